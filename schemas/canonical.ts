@@ -1,0 +1,31 @@
+// The one file that makes the bytes that are hashed (DESIGN section 5): RFC 8785 (JCS) JSON, and SHA-256 of it.
+// Inside the value domain the stable stringifier below is exactly JCS: keys sorted by UTF-16 code unit, numbers
+// and strings in ECMAScript's own form. Outside of it unequal values would share bytes, so it is refused first.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import stringify from 'fast-json-stable-stringify';
+import { sha256Hex } from '#sha256';
+import type { Digest } from './ids.ts';
+import { type Json, checkJson } from './json.ts';
+
+const utf8 = new TextEncoder();
+
+/** RFC 8785 text of a value that is known to lie in the value domain. */
+export const canonicalText = (value: Json): string => stringify(value);
+
+/** RFC 8785 bytes (UTF-8) of any value; throws a {@link RangeError} that names the path when it is no JSON value. */
+export const canonicalBytes = (value: unknown): Uint8Array => utf8.encode(canonicalText(assertJson(value)));
+
+/** `sha256:` and 64 hex digits over the canonical bytes of any value; throws as {@link canonicalBytes} does. */
+export const digest = (value: unknown): Digest => digestText(canonicalText(assertJson(value)));
+
+/** Digest of a value that is known to lie in the value domain. */
+export const digestJson = (value: Json): Digest => digestText(canonicalText(value));
+
+/** Digest of text (as UTF-8) or of bytes, without any canonical form. */
+export const digestText = (data: string | Uint8Array): Digest => `sha256:${sha256Hex(data)}` as Digest;
+
+function assertJson(value: unknown): Json {
+  const checked = checkJson(value);
+  if (isLeft(checked)) throw new RangeError(`not a JSON value at "${checked.left.path}": ${checked.left.message}`);
+  return checked.right;
+}

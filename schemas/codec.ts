@@ -1,0 +1,256 @@
+// The combinators every stored or sent shape is made of: io-ts types that refuse unknown keys, NaN and -0, return
+// the very value they were given, and know their JSON Schema (draft 2020-12).
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import { type Json, type JsonObject, isJson, isPlainObject, pointerSegment } from './json.ts';
+import { type Rejection, reject } from './rejection.ts';
+
+/** An io-ts type whose input form is its output form, with its JSON Schema beside it. */
+export class Codec<A> extends t.Type<A, A, unknown> {
+  readonly jsonSchema: JsonObject;
+
+  constructor(
+    name: string,
+    is: (value: unknown) => value is A,
+    explain: (value: unknown, context: t.Context) => t.Errors,
+    jsonSchema: JsonObject,
+  ) {
+    const validate = (value: unknown, context: t.Context): t.Validation<A> =>
+      is(value) ? t.success(value) : t.failures(explain(value, context));
+    super(name, is, validate, t.identity);
+    this.jsonSchema = jsonSchema;
+  }
+}
+
+export type TypeOf<C extends t.Any> = t.TypeOf<C>;
+
+/** The decoded value, or a rejection `invalid_shape` with the path of the first fault. */
+export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A> {
+  const decoded = codec.decode(value);
+  if (!isLeft(decoded)) return right(decoded.right);
+  const error = decoded.left[0];
+  const path = (error?.context ?? []).map((entry) => entry.key).filter((key) => key !== '');
+  return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `not ${codec.name}`));
+}
+
+const error = (value: unknown, context: t.Context, message: string): t.Errors => [{ value, context, message }];
+
+function leaf<A>(name: string, is: (value: unknown) => value is A, jsonSchema: JsonObject): Codec<A> {
+  return new Codec<A>(name, is, (value, context) => error(value, context, `must be ${name}`), jsonSchema);
+}
+
+interface TextBounds {
+  readonly min?: number;
+  readonly max: number;
+  readonly pattern?: RegExp;
+  readonly not?: readonly string[];
+}
+
+/** Well-formed text of `min` to `max` UTF-16 units. */
+export function text(name: string, { min = 0, max, pattern, not = [] }: TextBounds): Codec<string> {
+  const is = (value: unknown): value is string =>
+    typeof value === 'string' &&
+    value.length >= min &&
+    value.length <= max &&
+    value.isWellFormed() &&
+    (pattern === undefined || pattern.test(value)) &&
+    !not.includes(value);
+  return leaf(name, is, {
+    type: 'string',
+    ...(min > 0 ? { minLength: min } : {}),
+    maxLength: max,
+    ...(pattern === undefined ? {} : { pattern: pattern.source }),
+    ...(not.length === 0 ? {} : { not: { enum: not } }),
+  });
+}
+
+declare const brandKey: unique symbol;
+/** A string that must not be mixed with other strings. */
+export type Branded<Name extends string> = string & { readonly [brandKey]: Name };
+
+/** Text of one kind of identifier. `__proto__` is never one: ids are used as keys. */
+export function identifier<Name extends string>(name: Name, max: number, pattern: RegExp): Codec<Branded<Name>> {
+  const plain = text(name, { min: 1, max, pattern, not: ['__proto__'] });
+  return leaf(`${name} (${pattern.source})`, (value): value is Branded<Name> => plain.is(value), plain.jsonSchema);
+}
+
+/** A safe integer from `min` to `max`, never -0. */
+export function integer(name: string, min: number, max: number = Number.MAX_SAFE_INTEGER): Codec<number> {
+  const is = (value: unknown): value is number =>
+    Number.isSafeInteger(value) && !Object.is(value, -0) && (value as number) >= min && (value as number) <= max;
+  return leaf(`${name} (an integer from ${min} to ${max})`, is, { type: 'integer', minimum: min, maximum: max });
+}
+
+/** True or false. */
+export const flag: Codec<boolean> = leaf('a boolean', (value): value is boolean => typeof value === 'boolean', {
+  type: 'boolean',
+});
+
+/** One of the given strings. */
+export function oneOf<const V extends readonly string[]>(name: string, values: V): Codec<V[number]> {
+  const known = new Set<unknown>(values);
+  return leaf(`${name} (one of ${values.join(', ')})`, (value): value is V[number] => known.has(value), {
+    enum: values,
+  });
+}
+
+/** Any value of the value domain. */
+export const json: Codec<Json> = leaf('a JSON value', isJson, {});
+
+/** Any plain object of the value domain. */
+export const jsonObject: Codec<JsonObject> = leaf(
+  'a JSON object',
+  (value): value is JsonObject => isPlainObject(value) && isJson(value),
+  { type: 'object' },
+);
+
+/** Null, or what `codec` accepts. */
+export function nullable<A>(codec: Codec<A>): Codec<A | null> {
+  return new Codec<A | null>(
+    `${codec.name} or null`,
+    (value): value is A | null => value === null || codec.is(value),
+    (value, context) => failuresOf(codec, value, context),
+    { anyOf: [{ type: 'null' }, codec.jsonSchema] },
+  );
+}
+
+/** A dense array of at most `max` values. */
+export function list<A>(codec: Codec<A>, max: number, min = 0): Codec<readonly A[]> {
+  const sized = (value: unknown): value is readonly unknown[] =>
+    Array.isArray(value) && value.length >= min && value.length <= max;
+  return new Codec<readonly A[]>(
+    `a list of ${codec.name}`,
+    (value): value is readonly A[] => sized(value) && value.every((item) => codec.is(item)),
+    (value, context) =>
+      sized(value)
+        ? firstFailure(value.map((item, index) => [String(index), codec, item] as const), context)
+        : error(value, context, `must be a list of ${min} to ${max} items`),
+    { type: 'array', items: codec.jsonSchema, maxItems: max, ...(min > 0 ? { minItems: min } : {}) },
+  );
+}
+
+/** An object of at most `max` entries whose keys and values are of one kind each. */
+export function dictionary<K extends string, A>(
+  key: Codec<K>,
+  codec: Codec<A>,
+  max: number,
+): Codec<{ readonly [key in K]: A }> {
+  type Dictionary = { readonly [key in K]: A };
+  const sized = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    isPlainObject(value) && Object.keys(value).length <= max;
+  return new Codec<Dictionary>(
+    `entries of ${codec.name}`,
+    (value): value is Dictionary =>
+      sized(value) && Object.keys(value).every((name) => key.is(name) && codec.is(value[name])),
+    (value, context) => {
+      if (!sized(value)) return error(value, context, `must be an object of at most ${max} entries`);
+      return firstFailure(
+        Object.keys(value).flatMap((name) => [[name, key, name] as const, [name, codec, value[name]] as const]),
+        context,
+      );
+    },
+    { type: 'object', propertyNames: key.jsonSchema, additionalProperties: codec.jsonSchema, maxProperties: max },
+  );
+}
+
+type Fields = Readonly<Record<string, t.Any>>;
+type Flat<T> = { readonly [K in keyof T]: T[K] };
+/** The type of {@link shape}: required fields, then optional ones, which are absent and never undefined. */
+export type ShapeOf<R extends Fields, O extends Fields = Record<never, never>> = Flat<
+  { [K in keyof R]: t.TypeOf<R[K]> } & { [K in keyof O]?: t.TypeOf<O[K]> }
+>;
+
+/** An object of exactly these fields: unknown keys are refused. */
+export function shape<R extends Fields, O extends Fields = Record<never, never>>(
+  name: string,
+  required: R,
+  optional: O = {} as O,
+): Codec<ShapeOf<R, O>> & { readonly fields: { readonly required: R; readonly optional: O } } {
+  const fields: Fields = { ...required, ...optional };
+  const names = Object.keys(fields);
+  const requiredNames = Object.keys(required);
+  const known = (key: string): boolean => Object.hasOwn(fields, key);
+  const is = (value: unknown): value is ShapeOf<R, O> => {
+    if (!isPlainObject(value)) return false;
+    for (const key of requiredNames) if (!Object.hasOwn(value, key)) return false;
+    for (const key of Object.keys(value)) {
+      if (!known(key) || !(fields[key] as t.Any).is(value[key])) return false;
+    }
+    return true;
+  };
+  const explain = (value: unknown, context: t.Context): t.Errors => {
+    if (!isPlainObject(value)) return error(value, context, `must be an object: ${name}`);
+    const stranger = Object.keys(value).find((key) => !known(key));
+    if (stranger !== undefined) return at(context, stranger, json, value[stranger], `unknown field of ${name}`);
+    const missing = requiredNames.find((key) => !Object.hasOwn(value, key));
+    if (missing !== undefined) return at(context, missing, json, undefined, `missing field of ${name}`);
+    return firstFailure(
+      Object.keys(value).map((key) => [key, fields[key] as t.Any, value[key]] as const),
+      context,
+    );
+  };
+  const properties = Object.fromEntries(names.map((key) => [key, (fields[key] as Codec<unknown>).jsonSchema]));
+  const codec = new Codec<ShapeOf<R, O>>(name, is, explain, {
+    title: name,
+    type: 'object',
+    properties,
+    required: requiredNames,
+    additionalProperties: false,
+  });
+  return Object.assign(codec, { fields: { required, optional } });
+}
+
+/** A union told apart by the value of one field. */
+export function variants<C extends Readonly<Record<string, Codec<unknown>>>>(
+  name: string,
+  tag: string,
+  cases: C,
+): Codec<t.TypeOf<C[keyof C]>> {
+  type Union = t.TypeOf<C[keyof C]>;
+  const caseOf = (value: unknown): Codec<unknown> | undefined => {
+    if (!isPlainObject(value)) return undefined;
+    const key = value[tag];
+    return typeof key === 'string' && Object.hasOwn(cases, key) ? cases[key] : undefined;
+  };
+  return new Codec<Union>(
+    name,
+    (value): value is Union => caseOf(value)?.is(value) ?? false,
+    (value, context) => {
+      const found = caseOf(value);
+      if (found !== undefined) return failuresOf(found, value, context);
+      const tagged = isPlainObject(value) ? value[tag] : undefined;
+      return at(context, tag, json, tagged, `must name a case of ${name}: ${Object.keys(cases).join(', ')}`);
+    },
+    { title: name, oneOf: Object.values(cases).map((codec) => codec.jsonSchema) },
+  );
+}
+
+/** What either codec accepts; faults are told in the terms of the first whose outer form fits. */
+export function either<A, B>(name: string, first: Codec<A>, second: Codec<B>): Codec<A | B> {
+  return new Codec<A | B>(
+    name,
+    (value): value is A | B => first.is(value) || second.is(value),
+    (value, context) => error(value, context, `must be ${name}: ${first.name} or ${second.name}`),
+    { title: name, anyOf: [first.jsonSchema, second.jsonSchema] },
+  );
+}
+
+function failuresOf(codec: t.Any, value: unknown, context: t.Context): t.Errors {
+  const validated = codec.validate(value, context) as t.Validation<unknown>;
+  return isLeft(validated) ? validated.left : [];
+}
+
+function firstFailure(
+  parts: readonly (readonly [key: string, codec: t.Any, value: unknown])[],
+  context: t.Context,
+): t.Errors {
+  for (const [key, codec, value] of parts) {
+    const failures = failuresOf(codec, value, t.appendContext(context, key, codec, value));
+    if (failures.length > 0) return failures;
+  }
+  return error(undefined, context, 'is not valid');
+}
+
+function at(context: t.Context, key: string, codec: t.Any, value: unknown, message: string): t.Errors {
+  return error(value, t.appendContext(context, key, codec, value), message);
+}

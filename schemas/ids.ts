@@ -1,0 +1,66 @@
+// Identifiers, each of its own type so that they cannot be mixed (DESIGN section 10).
+import { type Branded, type Codec, type TypeOf, identifier, integer } from './codec.ts';
+
+/** One session, which is one stream. */
+export const SessionId = identifier('SessionId', 64, /^[A-Za-z0-9][A-Za-z0-9_.-]*$/);
+export type SessionId = TypeOf<typeof SessionId>;
+
+/** One run of a session: `run-1`, `run-2`, … */
+export const RunId = identifier('RunId', 32, /^run-[1-9][0-9]*$/);
+export type RunId = TypeOf<typeof RunId>;
+
+/** One batch of calls of a session: `batch-1`, `batch-2`, … */
+export const BatchId = identifier('BatchId', 32, /^batch-[1-9][0-9]*$/);
+export type BatchId = TypeOf<typeof BatchId>;
+
+/** One observed call, unique in its batch; what the provider called it, or what the bridge made up. */
+export const CallId = identifier('CallId', 128, /^[\x21-\x7e]+$/);
+export type CallId = TypeOf<typeof CallId>;
+
+/** The stable, dotted name of a tool, e.g. `host.fs.read_file`. */
+export const ToolId = identifier('ToolId', 128, /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/);
+export type ToolId = TypeOf<typeof ToolId>;
+
+/** The name of a tool that the model sees. */
+export const ToolName = identifier('ToolName', 64, /^[A-Za-z0-9_-]+$/);
+export type ToolName = TypeOf<typeof ToolName>;
+
+/** A named, ordered list of tools. */
+export const ProfileId = identifier('ProfileId', 64, /^[A-Za-z0-9][A-Za-z0-9_.-]*$/);
+export type ProfileId = TypeOf<typeof ProfileId>;
+
+/** A host session, as the host names it. */
+export const HostSessionId = identifier('HostSessionId', 128, /^[\x21-\x7e]+$/);
+export type HostSessionId = TypeOf<typeof HostSessionId>;
+
+/** The idempotency key of one event: unique in its stream. */
+export const EventId = identifier('EventId', 128, /^[\x21-\x7e]+$/);
+export type EventId = TypeOf<typeof EventId>;
+
+/** Names one thing owed by the outside; the same obligation has the same id whenever it is derived. */
+export const EffectId = identifier('EffectId', 320, /^[\x21-\x7e]+$/);
+export type EffectId = TypeOf<typeof EffectId>;
+
+/** Whoever holds a lease: one bridge process. */
+export const OwnerId = identifier('OwnerId', 128, /^[\x21-\x7e]+$/);
+export type OwnerId = TypeOf<typeof OwnerId>;
+
+/** `sha256:` and 64 lower-case hex digits. */
+export const Digest = identifier('Digest', 71, /^sha256:[0-9a-f]{64}$/);
+export type Digest = TypeOf<typeof Digest>;
+
+declare const positionBrand: unique symbol;
+declare const versionBrand: unique symbol;
+/** 0-based index of an event in its stream. */
+export type Position = number & { readonly [positionBrand]: true };
+/** How many events a stream holds: the position of the next one. */
+export type Version = number & { readonly [versionBrand]: true };
+
+export const Position = integer('a position', 0) as unknown as Codec<Position>;
+export const Version = integer('a version', 0) as unknown as Codec<Version>;
+
+/** Milliseconds since 1970-01-01T00:00:00Z, measured at the edge. */
+export const TimeMs = integer('milliseconds since 1970', 0, 8_640_000_000_000_000);
+
+/** Makes a branded id of text that is known to be one; for literals and derived ids. */
+export const brand = <Name extends string>(value: string): Branded<Name> => value as Branded<Name>;

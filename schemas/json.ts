@@ -1,0 +1,112 @@
+// The value domain (DESIGN section 5): the JSON values that may be stored, hashed or sent, and the readers
+// that refuse everything else. Two values of this domain are equal exactly when their canonical bytes are.
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
+import { type Rejection, type RejectionCode, reject } from './rejection.ts';
+import { scanJson } from './json-scan.ts';
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/**
+ * Reads JSON text into the value domain. Refuses, with the path of the fault: text that is too long, too deep or
+ * has too many values (before it is parsed), malformed text, duplicate keys, `__proto__`, lone surrogates and -0.
+ */
+export function parseJson(text: string, bytesMax: number = BODY_BYTES_MAX): Either<Rejection, Json> {
+  if (text.length > bytesMax) {
+    return left(reject('too_large', '', `JSON text has ${text.length} characters; at most ${bytesMax} are read`));
+  }
+  const scanned = scanJson(text);
+  if (scanned !== null) return left(scanned);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The engine's own message differs between versions of JavaScript engines, so it is not repeated here.
+    return left(reject('malformed_json', '', 'the text is not JSON; send one JSON document, UTF-8'));
+  }
+  return checkJson(value);
+}
+
+/** The value itself when it lies in the value domain, else a rejection with the path (RFC 6901) of the fault. */
+export function checkJson(value: unknown): Either<Rejection, Json> {
+  const fault = findFault(value);
+  return fault === null ? right(value as Json) : left(reject(fault.code, fault.path, fault.message));
+}
+
+/** True when the value lies in the value domain. */
+export const isJson = (value: unknown): value is Json => findFault(value) === null;
+
+/** True for a plain object (no array, no null), whatever it holds. */
+export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+/** One segment of a JSON Pointer (RFC 6901 section 3). */
+export const pointerSegment = (key: string | number): string =>
+  `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+interface Fault {
+  readonly code: RejectionCode;
+  readonly path: string;
+  readonly message: string;
+}
+
+const fault = (code: RejectionCode, message: string): Fault => ({ code, path: '', message });
+const within = (key: string | number, inner: Fault): Fault => ({ ...inner, path: pointerSegment(key) + inner.path });
+
+function findFault(root: unknown): Fault | null {
+  let nodes = 0;
+
+  function visit(value: unknown, depth: number): Fault | null {
+    nodes += 1;
+    if (nodes > JSON_NODES_MAX) return fault('too_large', `more than ${JSON_NODES_MAX} values`);
+    switch (typeof value) {
+      case 'boolean':
+        return null;
+      case 'string':
+        return value.isWellFormed() ? null : fault('invalid_value', 'a string with a lone surrogate');
+      case 'number':
+        return numberFault(value);
+      case 'object':
+        if (value === null) return null;
+        if (depth >= JSON_DEPTH_MAX) return fault('too_deep', `nested deeper than ${JSON_DEPTH_MAX}`);
+        return Array.isArray(value) ? visitArray(value, depth) : visitObject(value, depth);
+      default:
+        return fault('invalid_value', `a ${typeof value} is not a JSON value`);
+    }
+  }
+
+  function visitArray(value: readonly unknown[], depth: number): Fault | null {
+    for (let index = 0; index < value.length; index += 1) {
+      if (!(index in value)) return within(index, fault('invalid_value', 'a hole in an array'));
+      const inner = visit(value[index], depth + 1);
+      if (inner !== null) return within(index, inner);
+    }
+    return null;
+  }
+
+  function visitObject(value: object, depth: number): Fault | null {
+    if (!isPlainObject(value)) return fault('invalid_value', 'an object that is not a plain object');
+    if (Object.getOwnPropertySymbols(value).length > 0) return fault('invalid_value', 'a symbol as key');
+    for (const key of Object.keys(value)) {
+      if (key === '__proto__') return within(key, fault('invalid_value', 'the key __proto__'));
+      if (!key.isWellFormed()) return within('?', fault('invalid_value', 'a key with a lone surrogate'));
+      const inner = visit(value[key], depth + 1);
+      if (inner !== null) return within(key, inner);
+    }
+    return null;
+  }
+
+  return visit(root, 0);
+}
+
+function numberFault(value: number): Fault | null {
+  if (!Number.isFinite(value)) return fault('invalid_value', `${value} is not a JSON number`);
+  if (Object.is(value, -0)) return fault('invalid_value', 'negative zero');
+  return null;
+}
