@@ -6,7 +6,7 @@ import { type Json, type JsonObject, isJson, isPlainObject, pointerSegment } fro
 import { type Rejection, reject } from './rejection.ts';
 
 /** An io-ts type whose input form is its output form, with its JSON Schema beside it. */
-export class Codec<A> extends t.Type<A, A, unknown> {
+export class Codec<A> extends t.Type<A> {
   readonly jsonSchema: JsonObject;
 
   constructor(
@@ -123,7 +123,10 @@ export function list<A>(codec: Codec<A>, max: number, min = 0): Codec<readonly A
     (value): value is readonly A[] => sized(value) && value.every((item) => codec.is(item)),
     (value, context) =>
       sized(value)
-        ? firstFailure(value.map((item, index) => [String(index), codec, item] as const), context)
+        ? firstFailure(
+            value.map((item, index) => [String(index), codec, item] as const),
+            context,
+          )
         : error(value, context, `must be a list of ${min} to ${max} items`),
     { type: 'array', items: codec.jsonSchema, maxItems: max, ...(min > 0 ? { minItems: min } : {}) },
   );
@@ -134,8 +137,8 @@ export function dictionary<K extends string, A>(
   key: Codec<K>,
   codec: Codec<A>,
   max: number,
-): Codec<{ readonly [key in K]: A }> {
-  type Dictionary = { readonly [key in K]: A };
+): Codec<Readonly<Record<string, A>>> {
+  type Dictionary = Readonly<Record<string, A>>;
   const sized = (value: unknown): value is Readonly<Record<string, unknown>> =>
     isPlainObject(value) && Object.keys(value).length <= max;
   return new Codec<Dictionary>(
@@ -154,18 +157,18 @@ export function dictionary<K extends string, A>(
 }
 
 type Fields = Readonly<Record<string, t.Any>>;
+type NoFields = Readonly<Record<never, never>>;
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 /** The type of {@link shape}: required fields, then optional ones, which are absent and never undefined. */
-export type ShapeOf<R extends Fields, O extends Fields = Record<never, never>> = Flat<
-  { [K in keyof R]: t.TypeOf<R[K]> } & { [K in keyof O]?: t.TypeOf<O[K]> }
->;
+export type ShapeOf<R, O = NoFields> = Flat<{ [K in keyof R]: FieldOf<R[K]> } & { [K in keyof O]?: FieldOf<O[K]> }>;
+type FieldOf<F> = F extends t.Any ? t.TypeOf<F> : never;
 
 /** An object of exactly these fields: unknown keys are refused. */
-export function shape<R extends Fields, O extends Fields = Record<never, never>>(
+export function shape<R extends Fields, O extends Fields = NoFields>(
   name: string,
   required: R,
   optional: O = {} as O,
-): Codec<ShapeOf<R, O>> & { readonly fields: { readonly required: R; readonly optional: O } } {
+): Codec<ShapeOf<R, O>> {
   const fields: Fields = { ...required, ...optional };
   const names = Object.keys(fields);
   const requiredNames = Object.keys(required);
@@ -181,33 +184,36 @@ export function shape<R extends Fields, O extends Fields = Record<never, never>>
   const explain = (value: unknown, context: t.Context): t.Errors => {
     if (!isPlainObject(value)) return error(value, context, `must be an object: ${name}`);
     const stranger = Object.keys(value).find((key) => !known(key));
-    if (stranger !== undefined) return at(context, stranger, json, value[stranger], `unknown field of ${name}`);
+    if (stranger !== undefined) return at(context, stranger, value[stranger], `unknown field of ${name}`);
     const missing = requiredNames.find((key) => !Object.hasOwn(value, key));
-    if (missing !== undefined) return at(context, missing, json, undefined, `missing field of ${name}`);
+    if (missing !== undefined) return at(context, missing, undefined, `missing field of ${name}`);
     return firstFailure(
       Object.keys(value).map((key) => [key, fields[key] as t.Any, value[key]] as const),
       context,
     );
   };
   const properties = Object.fromEntries(names.map((key) => [key, (fields[key] as Codec<unknown>).jsonSchema]));
-  const codec = new Codec<ShapeOf<R, O>>(name, is, explain, {
+  return new Codec<ShapeOf<R, O>>(name, is, explain, {
     title: name,
     type: 'object',
     properties,
     required: requiredNames,
     additionalProperties: false,
   });
-  return Object.assign(codec, { fields: { required, optional } });
 }
 
+/** A {@link shape} whose field `kind` has this one value. */
+export const tagged = <const K extends string, R extends Fields, O extends Fields = NoFields>(
+  kind: K,
+  required: R,
+  optional: O = {} as O,
+): Codec<ShapeOf<R & { readonly kind: Codec<K> }, O>> =>
+  shape<R & { readonly kind: Codec<K> }, O>(kind, { kind: oneOf<readonly [K]>('kind', [kind]), ...required }, optional);
+
 /** A union told apart by the value of one field. */
-export function variants<C extends Readonly<Record<string, Codec<unknown>>>>(
-  name: string,
-  tag: string,
-  cases: C,
-): Codec<t.TypeOf<C[keyof C]>> {
+export function variants<C extends Fields>(name: string, tag: string, cases: C): Codec<t.TypeOf<C[keyof C]>> {
   type Union = t.TypeOf<C[keyof C]>;
-  const caseOf = (value: unknown): Codec<unknown> | undefined => {
+  const caseOf = (value: unknown): t.Any | undefined => {
     if (!isPlainObject(value)) return undefined;
     const key = value[tag];
     return typeof key === 'string' && Object.hasOwn(cases, key) ? cases[key] : undefined;
@@ -219,9 +225,9 @@ export function variants<C extends Readonly<Record<string, Codec<unknown>>>>(
       const found = caseOf(value);
       if (found !== undefined) return failuresOf(found, value, context);
       const tagged = isPlainObject(value) ? value[tag] : undefined;
-      return at(context, tag, json, tagged, `must name a case of ${name}: ${Object.keys(cases).join(', ')}`);
+      return at(context, tag, tagged, `must name a case of ${name}: ${Object.keys(cases).join(', ')}`);
     },
-    { title: name, oneOf: Object.values(cases).map((codec) => codec.jsonSchema) },
+    { title: name, oneOf: Object.values(cases).map((codec) => (codec as Codec<unknown>).jsonSchema) },
   );
 }
 
@@ -251,6 +257,5 @@ function firstFailure(
   return error(undefined, context, 'is not valid');
 }
 
-function at(context: t.Context, key: string, codec: t.Any, value: unknown, message: string): t.Errors {
-  return error(value, t.appendContext(context, key, codec, value), message);
-}
+const at = (context: t.Context, key: string, value: unknown, message: string): t.Errors =>
+  error(value, t.appendContext(context, key, json, value), message);

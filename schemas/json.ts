@@ -65,20 +65,14 @@ function findFault(root: unknown): Fault | null {
   function visit(value: unknown, depth: number): Fault | null {
     nodes += 1;
     if (nodes > JSON_NODES_MAX) return fault('too_large', `more than ${JSON_NODES_MAX} values`);
-    switch (typeof value) {
-      case 'boolean':
-        return null;
-      case 'string':
-        return value.isWellFormed() ? null : fault('invalid_value', 'a string with a lone surrogate');
-      case 'number':
-        return numberFault(value);
-      case 'object':
-        if (value === null) return null;
-        if (depth >= JSON_DEPTH_MAX) return fault('too_deep', `nested deeper than ${JSON_DEPTH_MAX}`);
-        return Array.isArray(value) ? visitArray(value, depth) : visitObject(value, depth);
-      default:
-        return fault('invalid_value', `a ${typeof value} is not a JSON value`);
+    if (value === null || typeof value === 'boolean') return null;
+    if (typeof value === 'string') {
+      return value.isWellFormed() ? null : fault('invalid_value', 'a string with a lone surrogate');
     }
+    if (typeof value === 'number') return numberFault(value);
+    if (typeof value !== 'object') return fault('invalid_value', `a ${typeof value} is not a JSON value`);
+    if (depth >= JSON_DEPTH_MAX) return fault('too_deep', `nested deeper than ${JSON_DEPTH_MAX}`);
+    return Array.isArray(value) ? visitArray(value, depth) : visitObject(value, depth);
   }
 
   function visitArray(value: readonly unknown[], depth: number): Fault | null {

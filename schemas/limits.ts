@@ -18,7 +18,7 @@ export const EVENTS_PER_APPEND_MAX = 256;
 /** Most calls one batch may hold. */
 export const CALLS_PER_BATCH_MAX = 10_000;
 /** Most waiting edges one plan may hold; a call that would exceed it is refused (`batch_too_entangled`). */
-export const PLAN_EDGES_MAX = 1_000_000;
+export const PLAN_EDGES_MAX = 100_000;
 /** Calls per page of the live batch, so that a settlement copies one page and not the whole batch. */
 export const CALL_PAGE_SIZE = 64;
 /** Most claims a tool spec may declare. */

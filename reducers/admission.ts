@@ -1,0 +1,153 @@
+// Admission: whether an event applies to a state at all. Null when it does; otherwise a rejection with a stable code,
+// and nothing is recorded. Everything that can be wrong about an event is found here, so the fold can be total.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { EventOfKind, IngressEvent } from '../schemas/event.ts';
+import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
+import { type Rejection, reject, unreachable } from '../schemas/rejection.ts';
+import type { FollowUp } from '../schemas/run.ts';
+import type { SessionState } from '../schemas/state.ts';
+import { NO_OVERRIDES } from '../schemas/tool-set.ts';
+import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
+import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
+import { hostSessionDeadline } from './host-session.ts';
+import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
+import { configFor } from './run.ts';
+import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
+
+export function admit(state: SessionState, event: IngressEvent): Rejection | null {
+  return admitPhase(state, event) ?? admitKind(state, event);
+}
+
+/** Run, turn and phase, in this order: what is late is told apart from what is misdirected. */
+function admitPhase(state: SessionState, event: IngressEvent): Rejection | null {
+  if (!PHASE_BOUND_KINDS.has(event.kind)) return null;
+  const phase = phaseOf(state);
+  const { run } = state;
+  if (run === null) {
+    if (transitionsOf('idle', event.kind) !== null) return null;
+    return isBatchKind(event)
+      ? reject('batch_not_active', '/kind', 'no batch is open')
+      : reject('run_not_active', '/kind', 'no run is active');
+  }
+  if (event.kind === 'RunRequested') return reject('run_already_active', '/kind', `${run.run_id} is active`);
+  if ('run_id' in event && event.run_id !== run.run_id) {
+    return reject('wrong_run', '/run_id', `${run.run_id} is active, not ${event.run_id}`);
+  }
+  if ('turn' in event && event.turn !== run.turn) {
+    return reject('wrong_turn', '/turn', `the run is at turn ${run.turn}, not ${event.turn}`);
+  }
+  if (transitionsOf(phase, event.kind) !== null) return null;
+  const batch = state.active_tool_batch;
+  if (batch === null) {
+    if (isBatchKind(event)) return reject('batch_not_active', '/kind', 'no batch is open');
+  } else if (event.kind === 'ToolCallsObserved' || event.kind === 'RunCompleted') {
+    return reject('batch_open', '/kind', `${batch.batch_id} is open`);
+  }
+  return reject('wrong_phase', '/kind', `a run that is ${phase} does not take ${event.kind}`);
+}
+
+const isBatchKind = (event: IngressEvent): boolean => 'batch_id' in event;
+
+function admitKind(state: SessionState, event: IngressEvent): Rejection | null {
+  switch (event.kind) {
+    case 'RunRequested':
+      return admitRun(state, event, '');
+    case 'FollowUpQueued':
+      if (state.follow_ups.length >= FOLLOW_UPS_MAX) {
+        return reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-ups wait already`);
+      }
+      return admitRun(state, event.follow_up, '/follow_up');
+    case 'ToolCallStarted':
+      return admitStarted(state, event);
+    case 'ToolCallSettled':
+      return admitSettled(state, event);
+    case 'LeaseExpired':
+      return admitLeaseExpired(state, event);
+    case 'ToolBatchSettled':
+      return admitBatchSettled(state, event);
+    case 'ToolRegistrySet':
+      return admitRegistry(state, event);
+    case 'ToolProfileSelected':
+      return admitTools({ ...state, tool_profile: event.profile_id }, '') ?? admitProfile(state, event.profile_id);
+    case 'ToolOverridesSet':
+      return admitOverrides(state, event);
+    case 'SessionConfigured':
+      return admitTools({ ...state, config: { ...state.config, ...event.config } }, '/config');
+    case 'RunSteered':
+      return (state.run?.steers.length ?? 0) < STEERS_MAX
+        ? null
+        : reject('steer_queue_full', '/input', `${STEERS_MAX} messages wait already`);
+    case 'TimeReached':
+      return (hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms
+        ? null
+        : reject('time_not_due', '/due_at_ms', 'state waits for no time up to this one');
+    case 'ToolCallsObserved':
+    case 'GenerateFailed':
+    case 'HostSessionUpdated':
+    case 'RunPaused':
+    case 'RunResumed':
+    case 'RunInterrupted':
+    case 'RunCancelled':
+    case 'RunCompleted':
+    case 'RunFailed':
+      return null;
+  }
+  return unreachable(event);
+}
+
+function admitRun(state: SessionState, request: Omit<FollowUp, 'input'>, path: string): Rejection | null {
+  const config = configFor(state, request);
+  const overrides = `${path}/run_overrides`;
+  if (config.provider.trim() === '') return reject('provider_missing', `${overrides}/provider`, 'it is empty');
+  if (config.model.trim() === '') return reject('model_missing', `${overrides}/model`, 'it is empty');
+  const tool_overrides = { ...state.tool_overrides, run: request.tools ?? NO_OVERRIDES };
+  return admitTools({ ...state, run: { config }, tool_overrides }, path);
+}
+
+/** The fault in the tool set that a state would lead to: now, and once the live run has ended. */
+function admitTools(input: EffectiveToolsInput, path: string): Rejection | null {
+  const alone = { ...input, run: null, tool_overrides: { ...input.tool_overrides, run: NO_OVERRIDES } };
+  for (const state of [input, alone]) {
+    const tools = computeEffectiveTools(state);
+    if (isLeft(tools)) return { ...tools.left, path: path + tools.left.path };
+  }
+  return null;
+}
+
+function admitProfile(state: SessionState, profile: string): Rejection | null {
+  return Object.hasOwn(state.tool_profiles, profile)
+    ? null
+    : reject('profile_unknown', '/profile_id', `there is no tool profile "${profile}"`);
+}
+
+function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'>): Rejection | null {
+  const next = packageAfter(state, event);
+  return (
+    findPackageFault(next) ??
+    admitTools(
+      {
+        ...state,
+        tool_registry: registryOf(next.registry),
+        tool_profiles: profilesOf(next.profiles),
+        provider_profiles: next.provider_profiles,
+      },
+      '',
+    )
+  );
+}
+
+function admitOverrides(state: SessionState, event: EventOfKind<'ToolOverridesSet'>): Rejection | null {
+  if (event.scope === 'run' && state.run === null) {
+    return reject('run_not_active', '/scope', 'overrides of a run need an active run');
+  }
+  const { enable = [], disable = [], force = [] } = event;
+  const scoped = { ...state.tool_overrides, [event.scope]: { enable, disable, force } };
+  return admitTools({ ...state, tool_overrides: scoped }, '');
+}
+
+function admitBatchSettled(state: SessionState, event: EventOfKind<'ToolBatchSettled'>): Rejection | null {
+  const fault = findBatchFault(state, event);
+  if (fault !== null) return fault;
+  const open = (state.active_tool_batch?.queued ?? 0) + (state.active_tool_batch?.running ?? 0);
+  return open === 0 ? null : reject('batch_not_settled', '/batch_id', `${open} calls are not terminal`);
+}

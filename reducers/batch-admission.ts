@@ -1,0 +1,79 @@
+// Admission of what a bridge reports about calls: late, stale, misdirected and repeated reports are told apart, and
+// change nothing (DESIGN section 2, laws 4 and 10).
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { EventOfKind } from '../schemas/event.ts';
+import type { BatchId, CallId, Digest } from '../schemas/ids.ts';
+import type { PlannedToolCall } from '../schemas/plan.ts';
+import { type Rejection, reject } from '../schemas/rejection.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
+import { callStateOf, plannedOf } from './batch-index.ts';
+import { isTerminal } from './call-status.ts';
+
+interface BatchReport {
+  readonly batch_id: BatchId;
+  readonly plan_hash?: Digest;
+}
+
+/** The report names the open batch and its plan. */
+export function findBatchFault(state: SessionState, report: BatchReport): Rejection | null {
+  const batch = state.active_tool_batch;
+  if (batch === null) return reject('batch_not_active', '/batch_id', 'no batch is open');
+  if (report.batch_id !== batch.batch_id) {
+    return reject('wrong_batch', '/batch_id', `${batch.batch_id} is open, not ${report.batch_id}`);
+  }
+  if (report.plan_hash !== undefined && report.plan_hash !== batch.plan.plan_hash) {
+    return reject('plan_mismatch', '/plan_hash', `the recorded plan is ${batch.plan.plan_hash}`);
+  }
+  return null;
+}
+
+interface OpenCall {
+  readonly batch: ActiveToolBatch;
+  readonly call: CallState;
+  readonly planned: PlannedToolCall;
+}
+
+type CallReport = BatchReport & { readonly call_id: CallId; readonly attempt: number };
+
+function findOpenCall(state: SessionState, report: CallReport): Either<Rejection, OpenCall> {
+  const fault = findBatchFault(state, report);
+  if (fault !== null) return left(fault);
+  const batch = state.active_tool_batch as ActiveToolBatch;
+  const call = callStateOf(batch, report.call_id);
+  if (call === undefined) {
+    return left(reject('unknown_call', '/call_id', `${batch.batch_id} has no call "${report.call_id}"`));
+  }
+  const planned = plannedOf(batch.plan, report.call_id)?.call;
+  if (isTerminal(call.status) || planned === undefined) {
+    return left(reject('call_already_settled', '/call_id', `it is ${call.status}; the first result stands`));
+  }
+  if (report.attempt !== call.attempt) {
+    return left(reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}`));
+  }
+  return right({ batch, call, planned });
+}
+
+export function admitStarted(state: SessionState, event: EventOfKind<'ToolCallStarted'>): Rejection | null {
+  const found = findOpenCall(state, event);
+  if (isLeft(found)) return found.left;
+  const { batch, call } = found.right;
+  if (call.status !== 'queued') return reject('call_not_queued', '/call_id', `it is ${call.status}`);
+  const waitsFor = batch.plan.execution_plan.after[event.call_id] ?? [];
+  const open = waitsFor.find((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued'));
+  return open === undefined ? null : reject('call_not_ready', '/call_id', `it waits for "${open}"`);
+}
+
+export function admitSettled(state: SessionState, event: EventOfKind<'ToolCallSettled'>): Rejection | null {
+  const found = findOpenCall(state, event);
+  if (isLeft(found)) return found.left;
+  const { outcome, result } = event;
+  if (outcome === undefined || (outcome === 'succeeded') === result.success) return null;
+  return reject('inconsistent_result', '/outcome', `outcome ${outcome} with success ${result.success}`);
+}
+
+export function admitLeaseExpired(state: SessionState, event: EventOfKind<'LeaseExpired'>): Rejection | null {
+  const found = findOpenCall(state, event);
+  if (isLeft(found)) return found.left;
+  const { status } = found.right.call;
+  return status === 'running' ? null : reject('wrong_phase', '/call_id', `the call is ${status}, not running`);
+}

@@ -1,0 +1,73 @@
+// What a call touches, as claims (DESIGN section 4, "Planner"). A missing or odd argument widens a claim to its whole
+// space; it never narrows it, because a claim that is too small lets two calls race.
+import type { JsonObject } from '../schemas/json.ts';
+import { CLAIMS_PER_CALL_MAX } from '../schemas/limits.ts';
+import type { Claim } from '../schemas/tool-call.ts';
+import type { ClaimRule, ToolSpec } from '../schemas/tool-spec.ts';
+
+/** The claims of a call with these arguments, sorted and without repeats; null arguments claim whole spaces. */
+export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | null): readonly Claim[] {
+  if (hint.claims === undefined) {
+    return hint.resource_key === undefined ? [] : [{ access: 'write', key: hint.resource_key }];
+  }
+  const claims = new Map<string, Claim['access']>();
+  const add = (key: string, access: Claim['access']): void => {
+    if (claims.get(key) !== 'write') claims.set(key, access);
+  };
+  for (const rule of hint.claims) {
+    for (const key of keysOf(rule, args)) add(key, rule.access);
+  }
+  if (claims.size > CLAIMS_PER_CALL_MAX) {
+    claims.clear();
+    for (const rule of hint.claims) add(rule.space, rule.access);
+  }
+  return [...claims.keys()].sort().map((key) => ({ access: claims.get(key) as Claim['access'], key }));
+}
+
+function keysOf(rule: ClaimRule, args: JsonObject | null): readonly string[] {
+  const value = args !== null && Object.hasOwn(args, rule.argument) ? args[rule.argument] : undefined;
+  if (typeof value !== 'string' || value === '') return [rule.space];
+  if (rule.form === 'text') return value.length > 256 ? [rule.space] : [`${rule.space}/${encodeSegment(value)}`];
+  const paths = rule.form === 'path' ? [value] : patchPaths(value);
+  const below = paths?.map((path) => normalizePath(path)) ?? [null];
+  if (below.includes(null)) return [rule.space];
+  return below.map((path) => (path === '' ? rule.space : `${rule.space}/${path}`));
+}
+
+// A text claim is one segment whatever is in it.
+const encodeSegment = (value: string): string => value.replaceAll('%', '%25').replaceAll('/', '%2F');
+
+/**
+ * A workspace path without `.`, `..` and empty segments; null when it is absolute, leaves the workspace or holds
+ * characters that a host may fold, so that two spellings of one file could look like two files.
+ */
+export function normalizePath(path: string): string | null {
+  if (path.startsWith('/') || path.length > 4_096 || hasOddCharacter(path)) return null;
+  const segments: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '' || segment === '.') continue;
+    if (segment !== '..') segments.push(segment);
+    else if (segments.pop() === undefined) return null;
+  }
+  return segments.join('/');
+}
+
+function hasOddCharacter(path: string): boolean {
+  for (let index = 0; index < path.length; index += 1) {
+    const code = path.charCodeAt(index);
+    // Control characters, backslash, and everything beyond ASCII (NFC and NFD spell one name in two ways).
+    if (code < 0x20 || code > 0x7e || code === 0x5c) return true;
+  }
+  return false;
+}
+
+const PATCH_HEADER = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/;
+
+/** Every path that a v4a patch names; null when it names none. */
+function patchPaths(patch: string): readonly string[] | null {
+  const paths = patch.split('\n').flatMap((line) => {
+    const path = PATCH_HEADER.exec(line.trimEnd())?.[1];
+    return path === undefined ? [] : [path.trim()];
+  });
+  return paths.length === 0 ? null : paths;
+}

@@ -1,0 +1,134 @@
+// Which tools a model may be offered now, and why (P7 "Effective Tool Computation"; DESIGN section 4).
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { ProfileId, ToolId } from '../schemas/ids.ts';
+import { type Rejection, reject } from '../schemas/rejection.ts';
+import type { SessionState } from '../schemas/state.ts';
+import type { EffectiveToolSet, ToolProfile, ToolReason, ToolRuntimeContext } from '../schemas/tool-set.ts';
+import type { ToolAvailabilityRule, ToolSpec } from '../schemas/tool-spec.ts';
+
+/** The part of the state that the effective set follows from. */
+export type EffectiveToolsInput = Pick<
+  SessionState,
+  | 'tool_registry'
+  | 'tool_profiles'
+  | 'provider_profiles'
+  | 'tool_profile'
+  | 'tool_overrides'
+  | 'tool_runtime_context'
+  | 'config'
+> & {
+  /** The live run's config, when there is a run. */
+  readonly run: { readonly config: Pick<SessionState['config'], 'provider' | 'tool_profile'> } | null;
+};
+
+/**
+ * The effective tools, ordered by profile and then by tool id, with the reasons of every registered tool; or a
+ * rejection `profile_unknown` or `tool_unknown`. Disable wins over enable and force; force does not make an
+ * unavailable tool available.
+ */
+export function computeEffectiveTools(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet> {
+  const provider = (input.run?.config.provider ?? input.config.provider).trim();
+  const profile = selectProfile(input, provider);
+  if (isLeft(profile)) return profile;
+  const unknown = findUnknownTool(input, profile.right);
+  if (unknown !== null) return left(unknown);
+
+  const reasonsOf = reasonTable(input, profile.right);
+  const effective = new Set<ToolId>();
+  const verdicts = Object.keys(input.tool_registry)
+    .sort()
+    .map((key) => {
+      const spec = input.tool_registry[key] as ToolSpec;
+      const { candidate, reasons } = reasonsOf(spec.tool_id);
+      const unmet = unmetRules(spec.availability_rules, input.tool_runtime_context);
+      if (candidate && unmet.length === 0) effective.add(spec.tool_id);
+      return {
+        tool_id: spec.tool_id,
+        tool_name: spec.tool_name,
+        effective: effective.has(spec.tool_id),
+        reasons: [...reasons, ...unmet],
+      };
+    });
+
+  const extras = [...effective].filter((id) => !profile.right.tool_ids.includes(id)).sort();
+  const order = [...new Set([...profile.right.tool_ids, ...extras])].filter((id) => effective.has(id));
+  return right({
+    profile_id: profile.right.profile_id,
+    provider,
+    ordered_tools: order.map((id) => input.tool_registry[id] as ToolSpec),
+    verdicts,
+  });
+}
+
+/** Precedence: the run's, the session's, the selected, the provider's default. */
+function selectProfile(input: EffectiveToolsInput, provider: string): Either<Rejection, ToolProfile> {
+  const lower = provider.toLowerCase();
+  const named: ProfileId | null | undefined =
+    input.run?.config.tool_profile ??
+    input.config.tool_profile ??
+    input.tool_profile ??
+    input.provider_profiles.find((entry) => lower.includes(entry.provider_contains))?.profile_id;
+  if (named === undefined || named === null) {
+    return left(reject('profile_unknown', '/provider', `no default tool profile fits the provider "${provider}"`));
+  }
+  const profile = Object.hasOwn(input.tool_profiles, named) ? input.tool_profiles[named] : undefined;
+  return profile === undefined
+    ? left(reject('profile_unknown', '/profile_id', `there is no tool profile "${named}"`))
+    : right(profile);
+}
+
+function findUnknownTool(input: EffectiveToolsInput, profile: ToolProfile): Rejection | null {
+  const { session, run } = input.tool_overrides;
+  const lists: readonly (readonly [path: string, ids: readonly ToolId[]])[] = [
+    [`/profiles/${profile.profile_id}/tool_ids`, profile.tool_ids],
+    ...(['enable', 'disable', 'force'] as const).flatMap((kind) => [
+      [`/${kind}`, session[kind]] as const,
+      [`/${kind}`, run[kind]] as const,
+    ]),
+  ];
+  for (const [path, ids] of lists) {
+    const index = ids.findIndex((id) => !Object.hasOwn(input.tool_registry, id));
+    if (index !== -1) return reject('tool_unknown', `${path}/${index}`, `there is no tool "${ids[index]}"`);
+  }
+  return null;
+}
+
+interface Candidacy {
+  readonly candidate: boolean;
+  readonly reasons: readonly ToolReason[];
+}
+
+function reasonTable(input: EffectiveToolsInput, profile: ToolProfile): (id: ToolId) => Candidacy {
+  const { session, run } = input.tool_overrides;
+  const allow: readonly (readonly [ToolReason, ReadonlySet<ToolId>])[] = [
+    ['in_profile', new Set(profile.tool_ids)],
+    ['enabled_by_session', new Set(session.enable)],
+    ['enabled_by_run', new Set(run.enable)],
+    ['forced_by_session', new Set(session.force)],
+    ['forced_by_run', new Set(run.force)],
+  ];
+  const deny: readonly (readonly [ToolReason, ReadonlySet<ToolId>])[] = [
+    ['disabled_by_session', new Set(session.disable)],
+    ['disabled_by_run', new Set(run.disable)],
+  ];
+  return (id) => {
+    const allowed = allow.filter(([, ids]) => ids.has(id)).map(([reason]) => reason);
+    const denied = deny.filter(([, ids]) => ids.has(id)).map(([reason]) => reason);
+    return {
+      candidate: allowed.length > 0 && denied.length === 0,
+      reasons: [...(allowed.length === 0 ? (['not_in_profile'] as const) : allowed), ...denied],
+    };
+  };
+}
+
+/** The reasons why availability rules do not hold; empty when all do. */
+function unmetRules(rules: readonly ToolAvailabilityRule[], context: ToolRuntimeContext): readonly ToolReason[] {
+  const ready = context.host_session_status === 'ready';
+  const unmet = rules.flatMap((rule): readonly ToolReason[] => {
+    if (rule === 'host_session_ready') return ready ? [] : ['host_session_not_ready'];
+    if (rule === 'host_session_not_ready') return ready ? ['host_session_ready'] : [];
+    if (!rule.startsWith('capability:')) return [];
+    return context.capabilities.includes(rule.slice('capability:'.length)) ? [] : ['capability_missing'];
+  });
+  return [...new Set(unmet)];
+}

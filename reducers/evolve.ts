@@ -1,0 +1,157 @@
+// The fold: one event into the next state. Total over admitted events; no clock, no I/O, no randomness. The walk is
+// straight: fold the event, then derive what follows from the new state (effective tools, the pinned offer).
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { type Draft, produce } from 'immer';
+import type { IngressEvent } from '../schemas/event.ts';
+import type { Version } from '../schemas/ids.ts';
+import { invariant, unreachable } from '../schemas/rejection.ts';
+import type { RunConfig } from '../schemas/run.ts';
+import type { SessionState } from '../schemas/state.ts';
+import type { EffectiveToolSet } from '../schemas/tool-set.ts';
+import { loseCall, settleCall, startCall } from './batch.ts';
+import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
+import { applyHostSession, hostSessionDeadline } from './host-session.ts';
+import { setRegistry } from './registry.ts';
+import {
+  COMPLETED,
+  beginEnding,
+  beginTurn,
+  endRun,
+  endedBy,
+  failure,
+  finishEnding,
+  observeCalls,
+  pauseRun,
+  resumeRun,
+  settleBatch,
+  startRun,
+} from './run.ts';
+
+/** The next state. The event must have been admitted; it is taken over and frozen. */
+export function evolve(state: SessionState, event: IngressEvent): SessionState {
+  const folded = produce(state, (draft) => {
+    draft.version = (state.version + 1) as Version;
+    draft.updated_at_ms = event.at_ms;
+    fold(draft, event, state);
+  });
+  return derive(folded, state);
+}
+
+function fold(draft: Draft<SessionState>, event: IngressEvent, state: SessionState): void {
+  switch (event.kind) {
+    case 'RunRequested':
+      startRun(draft, event, event.cause ?? { kind: 'direct' }, event.at_ms);
+      return;
+    case 'ToolCallsObserved':
+      observeCalls(draft, event, state);
+      return;
+    case 'GenerateFailed':
+      endRun(draft, failure(event.code, event.message), event.at_ms);
+      return;
+    case 'ToolCallStarted':
+      startCall(draft, event, state);
+      return;
+    case 'ToolCallSettled':
+      settleCall(draft, event, state);
+      if (event.host_session !== undefined) applyHostSession(draft, event.host_session);
+      finishEnding(draft, event.at_ms);
+      return;
+    case 'LeaseExpired':
+      loseCall(draft, event, state);
+      finishEnding(draft, event.at_ms);
+      return;
+    case 'ToolBatchSettled':
+      settleBatch(draft, event, state);
+      return;
+    case 'HostSessionUpdated':
+      applyHostSession(draft, event.host_session);
+      leaveOpening(draft, event.at_ms, event.detail);
+      return;
+    case 'ToolRegistrySet':
+      setRegistry(draft, event);
+      return;
+    case 'ToolProfileSelected':
+      draft.tool_profile = event.profile_id;
+      return;
+    case 'ToolOverridesSet':
+      draft.tool_overrides[event.scope] = {
+        enable: [...(event.enable ?? [])],
+        disable: [...(event.disable ?? [])],
+        force: [...(event.force ?? [])],
+      };
+      return;
+    case 'SessionConfigured':
+      draft.config = { ...state.config, ...event.config } as Draft<RunConfig>;
+      return;
+    case 'RunSteered':
+      draft.run?.steers.push(event.input as Draft<typeof event.input>);
+      return;
+    case 'FollowUpQueued':
+      if (state.run === null) startRun(draft, event.follow_up, { kind: 'follow_up' }, event.at_ms);
+      else draft.follow_ups.push(event.follow_up as Draft<typeof event.follow_up>);
+      return;
+    case 'RunPaused':
+      pauseRun(draft);
+      return;
+    case 'RunResumed':
+      resumeRun(draft);
+      return;
+    case 'RunInterrupted': {
+      const ending = endedBy('interrupted', event.reason);
+      beginEnding(draft, state, { phase: 'interrupting', ending }, event.at_ms);
+      return;
+    }
+    case 'RunCancelled':
+      beginEnding(draft, state, { phase: 'cancelling', ending: endedBy('cancelled', event.reason) }, event.at_ms);
+      return;
+    case 'RunCompleted':
+      endRun(draft, { ...COMPLETED, output: event.output ?? null }, event.at_ms);
+      return;
+    case 'RunFailed':
+      beginEnding(draft, state, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
+      return;
+    case 'TimeReached':
+      if ((hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms) {
+        applyHostSession(draft, { host_session_status: 'expired' });
+      }
+      return;
+  }
+  unreachable(event);
+}
+
+// A run that waited for its host session goes on when it is ready, and says why when it cannot be had.
+function leaveOpening(draft: Draft<SessionState>, atMs: number, detail: string | undefined): void {
+  if (draft.run?.phase !== 'opening' && draft.run?.phase !== 'paused_opening') return;
+  const status = draft.tool_runtime_context.host_session_status;
+  if (status === 'ready') beginTurn(draft, atMs);
+  else if (status !== null) {
+    endRun(draft, failure('host_session_failed', detail ?? `the host session is ${status}`), atMs);
+  }
+}
+
+/** Recomputes the effective tools when something they follow from has changed, and pins the offer of a new turn. */
+function derive(next: SessionState, before: SessionState): SessionState {
+  const tools = dependsOnSame(next, before) ? next.effective_tools : effectiveTools(next);
+  const pin = next.run !== null && next.run.phase === 'generating' && next.run.offer === null;
+  if (tools === next.effective_tools && !pin) return next;
+  return produce(next, (draft) => {
+    draft.effective_tools = tools as Draft<EffectiveToolSet>;
+    if (pin && draft.run !== null) draft.run.offer = tools as Draft<EffectiveToolSet>;
+  });
+}
+
+const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>
+  a.tool_registry === b.tool_registry &&
+  a.tool_profiles === b.tool_profiles &&
+  a.provider_profiles === b.provider_profiles &&
+  a.tool_profile === b.tool_profile &&
+  a.tool_overrides === b.tool_overrides &&
+  a.tool_runtime_context === b.tool_runtime_context &&
+  a.config === b.config &&
+  a.run?.config === b.run?.config;
+
+function effectiveTools(state: SessionState): EffectiveToolSet {
+  const tools = computeEffectiveTools(state);
+  invariant(!isLeft(tools), 'an admitted event leads to a valid tool set');
+  return tools.right;
+}

@@ -1,0 +1,119 @@
+// The batch planner: observed calls in, the canonical plan out (P7 "Batch Planning"; DESIGN section 4).
+import { digestJson } from '../schemas/canonical.ts';
+import type { CallId, Digest } from '../schemas/ids.ts';
+import type { Json } from '../schemas/json.ts';
+import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
+import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
+import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import type { EffectiveToolSet } from '../schemas/tool-set.ts';
+import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { claimsOf } from './claims.ts';
+import { newConflictOrder } from './conflict-order.ts';
+import { type Refusal, newJudge } from './judge-call.ts';
+
+export interface PlanContext {
+  /** The set the model was offered; without it, calls are judged by the effective set alone. */
+  readonly offer?: EffectiveToolSet | null;
+  /** Calls refused for reasons beyond the batch (loop guards), by their index. */
+  readonly refused?: ReadonlyMap<number, Refusal>;
+}
+
+/**
+ * Plans one batch. Every call is either planned or rejected, in observed order. `groups[l]` holds the calls of level
+ * l = 1 + the highest level of the earlier calls they conflict with; `after` the minimal set each call waits for.
+ * Two calls conflict when either is not parallel-safe, or when two claims overlap and one is a write.
+ */
+export function planBatch(
+  tools: EffectiveToolSet,
+  calls: readonly ToolCallObserved[],
+  context: PlanContext = {},
+): ToolBatchPlan {
+  const judge = newJudge(tools, context.offer ?? null);
+  const planned: PlannedToolCall[] = [];
+  const rejected: RejectedToolCall[] = [];
+  const seen = new Set<CallId>();
+  const schedule = newSchedule();
+
+  for (const [index, call] of calls.entries()) {
+    const refuse = ({ code, message }: Refusal): void => {
+      rejected.push({ call_id: call.call_id, index, tool_name: call.tool_name, code, message });
+    };
+    if (seen.has(call.call_id)) {
+      refuse({ code: 'duplicate_call_id', message: `The call id "${call.call_id}" occurs twice in this batch.` });
+      continue;
+    }
+    seen.add(call.call_id);
+    const guarded = context.refused?.get(index);
+    const judged = guarded === undefined ? judge(call) : { refusal: guarded };
+    if ('refusal' in judged) {
+      refuse(judged.refusal);
+      continue;
+    }
+    const plan = planCall(call, judged.tool);
+    if (schedule.add(plan)) planned.push(plan);
+    else
+      refuse({ code: 'batch_too_entangled', message: 'Too many calls wait for each other. Make it in the next turn.' });
+  }
+  return sealPlan({ planned_calls: planned, rejected, execution_plan: schedule.plan() });
+}
+
+/** The digest a plan must carry: that of everything in it but the digest itself. */
+export const planHash = ({ planned_calls, rejected, execution_plan }: Omit<ToolBatchPlan, 'plan_hash'>): Digest =>
+  digestJson({ planned_calls, rejected, execution_plan } as unknown as Json);
+
+const sealPlan = (plan: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan => ({ ...plan, plan_hash: planHash(plan) });
+
+/** The digest that binds a call to its exact arguments. */
+export function argumentsDigest(call: ToolCallObserved): Digest {
+  return call.arguments_digest ?? digestJson(call.arguments ?? call.arguments_text ?? {});
+}
+
+function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
+  const known = call.arguments ?? (call.arguments_ref === undefined ? {} : null);
+  return {
+    call_id: call.call_id,
+    tool_id: tool.tool_id,
+    tool_name: tool.tool_name,
+    tool_ref: tool.tool_ref,
+    executor: tool.executor,
+    arguments_digest: argumentsDigest(call),
+    parallel_safe: tool.parallelism_hint.parallel_safe,
+    claims: call.claims ?? claimsOf(tool.parallelism_hint, known),
+    repeatable: tool.read_only || tool.idempotent,
+    interrupt_behavior: tool.interrupt_behavior,
+    timeout_ms: tool.timeout_ms,
+    output_bytes_max: tool.output_bytes_max,
+  };
+}
+
+interface Schedule {
+  /** False when the plan has no room for the edges of this call; no later call is taken either. */
+  add(call: PlannedToolCall): boolean;
+  plan(): ToolBatchPlan['execution_plan'];
+}
+
+function newSchedule(): Schedule {
+  const order = newConflictOrder();
+  const ids: CallId[] = [];
+  const levels: number[] = [];
+  const groups: CallId[][] = [];
+  const after: Record<string, CallId[]> = {};
+  let edges = 0;
+  let full = false;
+  return {
+    add(call) {
+      if (full) return false;
+      const waits = order.add(call.parallel_safe, call.claims);
+      edges += waits.length;
+      full = edges > PLAN_EDGES_MAX;
+      if (full) return false;
+      const level = waits.reduce((highest, earlier) => Math.max(highest, (levels[earlier] as number) + 1), 0);
+      ids.push(call.call_id);
+      levels.push(level);
+      (groups[level] ??= []).push(call.call_id);
+      after[call.call_id] = waits.map((earlier) => ids[earlier] as CallId);
+      return true;
+    },
+    plan: () => ({ groups, after }),
+  };
+}

@@ -1,0 +1,59 @@
+// The tool registry and its profiles: what makes them valid, and how an event replaces them
+// (P7 "Tool Inventory Layer").
+import type { Draft } from 'immer';
+import { toolRef } from '../schemas/define-tool.ts';
+import type { EventOfKind } from '../schemas/event.ts';
+import { type Rejection, reject } from '../schemas/rejection.ts';
+import type { SessionState } from '../schemas/state.ts';
+import type { ToolPackage, ToolProfiles, ToolRegistry } from '../schemas/tool-set.ts';
+
+export const registryOf = (tools: ToolPackage['registry']): ToolRegistry =>
+  Object.fromEntries(tools.map((tool) => [tool.tool_id, tool]));
+
+export const profilesOf = (profiles: ToolPackage['profiles']): ToolProfiles =>
+  Object.fromEntries(profiles.map((profile) => [profile.profile_id, profile]));
+
+/** Null when ids and names are unique, every `tool_ref` is right and every profile names only registered tools. */
+export function findPackageFault({ registry, profiles, provider_profiles }: ToolPackage): Rejection | null {
+  const ids = new Set<string>();
+  const names = new Set<string>();
+  for (const [index, tool] of registry.entries()) {
+    const at = (field: string, message: string): Rejection =>
+      reject('registry_invalid', `/registry/${index}/${field}`, message);
+    if (ids.has(tool.tool_id)) return at('tool_id', `the tool id "${tool.tool_id}" is given twice`);
+    if (names.has(tool.tool_name)) return at('tool_name', `the tool name "${tool.tool_name}" is given twice`);
+    if (tool.tool_ref !== toolRef(tool)) return at('tool_ref', `not the digest of the definition: ${toolRef(tool)}`);
+    ids.add(tool.tool_id);
+    names.add(tool.tool_name);
+  }
+  const profileIds = new Set<string>();
+  for (const [index, profile] of profiles.entries()) {
+    const path = `/profiles/${index}`;
+    if (profileIds.has(profile.profile_id)) {
+      return reject('registry_invalid', `${path}/profile_id`, `the profile "${profile.profile_id}" is given twice`);
+    }
+    profileIds.add(profile.profile_id);
+    const stranger = profile.tool_ids.findIndex((id) => !ids.has(id));
+    if (stranger !== -1) {
+      const message = `the profile "${profile.profile_id}" names "${profile.tool_ids[stranger]}", which is not registered`;
+      return reject('registry_invalid', `${path}/tool_ids/${stranger}`, message);
+    }
+  }
+  const dangling = provider_profiles.findIndex((entry) => !profileIds.has(entry.profile_id));
+  if (dangling === -1) return null;
+  const message = `there is no profile "${provider_profiles[dangling]?.profile_id}"`;
+  return reject('registry_invalid', `/provider_profiles/${dangling}/profile_id`, message);
+}
+
+/** The package a `ToolRegistrySet` leads to: what it does not give stays. */
+export const packageAfter = (state: SessionState, event: EventOfKind<'ToolRegistrySet'>): ToolPackage => ({
+  registry: event.registry,
+  profiles: event.profiles ?? Object.values(state.tool_profiles),
+  provider_profiles: event.provider_profiles ?? state.provider_profiles,
+});
+
+export function setRegistry(draft: Draft<SessionState>, event: EventOfKind<'ToolRegistrySet'>): void {
+  draft.tool_registry = registryOf(event.registry) as Draft<ToolRegistry>;
+  if (event.profiles !== undefined) draft.tool_profiles = profilesOf(event.profiles) as Draft<ToolProfiles>;
+  if (event.provider_profiles !== undefined) draft.provider_profiles = [...event.provider_profiles];
+}

@@ -1,0 +1,39 @@
+// The loop guard (DESIGN section 8): the same call with the same arguments, made many times in a row, is answered
+// with an explicit result instead of being run; made again after that, it ends the run.
+import type { RunState } from '../schemas/run.ts';
+import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import type { Refusal } from './judge-call.ts';
+import { argumentsDigest } from './planner.ts';
+
+export interface RepeatVerdict {
+  readonly repeat: RunState['repeat'];
+  /** Calls to refuse, by index. */
+  readonly refused: ReadonlyMap<number, Refusal>;
+  /** The model was told in an earlier turn and went on. */
+  readonly exhausted: boolean;
+}
+
+export function guardRepeats(
+  calls: readonly ToolCallObserved[],
+  before: RunState['repeat'],
+  repeatsMax: number,
+): RepeatVerdict {
+  const refused = new Map<number, Refusal>();
+  let repeat = { ...before };
+  let told = before.count >= repeatsMax;
+  let exhausted = false;
+  for (const [index, call] of calls.entries()) {
+    const arguments_digest = argumentsDigest(call);
+    const same = repeat.tool_name === call.tool_name && repeat.arguments_digest === arguments_digest;
+    repeat = { tool_name: call.tool_name, arguments_digest, count: same ? repeat.count + 1 : 1 };
+    told &&= same;
+    if (told) exhausted = true;
+    if (repeat.count >= repeatsMax) refused.set(index, refusal(repeat.count));
+  }
+  return { repeat, refused, exhausted };
+}
+
+const refusal = (count: number): Refusal => ({
+  code: 'repeated_call',
+  message: `This is the same call with the same arguments for the ${count}th time in a row. It was not run. Do something else.`,
+});

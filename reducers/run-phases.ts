@@ -1,0 +1,110 @@
+// The life of a run as a table: which event may move it from which phase to which. Admission, the fold, the
+// exhaustive tests and the README's diagram all read it. An event that a phase does not list is refused there.
+import type { IngressKind } from '../schemas/event.ts';
+import type { RunPhase } from '../schemas/run.ts';
+
+/** `idle` is a session without a live run. */
+export type Phase = 'idle' | RunPhase;
+
+/** Where an ended run leads: nowhere, or straight into the follow-up that waited. */
+const END = ['idle', 'opening', 'generating'] as const;
+
+const whereverItIs = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [phase] }) as const;
+const endings = { RunInterrupted: END, RunCancelled: END, RunCompleted: END, RunFailed: END } as const;
+
+export const RUN_TRANSITIONS = {
+  idle: {
+    RunRequested: ['opening', 'generating'],
+    FollowUpQueued: ['opening', 'generating'],
+  },
+  opening: {
+    ...whereverItIs('opening'),
+    ...endings,
+    HostSessionUpdated: ['opening', 'generating', ...END],
+    RunPaused: ['paused_opening'],
+  },
+  generating: {
+    ...whereverItIs('generating'),
+    ...endings,
+    ToolCallsObserved: ['executing', 'generating', ...END],
+    GenerateFailed: END,
+    RunPaused: ['paused_generating'],
+  },
+  executing: {
+    ...whereverItIs('executing'),
+    ToolCallStarted: ['executing'],
+    ToolCallSettled: ['executing'],
+    LeaseExpired: ['executing'],
+    ToolBatchSettled: ['generating', ...END],
+    RunPaused: ['paused_executing'],
+    RunInterrupted: ['interrupting', ...END],
+    RunCancelled: ['cancelling', ...END],
+    RunFailed: ['cancelling', ...END],
+  },
+  paused_opening: {
+    ...whereverItIs('paused_opening'),
+    ...endings,
+    HostSessionUpdated: ['paused_opening', 'paused_generating', ...END],
+    RunResumed: ['opening'],
+  },
+  paused_generating: {
+    ...whereverItIs('paused_generating'),
+    ...endings,
+    ToolCallsObserved: ['paused_executing', 'paused_generating', ...END],
+    GenerateFailed: END,
+    RunResumed: ['generating'],
+  },
+  paused_executing: {
+    ...whereverItIs('paused_executing'),
+    ToolCallSettled: ['paused_executing'],
+    LeaseExpired: ['paused_executing'],
+    ToolBatchSettled: ['paused_generating', ...END],
+    RunResumed: ['executing'],
+    RunInterrupted: ['interrupting', ...END],
+    RunCancelled: ['cancelling', ...END],
+    RunFailed: ['cancelling', ...END],
+  },
+  interrupting: {
+    FollowUpQueued: ['interrupting'],
+    ToolCallSettled: ['interrupting', ...END],
+    LeaseExpired: ['interrupting', ...END],
+    RunCancelled: ['cancelling'],
+    RunFailed: ['cancelling'],
+  },
+  cancelling: {
+    FollowUpQueued: ['cancelling'],
+    ToolCallSettled: ['cancelling', ...END],
+    LeaseExpired: ['cancelling', ...END],
+  },
+} as const satisfies Readonly<Record<Phase, Partial<Readonly<Record<IngressKind, readonly Phase[]>>>>>;
+
+/** All phases, in declared order. */
+export const PHASES = Object.keys(RUN_TRANSITIONS) as readonly Phase[];
+
+/** Where an event may lead from a phase; null when the phase does not allow it. */
+export function transitionsOf(phase: Phase, kind: IngressKind): readonly Phase[] | null {
+  const row: Partial<Readonly<Record<IngressKind, readonly Phase[]>>> = RUN_TRANSITIONS[phase];
+  return row[kind] ?? null;
+}
+
+/** Kinds whose admission the table decides. The others are taken in every phase. */
+export const PHASE_BOUND_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
+  'RunRequested',
+  'ToolCallsObserved',
+  'GenerateFailed',
+  'ToolCallStarted',
+  'ToolCallSettled',
+  'ToolBatchSettled',
+  'LeaseExpired',
+  'RunSteered',
+  'FollowUpQueued',
+  'RunPaused',
+  'RunResumed',
+  'RunInterrupted',
+  'RunCancelled',
+  'RunCompleted',
+  'RunFailed',
+]);
+
+export const phaseOf = (state: { readonly run: { readonly phase: RunPhase } | null }): Phase =>
+  state.run?.phase ?? 'idle';

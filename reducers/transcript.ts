@@ -1,0 +1,84 @@
+// The conversation: an append touches the open page only, and full pages are sealed into blobs (DESIGN section 4).
+import { type Draft, produce } from 'immer';
+import { canonicalText, digestText } from '../schemas/canonical.ts';
+import type { Content } from '../schemas/content.ts';
+import { type CallId, type Digest, brand } from '../schemas/ids.ts';
+import type { Json } from '../schemas/json.ts';
+import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
+import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
+import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import { callStateAt } from './batch-index.ts';
+
+export function append(draft: Draft<SessionState>, entries: readonly TranscriptEntry[]): void {
+  draft.transcript.count += entries.length;
+  for (const entry of entries) draft.transcript.open.push(entry as Draft<TranscriptEntry>);
+}
+
+export const userEntry = (content: Content): TranscriptEntry => ({ role: 'user', content });
+
+/** What the model said. Ids that occur twice are told apart, so that every call can have its own result. */
+export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
+  return {
+    role: 'assistant',
+    ...(content === undefined ? {} : { content }),
+    ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
+  };
+}
+
+/** One result for every call of a batch, in call order, whatever the order of settlement (DESIGN section 2, law 5). */
+export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[] {
+  return withDistinctIds(batch.observed).map((call, position) => {
+    const settled = callStateAt(batch, position);
+    return toolEntry(call, settled?.output ?? { text: 'cancelled' }, settled?.status !== 'succeeded');
+  });
+}
+
+/** The same result for every call: none of them ran. */
+export const refusalEntries = (calls: readonly ToolCallObserved[], text: string): readonly TranscriptEntry[] =>
+  withDistinctIds(calls).map((call) => toolEntry(call, { text }, true));
+
+const toolEntry = (call: ToolCallObserved, content: Content, isError: boolean): TranscriptEntry => ({
+  role: 'tool',
+  call_id: call.call_id,
+  tool_name: call.tool_name,
+  content,
+  is_error: isError,
+});
+
+function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
+  const seen = new Set<CallId>(calls.map((call) => call.call_id));
+  if (seen.size === calls.length) return calls;
+  seen.clear();
+  return calls.map((call, index) => {
+    const call_id = seen.has(call.call_id) ? brand<'CallId'>(`${call.call_id.slice(0, 112)}~${index}`) : call.call_id;
+    seen.add(call_id);
+    return { ...call, call_id };
+  });
+}
+
+export interface SealedPage {
+  readonly ref: Digest;
+  /** Canonical text of a {@link TranscriptPage}. */
+  readonly text: string;
+}
+
+/**
+ * Seals the open page into a blob when it is full and no batch is open (a window never begins amid a batch). The
+ * oldest page leaves the window when there are too many; the blob and its link to the page before stay.
+ */
+export function sealTranscript(state: SessionState): {
+  readonly state: SessionState;
+  readonly sealed: SealedPage | null;
+} {
+  const { open, sealed } = state.transcript;
+  if (open.length < TRANSCRIPT_PAGE_ENTRIES || state.active_tool_batch !== null) return { state, sealed: null };
+  const page: TranscriptPage = { prev: sealed.at(-1) ?? null, entries: open };
+  const text = canonicalText(page as unknown as Json);
+  const ref = digestText(text);
+  const next = produce(state, (draft) => {
+    draft.transcript.open = [];
+    draft.transcript.sealed.push(ref);
+    if (draft.transcript.sealed.length > TRANSCRIPT_PAGES_MAX) draft.transcript.sealed.shift();
+  });
+  return { state: next, sealed: { ref, text } };
+}

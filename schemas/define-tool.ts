@@ -1,0 +1,58 @@
+// Builds a whole tool spec from what its author knows of it. What is not said is assumed to be the worst
+// (DESIGN section 8, "tools nothing is known about").
+import { digestJson } from './canonical.ts';
+import { brand } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import { CALL_TIMEOUT_MS_DEFAULT, OUTPUT_BYTES_DEFAULT } from './limits.ts';
+import { inferToolMode } from './tool-mode.ts';
+import type { ToolSpec } from './tool-spec.ts';
+
+type Definition = Pick<ToolSpec, 'tool_name' | 'description' | 'input_schema'> & {
+  readonly output_schema?: JsonObject;
+};
+
+/** Digest of what the model sees of a tool: name, description and schemas (P7, `tool_ref`). */
+export function toolRef(tool: Definition): ToolSpec['tool_ref'] {
+  const { tool_name, description, input_schema, output_schema } = tool;
+  return digestJson({
+    name: tool_name,
+    description,
+    input_schema,
+    ...(output_schema === undefined ? {} : { output_schema }),
+  });
+}
+
+/** What an author must say of a tool; every other field of {@link ToolSpec} may be given as well. */
+export type ToolDefinition = Partial<Omit<ToolSpec, 'tool_ref' | 'tool_id' | 'tool_name'>> & {
+  readonly tool_id: string;
+  /** The name the model sees: 1 to 64 of `A-Z a-z 0-9 _ -`, unique in the registry. */
+  readonly tool_name: string;
+  readonly description: string;
+  readonly input_schema: JsonObject;
+};
+
+/** The whole spec of a tool, its `tool_ref` computed and its `mode` inferred from its name unless given. */
+export function defineTool(definition: ToolDefinition): ToolSpec {
+  const tool_name = brand<'ToolName'>(definition.tool_name);
+  const ownership = definition.ownership ?? 'managed';
+  return {
+    ownership,
+    permission_policy: 'always_allow',
+    effects: [],
+    read_only: false,
+    destructive: true,
+    idempotent: false,
+    open_world: true,
+    interrupt_behavior: 'block',
+    mode: inferToolMode(tool_name, ownership === 'managed' ? 'local' : 'external'),
+    executor: { kind: 'host_loop', bridge: 'host.tool' },
+    availability_rules: ['always'],
+    parallelism_hint: { parallel_safe: false },
+    timeout_ms: CALL_TIMEOUT_MS_DEFAULT,
+    output_bytes_max: OUTPUT_BYTES_DEFAULT,
+    ...definition,
+    tool_id: brand<'ToolId'>(definition.tool_id),
+    tool_name,
+    tool_ref: toolRef({ ...definition, tool_name }),
+  };
+}

@@ -1,0 +1,77 @@
+// Effects: what the outside owes a session now. Derived from state and from nothing else, so a restart loses none
+// (DESIGN sections 1 and 2).
+import { type TypeOf, flag, integer, list, nullable, shape, tagged, text, variants } from './codec.ts';
+import { Content } from './content.ts';
+import { BatchId, CallId, Digest, EffectId, OwnerId, RunId, SessionId, TimeMs, ToolId, ToolName } from './ids.ts';
+import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES_MAX, TOOLS_MAX } from './limits.ts';
+import { TranscriptState } from './state.ts';
+import { ToolExecutor } from './tool-spec.ts';
+import { jsonObject } from './codec.ts';
+
+const common = { effect_id: EffectId, session_id: SessionId } as const;
+
+/** A tool as the model sees it. */
+export const OfferedTool = shape('OfferedTool', {
+  tool_name: ToolName,
+  description: text('description', { max: 8_192 }),
+  input_schema: jsonObject,
+});
+export type OfferedTool = TypeOf<typeof OfferedTool>;
+
+export const Effect = variants('Effect', 'kind', {
+  /** Ask the model. Answered by `ToolCallsObserved` or `GenerateFailed` with this run and turn. */
+  'llm.generate': tagged('llm.generate', {
+    ...common,
+    run_id: RunId,
+    turn: integer('turn', 1),
+    provider: text('provider', { max: 64 }),
+    model: text('model', { max: 128 }),
+    instructions: nullable(Content),
+    output_tokens_max: nullable(integer('output_tokens_max', 1)),
+    tools: list(OfferedTool, TOOLS_MAX),
+    transcript: TranscriptState,
+    tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
+  }),
+  /**
+   * Run one call of the plan, once every call of `after` has settled. When it is not `repeatable`, `ToolCallStarted`
+   * must be recorded first. Answered by `ToolCallSettled` with this batch, call, plan and attempt.
+   */
+  'tool.call': tagged(
+    'tool.call',
+    {
+      ...common,
+      batch_id: BatchId,
+      call_id: CallId,
+      plan_hash: Digest,
+      attempt: integer('attempt', 1),
+      tool_id: ToolId,
+      tool_name: ToolName,
+      executor: ToolExecutor,
+      arguments_digest: Digest,
+      /** Calls of the same batch that have not settled yet and must, first. */
+      after: list(CallId, CALLS_PER_BATCH_MAX),
+      group: integer('group', 0, CALLS_PER_BATCH_MAX),
+      repeatable: flag,
+      timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
+      output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
+      tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
+    },
+    { arguments: jsonObject, arguments_ref: Content },
+  ),
+  /** Stop a running call; it still settles, as cancelled or otherwise. */
+  'tool.cancel': tagged('tool.cancel', {
+    ...common,
+    batch_id: BatchId,
+    call_id: CallId,
+    attempt: integer('attempt', 1),
+    owner: nullable(OwnerId),
+  }),
+  /** Every call is terminal: say so with `ToolBatchSettled`. */
+  'batch.settle': tagged('batch.settle', { ...common, batch_id: BatchId, plan_hash: Digest }),
+  /** Open a host session and report it with `HostSessionUpdated`. */
+  'host_session.open': tagged('host_session.open', { ...common, run_id: RunId }),
+  /** Report `TimeReached` when this time has come. The engine does it itself. */
+  wake: tagged('wake', { ...common, at_ms: TimeMs }),
+});
+export type Effect = TypeOf<typeof Effect>;
+export type EffectOfKind<K extends Effect['kind']> = Extract<Effect, { readonly kind: K }>;

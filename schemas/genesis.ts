@@ -1,0 +1,24 @@
+// The record every stream begins with: all that a fold needs beside the events, so that a stream replays without the
+// package it was born with (P7 section 1.1; DESIGN section 4, "Preload").
+import { type TypeOf, integer, shape } from './codec.ts';
+import { Digest, SessionId, TimeMs, Position } from './ids.ts';
+import { RunConfig } from './run.ts';
+import { ToolPackage } from './tool-set.ts';
+
+export const Genesis = shape(
+  'Genesis',
+  {
+    v: integer('v', 1, 1),
+    session_id: SessionId,
+    created_at_ms: TimeMs,
+    tool_package: ToolPackage,
+    /** Digest of `tool_package`. */
+    tool_package_digest: Digest,
+    config: RunConfig,
+  },
+  {
+    /** Where a forked stream comes from: the chain value after the last shared event. */
+    forked_from: shape('ForkedFrom', { session_id: SessionId, position: Position, chain: Digest }),
+  },
+);
+export type Genesis = TypeOf<typeof Genesis>;

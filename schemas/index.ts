@@ -1,0 +1,21 @@
+// The sub-path `refold/schemas`: every codec and type that is stored or sent.
+export * from './canonical.ts';
+export * from './codec.ts';
+export * from './content.ts';
+export * from './define-tool.ts';
+export * from './effect.ts';
+export * from './event.ts';
+export * from './genesis.ts';
+export * from './ids.ts';
+export * from './json.ts';
+export * as limits from './limits.ts';
+export * from './plan.ts';
+export * from './record.ts';
+export * from './rejection.ts';
+export * from './run.ts';
+export * from './state.ts';
+export * from './tool-call.ts';
+export * from './tool-mode.ts';
+export * from './tool-set.ts';
+export * from './tool-spec.ts';
+export * from './wire.ts';

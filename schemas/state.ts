@@ -1,0 +1,124 @@
+// SessionState: everything that decides what happens next, and nothing that does not (P7 "Session State Changes";
+// DESIGN section 4). Plain JSON; null where a slot is empty. History lives in the stream, not here.
+import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
+import { Content } from './content.ts';
+import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
+import {
+  CALLS_PER_BATCH_MAX,
+  CALL_PAGE_SIZE,
+  FOLLOW_UPS_MAX,
+  PROFILES_MAX,
+  RUN_HISTORY_MAX,
+  TRANSCRIPT_PAGES_MAX,
+} from './limits.ts';
+import { ToolBatchPlan } from './plan.ts';
+import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
+import { ToolCallObserved } from './tool-call.ts';
+import {
+  EffectiveToolSet,
+  ProviderProfile,
+  ToolOverrides,
+  ToolProfiles,
+  ToolRegistry,
+  ToolRuntimeContext,
+} from './tool-set.ts';
+
+/** The life of one call. All but `queued` and `running` are terminal. */
+export const CallStatus = oneOf('CallStatus', [
+  'queued',
+  'running',
+  'succeeded',
+  'failed',
+  'rejected',
+  'cancelled',
+  'unknown',
+]);
+export type CallStatus = TypeOf<typeof CallStatus>;
+
+export const CallState = shape('CallState', {
+  status: CallStatus,
+  /** 1 until a bridge is lost with the call. */
+  attempt: integer('attempt', 1),
+  /** Who recorded its start. */
+  owner: nullable(OwnerId),
+  /** What the model will read; null until the call is terminal. */
+  output: nullable(Content),
+  code: nullable(text('code', { max: 64 })),
+  /** The result ends the run, by the run's completion rule. */
+  terminal: flag,
+});
+export type CallState = TypeOf<typeof CallState>;
+
+/** The open batch. `pages` holds the state of `observed[i]` at `pages[i / CALL_PAGE_SIZE][i % CALL_PAGE_SIZE]`. */
+export const ActiveToolBatch = shape('ActiveToolBatch', {
+  batch_id: BatchId,
+  run_id: RunId,
+  turn: integer('turn', 1),
+  observed: list(ToolCallObserved, CALLS_PER_BATCH_MAX),
+  plan: ToolBatchPlan,
+  pages: list(list(CallState, CALL_PAGE_SIZE), CALLS_PER_BATCH_MAX),
+  queued: integer('queued', 0, CALLS_PER_BATCH_MAX),
+  running: integer('running', 0, CALLS_PER_BATCH_MAX),
+});
+export type ActiveToolBatch = TypeOf<typeof ActiveToolBatch>;
+
+/** One message of the conversation. */
+export const TranscriptEntry = shape(
+  'TranscriptEntry',
+  { role: oneOf('role', ['user', 'assistant', 'tool']) },
+  {
+    content: Content,
+    calls: list(ToolCallObserved, CALLS_PER_BATCH_MAX),
+    call_id: CallId,
+    tool_name: text('tool_name', { max: 256 }),
+    is_error: flag,
+  },
+);
+export type TranscriptEntry = TypeOf<typeof TranscriptEntry>;
+
+/** A sealed page, as it is kept in a blob. `prev` is the digest of the page before it, so the last one heads a chain. */
+export const TranscriptPage = shape('TranscriptPage', {
+  prev: nullable(Digest),
+  entries: list(TranscriptEntry, 2 * CALLS_PER_BATCH_MAX),
+});
+export type TranscriptPage = TypeOf<typeof TranscriptPage>;
+
+/** The conversation's window: digests of sealed pages (the last is the head of all of them), then the open page. */
+export const TranscriptState = shape('TranscriptState', {
+  /** All entries ever, those that left the window too. */
+  count: integer('count', 0),
+  sealed: list(Digest, TRANSCRIPT_PAGES_MAX),
+  open: list(TranscriptEntry, 2 * CALLS_PER_BATCH_MAX),
+});
+export type TranscriptState = TypeOf<typeof TranscriptState>;
+
+export const SessionState = shape('SessionState', {
+  v: integer('v', 1, 1),
+  session_id: SessionId,
+  genesis_digest: Digest,
+  /** How many events were folded. */
+  version: Version,
+  created_at_ms: TimeMs,
+  updated_at_ms: TimeMs,
+
+  config: RunConfig,
+  run: nullable(RunState),
+  run_history: list(RunRecord, RUN_HISTORY_MAX),
+  follow_ups: list(FollowUp, FOLLOW_UPS_MAX),
+  runs_started: integer('runs_started', 0),
+  batches_started: integer('batches_started', 0),
+
+  tool_registry: ToolRegistry,
+  tool_profiles: ToolProfiles,
+  provider_profiles: list(ProviderProfile, PROFILES_MAX),
+  /** The profile an event selected; null for the provider's default. */
+  tool_profile: nullable(ProfileId),
+  tool_overrides: shape('ScopedOverrides', { session: ToolOverrides, run: ToolOverrides }),
+  tool_runtime_context: ToolRuntimeContext,
+  effective_tools: EffectiveToolSet,
+
+  active_tool_batch: nullable(ActiveToolBatch),
+  last_tool_plan_hash: nullable(Digest),
+  transcript: TranscriptState,
+});
+export type SessionState = TypeOf<typeof SessionState>;

@@ -1,0 +1,116 @@
+// Calls and their results: what a model asked for, and what came of it (Steerable Tools Spec, "ToolCall" and
+// "ToolResult"; P7 `ToolCallObserved`).
+import { Codec, type TypeOf, flag, integer, json, jsonObject, list, oneOf, shape, text } from './codec.ts';
+import { Content } from './content.ts';
+import { BatchId, CallId, Digest } from './ids.ts';
+import { type JsonObject, isPlainObject } from './json.ts';
+import { CLAIMS_PER_CALL_MAX } from './limits.ts';
+import { HostSessionFacts } from './tool-set.ts';
+
+/** What an assistant asks to run, exactly as Steerable specifies it: no further fields. */
+export const ToolCall = shape('ToolCall', {
+  id: text('id', { max: 256 }),
+  name: text('name', { max: 256 }),
+  arguments: jsonObject,
+});
+export type ToolCall = TypeOf<typeof ToolCall>;
+
+const knownResultFields = shape(
+  'ToolResult',
+  { success: flag },
+  {
+    terminal: flag,
+    needsFollowup: flag,
+    nextAction: text('nextAction', { max: 4_096 }),
+    message: text('message', { max: 65_536 }),
+    error: text('error', { max: 65_536 }),
+    data: jsonObject,
+  },
+);
+const knownResultKeys = new Set(['success', 'terminal', 'needsFollowup', 'nextAction', 'message', 'error', 'data']);
+
+/** What the runtime reports back, exactly as Steerable specifies it: open to further fields. */
+export type ToolResult = TypeOf<typeof knownResultFields> & JsonObject;
+export const ToolResult: Codec<ToolResult> = new Codec<ToolResult>(
+  'ToolResult',
+  (value): value is ToolResult => isPlainObject(value) && json.is(value) && knownResultFields.is(pickKnown(value)),
+  (value, context) => {
+    const known = isPlainObject(value) ? pickKnown(value) : value;
+    const validated = knownResultFields.validate(known, context);
+    return validated._tag === 'Left' ? validated.left : [{ value, context, message: 'must be a JSON value' }];
+  },
+  { ...knownResultFields.jsonSchema, additionalProperties: true },
+);
+
+const pickKnown = (value: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => knownResultKeys.has(key)));
+
+/**
+ * Steerable's rule: a result is terminal when `terminal` is true, or when it failed and does not ask for a follow-up.
+ * Strict: only the booleans themselves count. Null and undefined are not terminal.
+ */
+export function isTerminalResult(result: unknown): boolean {
+  if (!isPlainObject(result)) return false;
+  return result['terminal'] === true || (result['success'] === false && result['needsFollowup'] !== true);
+}
+
+/** A claim on what a call touches: a `/`-separated key that covers every key below it. */
+export const Claim = shape('Claim', {
+  key: text('key', { min: 1, max: 4_352 }),
+  access: oneOf('access', ['read', 'write']),
+});
+export type Claim = TypeOf<typeof Claim>;
+
+/** What the engine's edge found when it held the arguments against the tool's schema. */
+export const ArgumentsVerdict = shape(
+  'ArgumentsVerdict',
+  { valid: flag },
+  { message: text('message', { max: 1_024 }), path: text('path', { max: 1_024 }) },
+);
+export type ArgumentsVerdict = TypeOf<typeof ArgumentsVerdict>;
+
+/**
+ * One call as the model made it. A bridge sends `arguments` (an object) or, when it has only text that may not even
+ * be JSON, `arguments_text`. The engine's edge parses, checks and digests them, moves large ones into a blob
+ * (`arguments_ref`, with the claims they make), and records its verdict.
+ */
+export const ToolCallObserved = shape(
+  'ToolCallObserved',
+  { call_id: CallId, tool_name: text('tool_name', { max: 256 }) },
+  {
+    arguments: jsonObject,
+    arguments_text: text('arguments_text', { max: 1_048_576 }),
+    arguments_ref: Content,
+    arguments_digest: Digest,
+    arguments_verdict: ArgumentsVerdict,
+    claims: list(Claim, CLAIMS_PER_CALL_MAX),
+    /** The provider's own id, when the bridge had to use another. */
+    provider_call_id: text('provider_call_id', { max: 256 }),
+  },
+);
+export type ToolCallObserved = TypeOf<typeof ToolCallObserved>;
+
+/** How a call ended. `unknown`: it was started, and nobody can say what it did. */
+export const CallOutcome = oneOf('CallOutcome', ['succeeded', 'failed', 'cancelled', 'unknown']);
+export type CallOutcome = TypeOf<typeof CallOutcome>;
+
+/** The report of one call: the envelope around a {@link ToolResult}, bound to its plan and attempt. */
+export const settlementFields = {
+  required: {
+    batch_id: BatchId,
+    call_id: CallId,
+    plan_hash: Digest,
+    attempt: integer('attempt', 1),
+    result: ToolResult,
+    /** What the model reads. */
+    output: Content,
+  },
+  optional: {
+    outcome: CallOutcome,
+    /** Why it failed: a stable word such as `timeout` or `not_found`. */
+    code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),
+    duration_ms: integer('duration_ms', 0),
+    /** What the call taught about the host session. */
+    host_session: HostSessionFacts,
+  },
+} as const;

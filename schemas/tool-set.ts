@@ -1,0 +1,111 @@
+// The tools around a session: package, profiles, overrides, runtime facts, and the effective set that follows from
+// them (P7 "Tool Runtime Layer"; DESIGN section 4).
+import { type TypeOf, dictionary, flag, list, nullable, oneOf, shape, text } from './codec.ts';
+import { HostSessionId, ProfileId, TimeMs, ToolId, ToolName } from './ids.ts';
+import { CAPABILITIES_MAX, PROFILES_MAX, TOOLS_MAX } from './limits.ts';
+import { ToolSpec } from './tool-spec.ts';
+
+/** A named, ordered list of tools. */
+export const ToolProfile = shape('ToolProfile', { profile_id: ProfileId, tool_ids: list(ToolId, TOOLS_MAX) });
+export type ToolProfile = TypeOf<typeof ToolProfile>;
+
+/** The profile of every provider whose name contains `provider_contains` (lower case). The first match wins. */
+export const ProviderProfile = shape('ProviderProfile', {
+  provider_contains: text('provider_contains', { max: 64 }),
+  profile_id: ProfileId,
+});
+export type ProviderProfile = TypeOf<typeof ProviderProfile>;
+
+/** What a session is born with (P7 section 1.1, install-time preload). An empty `provider_contains` matches all. */
+export const ToolPackage = shape('ToolPackage', {
+  registry: list(ToolSpec, TOOLS_MAX),
+  profiles: list(ToolProfile, PROFILES_MAX),
+  provider_profiles: list(ProviderProfile, PROFILES_MAX),
+});
+export type ToolPackage = TypeOf<typeof ToolPackage>;
+
+export const ToolRegistry = dictionary(ToolId, ToolSpec, TOOLS_MAX);
+export type ToolRegistry = TypeOf<typeof ToolRegistry>;
+
+export const ToolProfiles = dictionary(ProfileId, ToolProfile, PROFILES_MAX);
+export type ToolProfiles = TypeOf<typeof ToolProfiles>;
+
+/** Tool ids added, taken away, and added beside the profile. Disable wins over both others. */
+export const ToolOverrides = shape('ToolOverrides', {
+  enable: list(ToolId, TOOLS_MAX),
+  disable: list(ToolId, TOOLS_MAX),
+  force: list(ToolId, TOOLS_MAX),
+});
+export type ToolOverrides = TypeOf<typeof ToolOverrides>;
+
+export const NO_OVERRIDES: ToolOverrides = { enable: [], disable: [], force: [] };
+
+export const HostSessionStatus = oneOf('HostSessionStatus', ['ready', 'closed', 'expired', 'error']);
+export type HostSessionStatus = TypeOf<typeof HostSessionStatus>;
+
+/** How commands are confined on the host (DESIGN section 7). */
+export const SandboxLevel = oneOf('SandboxLevel', ['none', 'bwrap']);
+export type SandboxLevel = TypeOf<typeof SandboxLevel>;
+
+const capability = text('capability', { min: 1, max: 64, pattern: /^[A-Za-z0-9_.-]+$/ });
+
+/** Facts about the host that gate tools; null until known. */
+export const ToolRuntimeContext = shape('ToolRuntimeContext', {
+  host_session_id: nullable(HostSessionId),
+  host_session_status: nullable(HostSessionStatus),
+  host_session_expires_at_ms: nullable(TimeMs),
+  sandbox: nullable(SandboxLevel),
+  workspace: nullable(text('workspace', { max: 4_096 })),
+  /** Sorted, without repeats. */
+  capabilities: list(capability, CAPABILITIES_MAX),
+});
+export type ToolRuntimeContext = TypeOf<typeof ToolRuntimeContext>;
+
+/** New facts about the host: fields that are absent stay as they are. */
+export const HostSessionFacts = shape(
+  'HostSessionFacts',
+  {},
+  {
+    host_session_id: HostSessionId,
+    host_session_status: HostSessionStatus,
+    expires_at_ms: TimeMs,
+    sandbox: SandboxLevel,
+    workspace: text('workspace', { max: 4_096 }),
+    capabilities: list(capability, CAPABILITIES_MAX),
+  },
+);
+export type HostSessionFacts = TypeOf<typeof HostSessionFacts>;
+
+/** Why a tool is in the effective set or out of it. */
+export const ToolReason = oneOf('ToolReason', [
+  'in_profile',
+  'not_in_profile',
+  'enabled_by_session',
+  'enabled_by_run',
+  'forced_by_session',
+  'forced_by_run',
+  'disabled_by_session',
+  'disabled_by_run',
+  'host_session_not_ready',
+  'host_session_ready',
+  'capability_missing',
+]);
+export type ToolReason = TypeOf<typeof ToolReason>;
+
+/** One registered tool, in the effective set or not, with all its reasons. */
+export const ToolVerdict = shape('ToolVerdict', {
+  tool_id: ToolId,
+  tool_name: ToolName,
+  effective: flag,
+  reasons: list(ToolReason, 16),
+});
+export type ToolVerdict = TypeOf<typeof ToolVerdict>;
+
+/** The tools a model may be offered now, in order, and the verdict on every registered tool (by tool id). */
+export const EffectiveToolSet = shape('EffectiveToolSet', {
+  profile_id: ProfileId,
+  provider: text('provider', { max: 64 }),
+  ordered_tools: list(ToolSpec, TOOLS_MAX),
+  verdicts: list(ToolVerdict, TOOLS_MAX),
+});
+export type EffectiveToolSet = TypeOf<typeof EffectiveToolSet>;

@@ -1,0 +1,86 @@
+// One tool: what the model sees of it, what runs it, when it is available and what it may run beside
+// (P7 "Tool Inventory Layer"; DESIGN section 4, "Tool spec").
+import { type TypeOf, flag, integer, jsonObject, list, oneOf, shape, tagged, text, variants } from './codec.ts';
+import { Digest, ToolId, ToolName } from './ids.ts';
+import {
+  CALL_TIMEOUT_MS_MAX,
+  CAPABILITIES_MAX,
+  CLAIM_RULES_MAX,
+  DESCRIPTION_CHARS_MAX,
+  OUTPUT_BYTES_MAX,
+} from './limits.ts';
+import { ToolMode } from './tool-mode.ts';
+
+const name = (of: string) => text(of, { min: 1, max: 128, pattern: /^[\x21-\x7e]+$/ });
+
+/** What settles a call: a bridge (`effect`, `host_loop`, `mcp`, `skill`), a person (`custom`), the fold (`workflow`). */
+export const ToolExecutor = variants('ToolExecutor', 'kind', {
+  effect: tagged('effect', { effect_kind: name('effect_kind') }),
+  host_loop: tagged('host_loop', { bridge: name('bridge') }),
+  mcp: tagged('mcp', { server: name('server'), tool: name('tool') }),
+  custom: tagged('custom', {}),
+  skill: tagged('skill', { skill: name('skill') }),
+  workflow: tagged('workflow', { workflow: name('workflow') }),
+});
+export type ToolExecutor = TypeOf<typeof ToolExecutor>;
+
+/** `always`, `host_session_ready`, `host_session_not_ready` or `capability:<name>`. All rules of a tool must hold. */
+export const ToolAvailabilityRule = text('ToolAvailabilityRule', {
+  max: 96,
+  pattern: /^(always|host_session_ready|host_session_not_ready|capability:[A-Za-z0-9_.-]{1,64})$/,
+});
+export type ToolAvailabilityRule = TypeOf<typeof ToolAvailabilityRule>;
+
+/**
+ * How a call's arguments become claims on what it touches. The key is `space`, and below it what `argument` names:
+ * `path` a workspace path, `patch` every path a v4a patch names, `text` the text itself as one segment. A missing or
+ * odd argument claims the whole space.
+ */
+export const ClaimRule = shape('ClaimRule', {
+  space: text('space', { min: 1, max: 64, pattern: /^[A-Za-z0-9_.-]+$/ }),
+  argument: text('argument', { min: 1, max: 64 }),
+  form: oneOf('form', ['path', 'patch', 'text']),
+  access: oneOf('access', ['read', 'write']),
+});
+export type ClaimRule = TypeOf<typeof ClaimRule>;
+
+/** Whether calls of the tool may run beside others; without `claims`, `resource_key` is a claim to write. */
+export const ToolParallelismHint = shape(
+  'ToolParallelismHint',
+  { parallel_safe: flag },
+  {
+    resource_key: text('resource_key', { min: 1, max: 256, pattern: /^[\x21-\x7e]+$/ }),
+    claims: list(ClaimRule, CLAIM_RULES_MAX),
+  },
+);
+export type ToolParallelismHint = TypeOf<typeof ToolParallelismHint>;
+
+export const ToolSpec = shape(
+  'ToolSpec',
+  {
+    tool_id: ToolId,
+    tool_name: ToolName,
+    /** Digest of name, description and schemas: another definition is another tool. */
+    tool_ref: Digest,
+    description: text('description', { max: DESCRIPTION_CHARS_MAX }),
+    /** JSON Schema, draft 2020-12, of the arguments. */
+    input_schema: jsonObject,
+    ownership: oneOf('ownership', ['managed', 'mcp', 'custom']),
+    permission_policy: oneOf('permission_policy', ['always_allow', 'always_ask']),
+    /** Named effects on the world, for people: `fs.write`, `net`, … */
+    effects: list(text('effect', { min: 1, max: 64 }), CAPABILITIES_MAX),
+    read_only: flag,
+    destructive: flag,
+    idempotent: flag,
+    open_world: flag,
+    interrupt_behavior: oneOf('interrupt_behavior', ['block', 'cancel', 'continue']),
+    mode: ToolMode,
+    executor: ToolExecutor,
+    availability_rules: list(ToolAvailabilityRule, CAPABILITIES_MAX),
+    parallelism_hint: ToolParallelismHint,
+    timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
+    output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
+  },
+  { output_schema: jsonObject },
+);
+export type ToolSpec = TypeOf<typeof ToolSpec>;

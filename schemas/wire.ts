@@ -1,0 +1,108 @@
+// What clients and the engine say to each other, in process and over HTTP alike.
+import { type TypeOf, flag, integer, list, oneOf, shape, text } from './codec.ts';
+import { Effect } from './effect.ts';
+import { Ingress } from './event.ts';
+import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
+import { EVENTS_PER_APPEND_MAX, LEASE_EFFECTS_MAX, LEASE_WAIT_MS_MAX } from './limits.ts';
+import { ToolBatchPlan } from './plan.ts';
+import { RunConfigPatch } from './run.ts';
+import { SessionState } from './state.ts';
+import { ToolPackage } from './tool-set.ts';
+import { TOOLS_MAX } from './limits.ts';
+
+/** A new session: an id of one's own choice, another config, another tool package. All optional. */
+export const CreateSession = shape(
+  'CreateSession',
+  {},
+  { session_id: SessionId, config: RunConfigPatch, tool_package: ToolPackage },
+);
+export type CreateSession = TypeOf<typeof CreateSession>;
+
+/** One session in a list. `owing`: something is owed by a bridge. */
+export const SessionSummary = shape('SessionSummary', { session_id: SessionId, version: Version, owing: flag });
+export type SessionSummary = TypeOf<typeof SessionSummary>;
+
+/** The state of a session, with its digest and the chain value that heads its stream. */
+export const SessionView = shape('SessionView', { state: SessionState, state_digest: Digest, chain: Digest });
+export type SessionView = TypeOf<typeof SessionView>;
+
+/** Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. */
+export const Submit = shape(
+  'Submit',
+  { events: list(Ingress, EVENTS_PER_APPEND_MAX, 1) },
+  { expected_version: Version, owner: OwnerId },
+);
+export type Submit = TypeOf<typeof Submit>;
+
+/** Where the events are now. `repeated`: the event id was there already, and this is the first answer again. */
+export const SubmitReceipt = shape('SubmitReceipt', {
+  version: Version,
+  state_digest: Digest,
+  events: list(shape('Appended', { event_id: EventId, position: Position, repeated: flag }), EVENTS_PER_APPEND_MAX),
+});
+export type SubmitReceipt = TypeOf<typeof SubmitReceipt>;
+
+const effectKind = oneOf('effect kind', [
+  'llm.generate',
+  'tool.call',
+  'tool.cancel',
+  'batch.settle',
+  'host_session.open',
+]);
+
+/**
+ * Asks for effects to do. `tools`: tool ids this bridge executes, exact or with a closing `*`. Waits up to `wait_ms`
+ * for the first effect. Leases last until their deadline unless a heartbeat extends them.
+ */
+export const LeaseRequest = shape(
+  'LeaseRequest',
+  {
+    owner: OwnerId,
+    kinds: list(effectKind, 8),
+    tools: list(text('tool pattern', { min: 1, max: 128 }), TOOLS_MAX),
+    max: integer('max', 1, LEASE_EFFECTS_MAX),
+    wait_ms: integer('wait_ms', 0, LEASE_WAIT_MS_MAX),
+  },
+  { sessions: list(SessionId, 256) },
+);
+export type LeaseRequest = TypeOf<typeof LeaseRequest>;
+
+/** Names one lease. */
+export const LeaseKey = shape('LeaseKey', { session_id: SessionId, effect_id: EffectId });
+export type LeaseKey = TypeOf<typeof LeaseKey>;
+
+/** Effects handed out, with the plans their calls belong to: check a plan's digest before running a call of it. */
+export const LeaseGrant = shape('LeaseGrant', {
+  effects: list(Effect, LEASE_EFFECTS_MAX),
+  plans: list(
+    shape('LeasedPlan', { session_id: SessionId, batch_id: BatchId, plan: ToolBatchPlan }),
+    LEASE_EFFECTS_MAX,
+  ),
+  /** How long the leases last without a heartbeat. */
+  ttl_ms: integer('ttl_ms', 1),
+});
+export type LeaseGrant = TypeOf<typeof LeaseGrant>;
+
+/** Still at it: extends the leases that are still held. */
+export const Heartbeat = shape('Heartbeat', { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });
+export type Heartbeat = TypeOf<typeof Heartbeat>;
+
+/** Leases that are gone: stop that work; its report would change nothing. */
+export const HeartbeatReply = shape('HeartbeatReply', { lost: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });
+export type HeartbeatReply = TypeOf<typeof HeartbeatReply>;
+
+/** Errors over HTTP: RFC 9457 problem details with the rejection's code and path. */
+export const Problem = shape(
+  'Problem',
+  { type: text('type', { max: 256 }), title: text('title', { max: 256 }), status: integer('status', 400, 599) },
+  { code: text('code', { max: 64 }), path: text('path', { max: 4_096 }), detail: text('detail', { max: 4_096 }) },
+);
+export type Problem = TypeOf<typeof Problem>;
+
+/** What the engine says of itself. */
+export const EngineInfo = shape('EngineInfo', {
+  name: oneOf('name', ['refold']),
+  version: text('version', { max: 32 }),
+  started_at_ms: TimeMs,
+});
+export type EngineInfo = TypeOf<typeof EngineInfo>;

@@ -1,0 +1,43 @@
+// The genesis record of a session that was given nothing: the default tool package, ready to run (P7 section 1.1).
+import { digestJson } from '../../schemas/canonical.ts';
+import type { Genesis } from '../../schemas/genesis.ts';
+import { brand } from '../../schemas/ids.ts';
+import type { Json } from '../../schemas/json.ts';
+import { CALLS_DEFAULT, CONCURRENCY_DEFAULT, REPEATS_DEFAULT, TURNS_DEFAULT } from '../../schemas/limits.ts';
+import type { RunConfig } from '../../schemas/run.ts';
+import { defaultToolPackage } from '../toolsets/default-package.ts';
+
+/** What a run is configured with unless somebody says otherwise. */
+export const DEFAULT_CONFIG: RunConfig = {
+  provider: 'openai',
+  model: 'default',
+  instructions: null,
+  tool_profile: null,
+  host_session_open: false,
+  turns_max: TURNS_DEFAULT,
+  calls_max: CALLS_DEFAULT,
+  repeats_max: REPEATS_DEFAULT,
+  tool_concurrency_max: CONCURRENCY_DEFAULT,
+  output_tokens_max: null,
+  completion: 'continue',
+};
+
+/** What may differ from the default genesis. */
+export type GenesisOverrides = Partial<Pick<Genesis, 'created_at_ms' | 'tool_package' | 'forked_from'>> & {
+  readonly session_id?: string;
+  readonly config?: Partial<RunConfig>;
+};
+
+/** A genesis record; without overrides always the same one, of the session `default` at time 0. */
+export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
+  const tool_package = overrides.tool_package ?? defaultToolPackage();
+  return {
+    v: 1,
+    session_id: brand<'SessionId'>(overrides.session_id ?? 'default'),
+    created_at_ms: overrides.created_at_ms ?? 0,
+    tool_package,
+    tool_package_digest: digestJson(tool_package as unknown as Json),
+    config: { ...DEFAULT_CONFIG, ...overrides.config },
+    ...(overrides.forked_from === undefined ? {} : { forked_from: overrides.forked_from }),
+  };
+}

@@ -1,0 +1,14 @@
+// The sub-path `refold/core`: the pure engine. No I/O; runs in a browser.
+export { computeEffectiveTools, type EffectiveToolsInput } from '../../reducers/effective-tools.ts';
+export { planBatch, planHash, type PlanContext } from '../../reducers/planner.ts';
+export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
+export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
+export { canonicalBytes, digest } from '../../schemas/canonical.ts';
+export { eventDigest, genesisChain, nextChain } from './chain.ts';
+export { effects } from './effects.ts';
+export { explain } from './explain.ts';
+export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis.ts';
+export { checkGenesis, initialState } from './initial-state.ts';
+export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';
+export { stateBytes, stateDigest } from './state-digest.ts';
+export { type Step, decodeEvent, step } from './step.ts';

@@ -1,0 +1,73 @@
+// Where a stream begins: the state that a genesis record stands for.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { freeze } from 'immer';
+import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
+import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
+import { digestJson } from '../../schemas/canonical.ts';
+import { decode } from '../../schemas/codec.ts';
+import { Genesis } from '../../schemas/genesis.ts';
+import type { Version } from '../../schemas/ids.ts';
+import type { Json } from '../../schemas/json.ts';
+import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import { NO_OVERRIDES } from '../../schemas/tool-set.ts';
+
+/** The genesis record itself when its shape, its tool package and the package's digest are right. */
+export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
+  const decoded = decode(Genesis, value);
+  if (isLeft(decoded)) return decoded;
+  const genesis = decoded.right;
+  const fault = findPackageFault(genesis.tool_package);
+  if (fault !== null) return left({ ...fault, path: `/tool_package${fault.path}` });
+  if (genesis.tool_package_digest !== digestJson(genesis.tool_package as unknown as Json)) {
+    return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
+  }
+  const tools = computeEffectiveTools(bare(genesis));
+  return isLeft(tools) ? tools : right(genesis);
+}
+
+/** The state of a session before its first event. Throws an InvariantError for a genesis {@link checkGenesis} refuses. */
+export function initialState(genesis: Genesis): SessionState {
+  const checked = checkGenesis(genesis);
+  invariant(!isLeft(checked), `not a genesis record: ${JSON.stringify(isLeft(checked) ? checked.left : null)}`);
+  const parts = bare(genesis);
+  const tools = computeEffectiveTools(parts);
+  invariant(!isLeft(tools), 'a checked genesis has effective tools');
+  const state: SessionState = {
+    v: 1,
+    session_id: genesis.session_id,
+    genesis_digest: digestJson(genesis as unknown as Json),
+    version: 0 as Version,
+    created_at_ms: genesis.created_at_ms,
+    updated_at_ms: genesis.created_at_ms,
+    ...parts,
+    run: null,
+    run_history: [],
+    follow_ups: [],
+    runs_started: 0,
+    batches_started: 0,
+    effective_tools: tools.right,
+    active_tool_batch: null,
+    last_tool_plan_hash: null,
+    transcript: { count: 0, sealed: [], open: [] },
+  };
+  return freeze(state, true);
+}
+
+const bare = (genesis: Genesis) => ({
+  config: genesis.config,
+  run: null,
+  tool_registry: registryOf(genesis.tool_package.registry),
+  tool_profiles: profilesOf(genesis.tool_package.profiles),
+  provider_profiles: genesis.tool_package.provider_profiles,
+  tool_profile: null,
+  tool_overrides: { session: NO_OVERRIDES, run: NO_OVERRIDES },
+  tool_runtime_context: {
+    host_session_id: null,
+    host_session_status: null,
+    host_session_expires_at_ms: null,
+    sandbox: null,
+    workspace: null,
+    capabilities: [],
+  },
+});

@@ -1,0 +1,32 @@
+// The state digest: a Merkle digest over the state tree (DESIGN section 5). The digest of an array or object is the
+// SHA-256 of the canonical JSON in which every array or object directly inside it is replaced by an array of one
+// string, its own digest. Frozen parts that two states share are digested once.
+import { canonicalText, digestText } from '../../schemas/canonical.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import type { Json } from '../../schemas/json.ts';
+import type { SessionState } from '../../schemas/state.ts';
+
+const known = new WeakMap<object, Digest>();
+
+/** The Merkle digest of a state. States come frozen from the fold, so a digest once made stays true. */
+export const stateDigest = (state: SessionState): Digest => merkleDigest(state as unknown as Json & object);
+
+/** The Merkle digest of any frozen JSON container. */
+export function merkleDigest(value: Json & object): Digest {
+  const cached = known.get(value);
+  if (cached !== undefined) return cached;
+  const shallow = Array.isArray(value)
+    ? value.map((item: Json) => reference(item))
+    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, reference(item as Json)]));
+  const made = digestText(canonicalText(shallow));
+  if (Object.isFrozen(value)) known.set(value, made);
+  return made;
+}
+
+const reference = (item: Json): Json => (typeof item === 'object' && item !== null ? [merkleDigest(item)] : item);
+
+/** The flat canonical bytes (RFC 8785) of a state: what "byte-identical" compares. */
+export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(stateText(state));
+
+/** The flat canonical text of a state. */
+export const stateText = (state: SessionState): string => canonicalText(state as unknown as Json);

@@ -1,0 +1,39 @@
+// The tool package every session is born with unless it is given another (P7 section 1.1, and "Provider-Aligned
+// Profile Defaults").
+import { type ToolId, brand } from '../../schemas/ids.ts';
+import type { ToolPackage, ToolProfile } from '../../schemas/tool-set.ts';
+import { hostTools } from './host-tools.ts';
+
+const BEFORE_EDITS = [
+  'host.session.open',
+  'host.fs.read_file',
+  'host.fs.list_dir',
+  'host.fs.glob',
+  'host.fs.grep',
+  'host.fs.stat',
+  'host.fs.exists',
+  'host.fs.write_file',
+];
+const AFTER_EDITS = ['host.exec', 'host.session.signal'];
+
+const profile = (id: string, edit: string): ToolProfile => ({
+  profile_id: brand<'ProfileId'>(id),
+  tool_ids: [...BEFORE_EDITS, edit, ...AFTER_EDITS].map((tool): ToolId => brand<'ToolId'>(tool)),
+});
+
+/** The twelve host tools, and one profile for each family of models: the same tools but for the way they edit. */
+export const defaultToolPackage = (): ToolPackage => ({
+  registry: hostTools(),
+  profiles: [
+    profile('openai', 'host.fs.apply_patch'),
+    profile('anthropic', 'host.fs.edit_file'),
+    profile('gemini', 'host.fs.edit_file'),
+  ],
+  provider_profiles: [
+    { provider_contains: 'anthropic', profile_id: brand<'ProfileId'>('anthropic') },
+    { provider_contains: 'claude', profile_id: brand<'ProfileId'>('anthropic') },
+    { provider_contains: 'gemini', profile_id: brand<'ProfileId'>('gemini') },
+    { provider_contains: 'google', profile_id: brand<'ProfileId'>('gemini') },
+    { provider_contains: '', profile_id: brand<'ProfileId'>('openai') },
+  ],
+});
