@@ -1,9 +1,9 @@
 // Admission: whether an event applies to a state at all. Null when it does; otherwise a rejection with a stable code,
 // and nothing is recorded. Everything that can be wrong about an event is found here, so the fold can be total.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import type { EventOfKind, IngressEvent } from '../schemas/event.ts';
+import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
-import { type Rejection, reject, unreachable } from '../schemas/rejection.ts';
+import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { FollowUp } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
@@ -15,8 +15,49 @@ import { configFor } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {
+  const admitKind = ADMISSIONS[event.kind] as Admission<IngressEvent>;
   return admitPhase(state, event) ?? admitKind(state, event);
 }
+
+type Admission<E> = (state: SessionState, event: E) => Rejection | null;
+
+/** Phase, run and turn are all that matters. */
+const always = (): null => null;
+
+const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
+  RunRequested: (state, event) => admitRun(state, event, ''),
+  ToolCallsObserved: always,
+  GenerateFailed: always,
+  ToolCallStarted: admitStarted,
+  ToolCallSettled: admitSettled,
+  LeaseExpired: admitLeaseExpired,
+  ToolBatchSettled: admitBatchSettled,
+  HostSessionUpdated: always,
+  ToolRegistrySet: admitRegistry,
+  ToolProfileSelected: (state, { profile_id }) =>
+    admitProfile(state, profile_id) ?? admitTools({ ...state, tool_profile: profile_id }, ''),
+  ToolOverridesSet: admitOverrides,
+  SessionConfigured: (state, event) =>
+    admitTools({ ...state, config: { ...state.config, ...event.config } }, '/config'),
+  RunSteered: (state) =>
+    (state.run?.steers.length ?? 0) < STEERS_MAX
+      ? null
+      : reject('steer_queue_full', '/input', `${STEERS_MAX} messages wait already`),
+  FollowUpQueued: (state, event) =>
+    state.follow_ups.length < FOLLOW_UPS_MAX
+      ? admitRun(state, event.follow_up, '/follow_up')
+      : reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-ups wait already`),
+  RunPaused: always,
+  RunResumed: always,
+  RunInterrupted: always,
+  RunCancelled: always,
+  RunCompleted: always,
+  RunFailed: always,
+  TimeReached: (state, event) =>
+    (hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms
+      ? null
+      : reject('time_not_due', '/due_at_ms', 'state waits for no time up to this one'),
+};
 
 /** Run, turn and phase, in this order: what is late is told apart from what is misdirected. */
 function admitPhase(state: SessionState, event: IngressEvent): Rejection | null {
@@ -47,53 +88,6 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
 }
 
 const isBatchKind = (event: IngressEvent): boolean => 'batch_id' in event;
-
-function admitKind(state: SessionState, event: IngressEvent): Rejection | null {
-  switch (event.kind) {
-    case 'RunRequested':
-      return admitRun(state, event, '');
-    case 'FollowUpQueued':
-      if (state.follow_ups.length >= FOLLOW_UPS_MAX) {
-        return reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-ups wait already`);
-      }
-      return admitRun(state, event.follow_up, '/follow_up');
-    case 'ToolCallStarted':
-      return admitStarted(state, event);
-    case 'ToolCallSettled':
-      return admitSettled(state, event);
-    case 'LeaseExpired':
-      return admitLeaseExpired(state, event);
-    case 'ToolBatchSettled':
-      return admitBatchSettled(state, event);
-    case 'ToolRegistrySet':
-      return admitRegistry(state, event);
-    case 'ToolProfileSelected':
-      return admitTools({ ...state, tool_profile: event.profile_id }, '') ?? admitProfile(state, event.profile_id);
-    case 'ToolOverridesSet':
-      return admitOverrides(state, event);
-    case 'SessionConfigured':
-      return admitTools({ ...state, config: { ...state.config, ...event.config } }, '/config');
-    case 'RunSteered':
-      return (state.run?.steers.length ?? 0) < STEERS_MAX
-        ? null
-        : reject('steer_queue_full', '/input', `${STEERS_MAX} messages wait already`);
-    case 'TimeReached':
-      return (hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms
-        ? null
-        : reject('time_not_due', '/due_at_ms', 'state waits for no time up to this one');
-    case 'ToolCallsObserved':
-    case 'GenerateFailed':
-    case 'HostSessionUpdated':
-    case 'RunPaused':
-    case 'RunResumed':
-    case 'RunInterrupted':
-    case 'RunCancelled':
-    case 'RunCompleted':
-    case 'RunFailed':
-      return null;
-  }
-  return unreachable(event);
-}
 
 function admitRun(state: SessionState, request: Omit<FollowUp, 'input'>, path: string): Rejection | null {
   const config = configFor(state, request);

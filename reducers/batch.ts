@@ -140,7 +140,7 @@ function settle(draft: Draft<SessionState>, state: SessionState, id: CallId, set
   if (call.status === 'queued') batch.queued -= 1;
   else batch.running -= 1;
   call.status = settlement.status;
-  call.output = settlement.output as Draft<Content>;
+  call.output = settlement.output;
   call.code = settlement.code;
   call.terminal = settlement.terminal;
 }

@@ -2,9 +2,9 @@
 // straight: fold the event, then derive what follows from the new state (effective tools, the pinned offer).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Draft, produce } from 'immer';
-import type { IngressEvent } from '../schemas/event.ts';
+import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
-import { invariant, unreachable } from '../schemas/rejection.ts';
+import { invariant } from '../schemas/rejection.ts';
 import type { RunConfig } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
@@ -29,6 +29,7 @@ import {
 
 /** The next state. The event must have been admitted; it is taken over and frozen. */
 export function evolve(state: SessionState, event: IngressEvent): SessionState {
+  const fold = FOLDS[event.kind] as Fold<IngressEvent>;
   const folded = produce(state, (draft) => {
     draft.version = (state.version + 1) as Version;
     draft.updated_at_ms = event.at_ms;
@@ -37,87 +38,64 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   return derive(folded, state);
 }
 
-function fold(draft: Draft<SessionState>, event: IngressEvent, state: SessionState): void {
-  switch (event.kind) {
-    case 'RunRequested':
-      startRun(draft, event, event.cause ?? { kind: 'direct' }, event.at_ms);
-      return;
-    case 'ToolCallsObserved':
-      observeCalls(draft, event, state);
-      return;
-    case 'GenerateFailed':
-      endRun(draft, failure(event.code, event.message), event.at_ms);
-      return;
-    case 'ToolCallStarted':
-      startCall(draft, event, state);
-      return;
-    case 'ToolCallSettled':
-      settleCall(draft, event, state);
-      if (event.host_session !== undefined) applyHostSession(draft, event.host_session);
-      finishEnding(draft, event.at_ms);
-      return;
-    case 'LeaseExpired':
-      loseCall(draft, event, state);
-      finishEnding(draft, event.at_ms);
-      return;
-    case 'ToolBatchSettled':
-      settleBatch(draft, event, state);
-      return;
-    case 'HostSessionUpdated':
-      applyHostSession(draft, event.host_session);
-      leaveOpening(draft, event.at_ms, event.detail);
-      return;
-    case 'ToolRegistrySet':
-      setRegistry(draft, event);
-      return;
-    case 'ToolProfileSelected':
-      draft.tool_profile = event.profile_id;
-      return;
-    case 'ToolOverridesSet':
-      draft.tool_overrides[event.scope] = {
-        enable: [...(event.enable ?? [])],
-        disable: [...(event.disable ?? [])],
-        force: [...(event.force ?? [])],
-      };
-      return;
-    case 'SessionConfigured':
-      draft.config = { ...state.config, ...event.config } as Draft<RunConfig>;
-      return;
-    case 'RunSteered':
-      draft.run?.steers.push(event.input as Draft<typeof event.input>);
-      return;
-    case 'FollowUpQueued':
-      if (state.run === null) startRun(draft, event.follow_up, { kind: 'follow_up' }, event.at_ms);
-      else draft.follow_ups.push(event.follow_up as Draft<typeof event.follow_up>);
-      return;
-    case 'RunPaused':
-      pauseRun(draft);
-      return;
-    case 'RunResumed':
-      resumeRun(draft);
-      return;
-    case 'RunInterrupted': {
-      const ending = endedBy('interrupted', event.reason);
-      beginEnding(draft, state, { phase: 'interrupting', ending }, event.at_ms);
-      return;
+/** Writes one event into the draft. What does not change is read from the frozen state, where it costs no draft. */
+type Fold<E> = (draft: Draft<SessionState>, event: E, state: SessionState) => void;
+
+const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
+  RunRequested: (draft, event) => startRun(draft, event, event.cause ?? { kind: 'direct' }, event.at_ms),
+  ToolCallsObserved: observeCalls,
+  GenerateFailed: (draft, event) => endRun(draft, failure(event.code, event.message), event.at_ms),
+  ToolCallStarted: startCall,
+  ToolCallSettled: (draft, event, state) => {
+    settleCall(draft, event, state);
+    if (event.host_session !== undefined) applyHostSession(draft, event.host_session);
+    finishEnding(draft, event.at_ms);
+  },
+  LeaseExpired: (draft, event, state) => {
+    loseCall(draft, event, state);
+    finishEnding(draft, event.at_ms);
+  },
+  ToolBatchSettled: settleBatch,
+  HostSessionUpdated: (draft, event) => {
+    applyHostSession(draft, event.host_session);
+    leaveOpening(draft, event.at_ms, event.detail);
+  },
+  ToolRegistrySet: setRegistry,
+  ToolProfileSelected: (draft, event) => {
+    draft.tool_profile = event.profile_id;
+  },
+  ToolOverridesSet: (draft, { scope, enable = [], disable = [], force = [] }) => {
+    draft.tool_overrides[scope] = { enable: [...enable], disable: [...disable], force: [...force] };
+  },
+  SessionConfigured: (draft, event, state) => {
+    draft.config = { ...state.config, ...event.config };
+  },
+  RunSteered: (draft, event) => {
+    draft.run?.steers.push(event.input);
+  },
+  FollowUpQueued: (draft, event, state) => {
+    if (state.run === null) startRun(draft, event.follow_up, { kind: 'follow_up' }, event.at_ms);
+    else draft.follow_ups.push(event.follow_up as Draft<typeof event.follow_up>);
+  },
+  RunPaused: pauseRun,
+  RunResumed: resumeRun,
+  RunInterrupted: (draft, event, state) => {
+    const ending = endedBy('interrupted', event.reason);
+    beginEnding(draft, state, { phase: 'interrupting', ending }, event.at_ms);
+  },
+  RunCancelled: (draft, event, state) => {
+    beginEnding(draft, state, { phase: 'cancelling', ending: endedBy('cancelled', event.reason) }, event.at_ms);
+  },
+  RunCompleted: (draft, event) => endRun(draft, { ...COMPLETED, output: event.output ?? null }, event.at_ms),
+  RunFailed: (draft, event, state) => {
+    beginEnding(draft, state, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
+  },
+  TimeReached: (draft, event, state) => {
+    if ((hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms) {
+      applyHostSession(draft, { host_session_status: 'expired' });
     }
-    case 'RunCancelled':
-      beginEnding(draft, state, { phase: 'cancelling', ending: endedBy('cancelled', event.reason) }, event.at_ms);
-      return;
-    case 'RunCompleted':
-      endRun(draft, { ...COMPLETED, output: event.output ?? null }, event.at_ms);
-      return;
-    case 'RunFailed':
-      beginEnding(draft, state, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
-      return;
-    case 'TimeReached':
-      if ((hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms) {
-        applyHostSession(draft, { host_session_status: 'expired' });
-      }
-      return;
-  }
-  unreachable(event);
-}
+  },
+};
 
 // A run that waited for its host session goes on when it is ready, and says why when it cannot be had.
 function leaveOpening(draft: Draft<SessionState>, atMs: number, detail: string | undefined): void {

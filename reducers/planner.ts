@@ -59,7 +59,7 @@ export function planBatch(
 
 /** The digest a plan must carry: that of everything in it but the digest itself. */
 export const planHash = ({ planned_calls, rejected, execution_plan }: Omit<ToolBatchPlan, 'plan_hash'>): Digest =>
-  digestJson({ planned_calls, rejected, execution_plan } as unknown as Json);
+  digestJson({ planned_calls, rejected, execution_plan });
 
 const sealPlan = (plan: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan => ({ ...plan, plan_hash: planHash(plan) });
 

@@ -132,7 +132,7 @@ export function beginEnding(
     if ((draft.active_tool_batch?.running ?? 0) > 0) {
       const run = liveRun(draft);
       run.phase = to.phase;
-      run.ending = to.ending as Draft<RunEnding>;
+      run.ending = to.ending;
       return;
     }
   }
@@ -175,7 +175,7 @@ function startFollowUp(draft: State, atMs: number): void {
 function recordRun(draft: State, ending: RunEnding, atMs: number): void {
   const { run_id, cause, turn, calls, usage, started_at_ms } = plain(liveRun(draft));
   const record: RunRecord = { run_id, ending, cause, turn, calls, usage, started_at_ms, ended_at_ms: atMs };
-  draft.run_history.push(record as Draft<RunRecord>);
+  draft.run_history.push(record);
   if (draft.run_history.length > RUN_HISTORY_MAX) draft.run_history.shift();
   draft.run = null;
   draft.tool_overrides.run = NO_OVERRIDES as Draft<ToolOverrides>;

@@ -73,7 +73,7 @@ export function sealTranscript(state: SessionState): {
   const { open, sealed } = state.transcript;
   if (open.length < TRANSCRIPT_PAGE_ENTRIES || state.active_tool_batch !== null) return { state, sealed: null };
   const page: TranscriptPage = { prev: sealed.at(-1) ?? null, entries: open };
-  const text = canonicalText(page as unknown as Json);
+  const text = canonicalText(page);
   const ref = digestText(text);
   const next = produce(state, (draft) => {
     draft.transcript.open = [];

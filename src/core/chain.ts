@@ -7,9 +7,9 @@ import type { Digest } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
 
 /** The chain value before the first event: the digest of the genesis record. */
-export const genesisChain = (genesis: Genesis): Digest => digestJson(genesis as unknown as Json);
+export const genesisChain = (genesis: Genesis): Digest => digestJson(genesis);
 
-export const eventDigest = (event: IngressEvent): Digest => digestJson(event as unknown as Json);
+export const eventDigest = (event: IngressEvent): Digest => digestJson(event);
 
 /** The digest of ["refold/chain/1", previous chain value, event digest, state digest]. */
 export const nextChain = (previous: Digest, event: Digest, state: Digest): Digest =>

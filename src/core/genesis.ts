@@ -36,7 +36,7 @@ export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
     session_id: brand<'SessionId'>(overrides.session_id ?? 'default'),
     created_at_ms: overrides.created_at_ms ?? 0,
     tool_package,
-    tool_package_digest: digestJson(tool_package as unknown as Json),
+    tool_package_digest: digestJson(tool_package),
     config: { ...DEFAULT_CONFIG, ...overrides.config },
     ...(overrides.forked_from === undefined ? {} : { forked_from: overrides.forked_from }),
   };

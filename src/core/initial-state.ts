@@ -19,7 +19,7 @@ export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
   const genesis = decoded.right;
   const fault = findPackageFault(genesis.tool_package);
   if (fault !== null) return left({ ...fault, path: `/tool_package${fault.path}` });
-  if (genesis.tool_package_digest !== digestJson(genesis.tool_package as unknown as Json)) {
+  if (genesis.tool_package_digest !== digestJson(genesis.tool_package)) {
     return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
   }
   const tools = computeEffectiveTools(bare(genesis));
@@ -36,7 +36,7 @@ export function initialState(genesis: Genesis): SessionState {
   const state: SessionState = {
     v: 1,
     session_id: genesis.session_id,
-    genesis_digest: digestJson(genesis as unknown as Json),
+    genesis_digest: digestJson(genesis),
     version: 0 as Version,
     created_at_ms: genesis.created_at_ms,
     updated_at_ms: genesis.created_at_ms,

@@ -9,7 +9,7 @@ import type { SessionState } from '../../schemas/state.ts';
 const known = new WeakMap<object, Digest>();
 
 /** The Merkle digest of a state. States come frozen from the fold, so a digest once made stays true. */
-export const stateDigest = (state: SessionState): Digest => merkleDigest(state as unknown as Json & object);
+export const stateDigest = (state: SessionState): Digest => merkleDigest(state);
 
 /** The Merkle digest of any frozen JSON container. */
 export function merkleDigest(value: Json & object): Digest {
@@ -17,7 +17,7 @@ export function merkleDigest(value: Json & object): Digest {
   if (cached !== undefined) return cached;
   const shallow = Array.isArray(value)
     ? value.map((item: Json) => reference(item))
-    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, reference(item as Json)]));
+    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, reference(item)]));
   const made = digestText(canonicalText(shallow));
   if (Object.isFrozen(value)) known.set(value, made);
   return made;
@@ -29,4 +29,4 @@ const reference = (item: Json): Json => (typeof item === 'object' && item !== nu
 export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(stateText(state));
 
 /** The flat canonical text of a state. */
-export const stateText = (state: SessionState): string => canonicalText(state as unknown as Json);
+export const stateText = (state: SessionState): string => canonicalText(state);
