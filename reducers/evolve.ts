@@ -5,7 +5,6 @@ import { type Draft, produce } from 'immer';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
-import type { RunConfig } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';

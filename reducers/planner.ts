@@ -1,7 +1,6 @@
 // The batch planner: observed calls in, the canonical plan out (P7 "Batch Planning"; DESIGN section 4).
 import { digestJson } from '../schemas/canonical.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
-import type { Json } from '../schemas/json.ts';
 import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';

@@ -3,7 +3,6 @@ import { type Draft, produce } from 'immer';
 import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
-import type { Json } from '../schemas/json.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';

@@ -4,7 +4,6 @@ import { digestJson } from '../../schemas/canonical.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
 
 /** The chain value before the first event: the digest of the genesis record. */
 export const genesisChain = (genesis: Genesis): Digest => digestJson(genesis);

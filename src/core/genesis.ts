@@ -2,7 +2,6 @@
 import { digestJson } from '../../schemas/canonical.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import { brand } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
 import { CALLS_DEFAULT, CONCURRENCY_DEFAULT, REPEATS_DEFAULT, TURNS_DEFAULT } from '../../schemas/limits.ts';
 import type { RunConfig } from '../../schemas/run.ts';
 import { defaultToolPackage } from '../toolsets/default-package.ts';

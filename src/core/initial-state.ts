@@ -7,7 +7,6 @@ import { digestJson } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
 import type { Version } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { NO_OVERRIDES } from '../../schemas/tool-set.ts';

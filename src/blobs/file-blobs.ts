@@ -1,0 +1,183 @@
+// Blobs as files, `<directory>/ab/cd/<64 hex digits>`. A blob appears whole or not at all: its bytes are written to a
+// file of their own, synced, renamed into place, and the directories that lead there are synced; leaving out either
+// sync lost acknowledged blobs in a power cut. One process at a time may have the directory open.
+import { randomUUID } from 'node:crypto';
+import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { Digest } from '../../schemas/ids.ts';
+import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { makeDirectory, syncDirectory } from '../journal/directories.ts';
+import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
+import { openLanes } from './lanes.ts';
+
+/** Blobs read or written at a time: bounds open files, and memory to this many of the largest blobs. */
+const FILES_OPEN_MAX = 16;
+const FILE_MODE = 0o600;
+const DIGEST_PREFIX = 'sha256:';
+const TEMPORARY = 'tmp';
+
+type Answer<T> = Either<Rejection, T>;
+
+/** Opens or creates the blobs in `directory`, and removes what an interrupted write left there. */
+export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =>
+  filing('opening the blobs', async () => {
+    const temporary = join(directory, TEMPORARY);
+    await rm(temporary, { recursive: true, force: true });
+    await makeDirectory(temporary);
+    return right(blobsIn(directory));
+  });
+
+function blobsIn(directory: string): Blobs {
+  const lanes = openLanes(FILES_OPEN_MAX);
+  let closed = false;
+
+  const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
+    filing(doing, async () => (closed ? left(blobsClosed()) : lanes.run(ref, work)));
+
+  return {
+    put: (bytes) => async () => {
+      const ref = digestBlob(bytes);
+      if (!isRight(ref)) return ref;
+      return working('writing a blob', ref.right, () => writeBlob(directory, ref.right, bytes))();
+    },
+    get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
+    has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
+    list: () => listBlobs(directory),
+    delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
+    close: async () => {
+      closed = true;
+      await lanes.settled();
+    },
+  };
+}
+
+interface Place {
+  /** From the one that is made first to the one that holds the file. */
+  readonly directories: readonly [string, string];
+  readonly file: string;
+}
+
+function placeOf(directory: string, ref: Digest): Place {
+  const hex = ref.slice(DIGEST_PREFIX.length);
+  const outer = join(directory, hex.slice(0, 2));
+  const inner = join(outer, hex.slice(2, 4));
+  return { directories: [outer, inner], file: join(inner, hex) };
+}
+
+async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array): Promise<Answer<Digest>> {
+  const { directories, file } = placeOf(directory, ref);
+  const [outer, inner] = directories;
+  if (!(await holdsBlob(directory, ref))) {
+    const temporary = join(directory, TEMPORARY, randomUUID());
+    try {
+      await writeSynced(temporary, bytes);
+      await makeDirectory(inner);
+      await rename(temporary, file);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  }
+  // Also for a blob that was there: whoever put it may have died between its rename and these.
+  for (const path of [inner, outer, directory]) await syncDirectory(path);
+  return right(ref);
+}
+
+async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', FILE_MODE);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Whether the blob can be read and is whole; one that cannot be read is written anew. */
+async function holdsBlob(directory: string, ref: Digest): Promise<boolean> {
+  try {
+    return isRight(await readBlob(directory, ref));
+  } catch (error) {
+    if (codeOf(error) === null) throw error;
+    return false;
+  }
+}
+
+async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Array>> {
+  let file: FileHandle;
+  try {
+    // Neither a link nor a pipe is ever made here; not following the one nor waiting for the other keeps it so.
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    file = await open(placeOf(directory, ref).file, flags);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
+    if (codeOf(error) === 'ELOOP') return left(damagedBlob(ref, 'a symbolic link stands in its place'));
+    throw error;
+  }
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) return left(damagedBlob(ref, 'something that is no file stands in its place'));
+    if (stats.size > BLOB_BYTES_MAX) return left(damagedBlob(ref, `its file has ${stats.size} bytes`));
+    return verifyBlob(ref, await file.readFile());
+  } finally {
+    await file.close();
+  }
+}
+
+const damagedBlob = (ref: Digest, fault: string): Rejection => reject('damaged', '', `blob ${ref}: ${fault}`);
+
+async function deleteBlob(directory: string, ref: Digest): Promise<Answer<void>> {
+  const { directories, file } = placeOf(directory, ref);
+  try {
+    await unlink(file);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
+    throw error;
+  }
+  await syncDirectory(directories[1]);
+  return right(undefined);
+}
+
+async function* listBlobs(directory: string): AsyncGenerator<Digest> {
+  const pair = /^[0-9a-f]{2}$/;
+  for (const outer of await namesIn(directory, pair)) {
+    for (const inner of await namesIn(join(directory, outer), pair)) {
+      for (const hex of await namesIn(join(directory, outer, inner), /^[0-9a-f]{64}$/)) {
+        const ref = `${DIGEST_PREFIX}${hex}`;
+        if (hex.startsWith(outer + inner) && Digest.is(ref)) yield ref;
+      }
+    }
+  }
+}
+
+async function namesIn(directory: string, pattern: RegExp): Promise<readonly string[]> {
+  const names = await readdir(directory);
+  return names.filter((name) => pattern.test(name)).sort();
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Runs `work`; what the file system throws becomes a rejection, anything else is a fault of ours. */
+const filing =
+  <T>(doing: string, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
+  async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) === null) throw error;
+      return left(reject('storage_failed', '', `${doing}: ${error instanceof Error ? error.message : ''}`));
+    }
+  };
+
+const codeOf = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error && 'syscall' in error && typeof error.code === 'string' ? error.code : null;

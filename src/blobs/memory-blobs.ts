@@ -1,0 +1,40 @@
+// Blobs in memory: for tests, simulation and short-lived embedding. Nothing outlives the process.
+import { type Either, left, map, right } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { Digest } from '../../schemas/ids.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
+
+export function openMemoryBlobs(): Blobs {
+  const blobs = new Map<Digest, Uint8Array>();
+  let closed = false;
+
+  const answering =
+    <T>(work: () => Either<Rejection, T>): TaskEither<Rejection, T> =>
+    async () =>
+      closed ? left(blobsClosed()) : work();
+
+  return {
+    put: (bytes) =>
+      answering(() =>
+        map((ref: Digest) => {
+          // Copied here and in `get`, so that nobody holds the bytes that are kept.
+          blobs.set(ref, bytes.slice());
+          return ref;
+        })(digestBlob(bytes)),
+      ),
+    get: (ref) =>
+      answering(() => {
+        const bytes = blobs.get(ref);
+        return bytes === undefined ? left(unknownBlob(ref)) : verifyBlob(ref, bytes.slice());
+      }),
+    has: (ref) => answering(() => right(blobs.has(ref))),
+    list: async function* list() {
+      yield* [...blobs.keys()].sort();
+    },
+    delete: (ref) => answering(() => (blobs.delete(ref) ? right(undefined) : left(unknownBlob(ref)))),
+    close: async () => {
+      closed = true;
+    },
+  };
+}

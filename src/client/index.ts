@@ -1,0 +1,3 @@
+// The sub-path `refold/client`: speak to an engine, wherever it runs.
+export type { EngineClient } from './client.ts';
+export { connect } from './http-client.ts';

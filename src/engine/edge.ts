@@ -1,0 +1,129 @@
+// The edge: turns what a client sends into the event that is recorded. Everything the world decides is decided here
+// and written down: the time, the verdict on arguments, the digests of what was moved into blobs (DESIGN section 2,
+// law 8). What a client claims about these is not taken over.
+import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
+import { claimsOf } from '../../reducers/claims.ts';
+import { canonicalText, digestText } from '../../schemas/canonical.ts';
+import type { Content } from '../../schemas/content.ts';
+import { EVENT_VERSION, type EventOfKind, type Ingress, type IngressEvent } from '../../schemas/event.ts';
+import { type Digest, type EventId, brand } from '../../schemas/ids.ts';
+import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
+import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { Blobs } from '../blobs/blobs.ts';
+import type { Clock } from './clock.ts';
+import type { SchemaCheck } from './schema-check.ts';
+
+export interface EdgePorts {
+  readonly blobs: Blobs;
+  readonly clock: Clock;
+  readonly checkSchema: SchemaCheck;
+  readonly newEventId: () => EventId;
+}
+
+/** The event to record. Blobs it refers to are durable before it is; time never goes back within a stream. */
+export async function toEvent(
+  ports: EdgePorts,
+  state: SessionState,
+  ingress: Ingress,
+): Promise<Either<Rejection, IngressEvent>> {
+  const missing = await findMissingBlob(ports.blobs, ingress);
+  if (missing !== null) return left(missing);
+  const envelope = {
+    v: EVENT_VERSION,
+    event_id: ingress.event_id ?? ports.newEventId(),
+    at_ms: Math.max(state.updated_at_ms, ports.clock.now()),
+  };
+  if (ingress.kind !== 'ToolCallsObserved') return right({ ...ingress, ...envelope });
+  const calls: ToolCallObserved[] = [];
+  for (const call of ingress.calls) {
+    const prepared = await prepareCall(ports, state, call);
+    if (isLeft(prepared)) return prepared;
+    calls.push(prepared.right);
+  }
+  const event: EventOfKind<'ToolCallsObserved'> = { ...ingress, ...envelope, calls };
+  return right(event);
+}
+
+type Answer<T> = Promise<Either<Rejection, T>>;
+
+async function prepareCall(ports: EdgePorts, state: SessionState, call: ToolCallObserved): Answer<ToolCallObserved> {
+  const { call_id, tool_name, provider_call_id } = call;
+  const named = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
+  const args = readArguments(call);
+  if (isLeft(args)) return await keepUnreadable(ports.blobs, named, call.arguments_text ?? '', args.left);
+  const text = canonicalText(args.right);
+  const tool = Object.values(state.tool_registry).find((spec) => spec.tool_name === tool_name);
+  const judged = {
+    ...named,
+    arguments_digest: digestText(text),
+    ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args.right) }),
+  };
+  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args.right });
+  const stored = await storeText(ports.blobs, text);
+  if (isLeft(stored)) return stored;
+  const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args.right) };
+  return right({ ...judged, ...claims, arguments_ref: stored.right });
+}
+
+/** A model's arguments: an object, or text that should be one. No text at all is an empty object. */
+function readArguments(call: ToolCallObserved): Either<Rejection, JsonObject> {
+  if (call.arguments !== undefined) return right(call.arguments);
+  const text = call.arguments_text ?? '';
+  if (text.trim() === '') return right({});
+  const parsed = parseJson(text);
+  if (isLeft(parsed)) return parsed;
+  if (isPlainObject(parsed.right)) return right(parsed.right);
+  return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
+}
+
+// What a model wrote is kept as it is, even when nobody can read it.
+async function keepUnreadable(
+  blobs: Blobs,
+  named: Pick<ToolCallObserved, 'call_id' | 'tool_name'>,
+  text: string,
+  fault: Rejection,
+): Answer<ToolCallObserved> {
+  const judged = {
+    ...named,
+    arguments_digest: digestText(text),
+    arguments_verdict: { valid: false, path: fault.path, message: fault.message },
+  };
+  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments_text: text });
+  const stored = await storeText(blobs, text);
+  return isLeft(stored) ? stored : right({ ...judged, arguments_ref: stored.right });
+}
+
+/** Keeps text as a blob and gives its reference. */
+export async function storeText(blobs: Blobs, text: string): Answer<Content> {
+  const bytes = new TextEncoder().encode(text);
+  const stored = await blobs.put(bytes)();
+  if (isLeft(stored)) return stored;
+  const head = text.slice(0, EXCERPT_CHARS).toWellFormed();
+  const tail = text.slice(-EXCERPT_CHARS).toWellFormed();
+  return right({ ref: stored.right, bytes: bytes.length, head, tail });
+}
+
+async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejection | null> {
+  for (const [path, ref] of referencesIn(ingress, '')) {
+    const there = await blobs.has(ref)();
+    if (isLeft(there)) return there.left;
+    if (isRight(there) && !there.right) return reject('unknown_blob', path, `there is no blob ${ref}`);
+  }
+  return null;
+}
+
+/** Content references, wherever an event may carry one; arguments and result data are the model's own. */
+function referencesIn(value: unknown, path: string): readonly (readonly [path: string, ref: Digest])[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => referencesIn(item, `${path}/${index}`));
+  if (!isPlainObject(value)) return [];
+  const { ref, bytes } = value;
+  if (typeof ref === 'string' && typeof bytes === 'number' && bytes <= BLOB_BYTES_MAX) {
+    return [[path, brand<'Digest'>(ref)]];
+  }
+  return Object.entries(value).flatMap(([key, item]) => (OPAQUE.has(key) ? [] : referencesIn(item, `${path}/${key}`)));
+}
+
+const OPAQUE = new Set(['arguments', 'data', 'input_schema', 'output_schema', 'result', 'registry']);

@@ -1,0 +1,128 @@
+// The engine: sessions, leases and wakes over a journal and blobs. It owns its data directory, runs no tool and asks
+// no model; whoever wants something of it, in process or over HTTP, does so through its client.
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { Ingress } from '../../schemas/event.ts';
+import { brand } from '../../schemas/ids.ts';
+import { LEASE_TTL_MS } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { Blobs } from '../blobs/blobs.ts';
+import { openFileBlobs } from '../blobs/file-blobs.ts';
+import type { EngineClient } from '../client/client.ts';
+import type { Journal } from '../journal/journal.ts';
+import { openLevelJournal } from '../journal/level-journal.ts';
+import { PACKAGE_VERSION } from '../version.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { type Bells, newBells } from './follow.ts';
+import { newInProcessClient } from './in-process-client.ts';
+import { LeaseTable } from './leases.ts';
+import { newSchemaCheck } from './schema-check.ts';
+import type { LiveSession } from './session.ts';
+import { type Sessions, makeSessionId, newSessions } from './sessions.ts';
+import { type Wakes, newWakes } from './wakes.ts';
+
+export interface EngineOptions {
+  /** Where the journal (`journal/`) and the blobs (`blobs/`) are; made when it is missing. */
+  readonly dataDir: string;
+  readonly clock?: Clock;
+  /** How long a lease lasts without a heartbeat, in milliseconds. */
+  readonly leaseTtlMs?: number;
+}
+
+/** The stores an engine runs on, when they are not those of a data directory. */
+export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
+  readonly journal: Journal;
+  readonly blobs: Blobs;
+}
+
+export interface Engine {
+  readonly client: EngineClient;
+  /** Sessions that owe something and did not verify; the others go on. */
+  readonly faults: readonly Rejection[];
+  /** Refuses what is new, waits for what was begun, and closes the stores. */
+  close(): Promise<void>;
+}
+
+/** Opens the engine over a data directory. One process at a time: a second one is refused. */
+export const openEngine =
+  (options: EngineOptions): TaskEither<Rejection, Engine> =>
+  async () => {
+    try {
+      await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${String(error)}`));
+    }
+    const journal = await openLevelJournal(join(options.dataDir, 'journal'))();
+    if (isLeft(journal)) return journal;
+    const blobs = await openFileBlobs(join(options.dataDir, 'blobs'))();
+    if (isLeft(blobs)) {
+      await journal.right.close();
+      return blobs;
+    }
+    return await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+  };
+
+/** Starts an engine over given stores, and closes them with it. */
+export const startEngine =
+  (ports: EnginePorts): TaskEither<Rejection, Engine> =>
+  async () => {
+    const { journal, blobs } = ports;
+    const clock = ports.clock ?? systemClock;
+    const bells = newBells();
+    const { sessions, leases, wakes } = assemble(ports, clock, bells);
+    const closed = new AbortController();
+    const stop = async (): Promise<void> => {
+      closed.abort();
+      wakes.close();
+      leases.close();
+      bells.close();
+      await journal.close();
+      await blobs.close();
+    };
+    const loaded = await sessions.loadOwing();
+    if (isLeft(loaded)) {
+      await stop();
+      return loaded;
+    }
+    const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
+    const client = newInProcessClient({ sessions, leases, journal, blobs, bells, info, closed: closed.signal });
+    return right({ client, faults: loaded.right, close: stop });
+  };
+
+interface Parts {
+  readonly sessions: Sessions;
+  readonly leases: LeaseTable;
+  readonly wakes: Wakes;
+}
+
+function assemble({ journal, blobs, leaseTtlMs }: EnginePorts, clock: Clock, bells: Bells): Parts {
+  // What the engine itself reports may come too late; then its refusal is the right answer.
+  const report = (session: LiveSession, event: Ingress): void => void session.submit({ events: [event] });
+  const leases = new LeaseTable({ clock, ttlMs: leaseTtlMs ?? LEASE_TTL_MS, onCallLost: report });
+  const wakes = newWakes(clock, report);
+  const sessions = newSessions({
+    newSessionId: () => makeSessionId(clock.now(), randomUUID()),
+    ports: {
+      journal,
+      blobs,
+      clock,
+      checkSchema: newSchemaCheck(),
+      newEventId: () => brand(randomUUID()),
+      refuseReport: (session, ingress, owner) => leases.refuseReport(session, ingress, owner),
+      onAdopted: (session, events) => {
+        leases.update(session, events);
+        wakes.update(session);
+        bells.ring(session.id);
+      },
+    },
+    onLoaded: (session, events) => {
+      leases.update(session, events);
+      wakes.update(session);
+    },
+    onLost: (session) => leases.forget(session),
+  });
+  return { sessions, leases, wakes };
+}

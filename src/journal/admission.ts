@@ -1,0 +1,119 @@
+// Which writes of a group are admitted, and what they put into the store. Pure: the group is judged in order of
+// arrival against the streams as the store has them, plus what the group itself wrote before. Nothing else writes
+// meanwhile, so of two appends at one version exactly one is admitted.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import { type Rejection, unreachable } from '../../schemas/rejection.ts';
+import { eventRepeated, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
+import { META_KEY, eventIdKey, genesisKey, headKey, recordKey } from './keys.ts';
+import { encodeHead, encodeMeta, encodePosition } from './stored-values.ts';
+import type { Put } from './store.ts';
+
+export interface CreateWrite {
+  readonly kind: 'create';
+  readonly session: SessionId;
+  /** As it is stored. */
+  readonly genesis: Uint8Array;
+}
+
+/** A record as it is stored, beside the id it is indexed by. */
+export interface EncodedRecord {
+  readonly event_id: EventId;
+  readonly value: Uint8Array;
+}
+
+export interface AppendWrite {
+  readonly kind: 'append';
+  readonly session: SessionId;
+  readonly expected: Version;
+  readonly records: readonly EncodedRecord[];
+  readonly owing: boolean;
+}
+
+export type Write = CreateWrite | AppendWrite;
+
+/** What the store knows of one session: its version, that there is none, or why that cannot be told. */
+export type Standing = Either<Rejection, Version | null>;
+
+export interface Standings {
+  readonly sessions: ReadonlyMap<SessionId, Standing>;
+  /** Whether the stream of a session held an event id before this group. */
+  readonly holds: (session: SessionId, event: EventId) => boolean;
+  readonly sessionCount: number;
+}
+
+export interface Admission {
+  /** For each write the version of its stream after it, or why it is refused. */
+  readonly answers: readonly Either<Rejection, Version>[];
+  readonly puts: readonly Put[];
+  /** The versions after the group, of the sessions it changed. */
+  readonly versions: ReadonlyMap<SessionId, Version>;
+  readonly sessionCount: number;
+}
+
+export function admit(group: readonly Write[], standings: Standings): Admission {
+  const puts: Put[] = [];
+  const versions = new Map<SessionId, Version>();
+  const added = new Map<SessionId, Set<EventId>>();
+  let { sessionCount } = standings;
+
+  const standing = (session: SessionId): Standing => {
+    const written = versions.get(session);
+    return written === undefined ? (standings.sessions.get(session) ?? right(null)) : right(written);
+  };
+
+  function create({ session, genesis }: CreateWrite, version: Version | null): Either<Rejection, Version> {
+    if (version !== null) return left(sessionExists(session));
+    const first = 0 as Version;
+    sessionCount += 1;
+    versions.set(session, first);
+    puts.push(
+      { key: genesisKey(session), value: genesis },
+      { key: headKey(session), value: encodeHead({ version: first, owing: false }) },
+      { key: META_KEY, value: encodeMeta(sessionCount) },
+    );
+    return right(first);
+  }
+
+  function append(write: AppendWrite, version: Version | null): Either<Rejection, Version> {
+    const { session, expected, records, owing } = write;
+    if (version === null) return left(unknownSession(session));
+    if (version !== expected) return left(versionConflict(session, expected, version));
+    const ids = added.get(session) ?? new Set<EventId>();
+    const repeated = records.find(({ event_id }) => ids.has(event_id) || standings.holds(session, event_id));
+    if (repeated !== undefined) return left(eventRepeated(session, repeated.event_id));
+    const after = (version + records.length) as Version;
+    puts.push(...putsOf(session, version, records), {
+      key: headKey(session),
+      value: encodeHead({ version: after, owing }),
+    });
+    for (const { event_id } of records) ids.add(event_id);
+    added.set(session, ids);
+    versions.set(session, after);
+    return right(after);
+  }
+
+  const answers = group.map((write): Either<Rejection, Version> => {
+    const stands = standing(write.session);
+    if (isLeft(stands)) return stands;
+    switch (write.kind) {
+      case 'create':
+        return create(write, stands.right);
+      case 'append':
+        return append(write, stands.right);
+      default:
+        return unreachable(write);
+    }
+  });
+  return { answers, puts, versions, sessionCount };
+}
+
+function putsOf(session: SessionId, version: Version, records: readonly EncodedRecord[]): readonly Put[] {
+  return records.flatMap(({ event_id, value }, index) => {
+    const position = (version + index) as Position;
+    return [
+      { key: recordKey(session, position), value },
+      { key: eventIdKey(session, event_id), value: encodePosition(position) },
+    ];
+  });
+}

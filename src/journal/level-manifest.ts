@@ -1,0 +1,68 @@
+// Which files a LevelDB database is made of, by its manifest: a log of edits (LevelDB, db/version_edit.cc). Tables
+// and logs that it does not name are leftovers, which LevelDB deletes.
+import type { Buffer } from 'node:buffer';
+import { ByteReader } from './byte-reader.ts';
+import { readLog } from './level-log.ts';
+
+export interface LiveFiles {
+  readonly tables: ReadonlySet<number>;
+  /** Whether the log of this number holds writes that no table holds yet. */
+  readonly isLiveLog: (number: number) => boolean;
+}
+
+interface Edits {
+  readonly tables: Set<number>;
+  firstLog: number;
+  previousLog: number;
+}
+
+/** Ends at the first edit that is torn or damaged: LevelDB itself verifies its manifest, and says so. */
+export function readManifest(manifest: Buffer): LiveFiles {
+  const edits: Edits = { tables: new Set(), firstLog: 0, previousLog: 0 };
+  try {
+    for (const record of readLog(manifest).records) applyEdit(record, edits);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  const { tables, firstLog, previousLog } = edits;
+  return { tables, isLiveLog: (number) => number >= firstLog || number === previousLog };
+}
+
+function applyEdit(record: Uint8Array, edits: Edits): void {
+  const reader = new ByteReader(record);
+  while (!reader.atEnd) {
+    const tag = reader.varint();
+    switch (tag) {
+      case 1: // the comparator
+        reader.sized();
+        break;
+      case 2:
+        edits.firstLog = reader.varint();
+        break;
+      case 3: // the next file number, and the last sequence number
+      case 4:
+        reader.varint();
+        break;
+      case 5: // where the next compaction of a level begins
+        reader.varint();
+        reader.sized();
+        break;
+      case 6: // a table that is gone: level and number
+        reader.varint();
+        edits.tables.delete(reader.varint());
+        break;
+      case 7: // a new table: level, number, size, first and last key
+        reader.varint();
+        edits.tables.add(reader.varint());
+        reader.varint();
+        reader.sized();
+        reader.sized();
+        break;
+      case 9:
+        edits.previousLog = reader.varint();
+        break;
+      default:
+        throw new RangeError(`an edit of unknown kind ${tag}`);
+    }
+  }
+}

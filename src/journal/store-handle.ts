@@ -1,0 +1,75 @@
+// A store that can be closed and opened again under its users. After a failed write LevelDB's log writer may be out
+// of step with its file (a short write still advances its block offset), so that records written and acknowledged
+// later could be dropped when the log is read back; and a write whose fsync failed may show up at the next opening.
+// Opening again settles both: recovery reads what is really there, writes it out, and begins a fresh log.
+import { refuse } from './refusal.ts';
+import type { OpenStore, Store } from './store.ts';
+
+export interface StoreHandle {
+  /** Runs `work` on the open store; tries to open it first when the last attempt failed. */
+  use<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  /** Closes the store, once its users are done, and opens it anew. Not to be called inside `use`. */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openStoreHandle(open: OpenStore): Promise<StoreHandle> {
+  let store: Store | null = await open();
+  let users = 0;
+  let whenUnused: (() => void) | null = null;
+  let reopening: Promise<void> | null = null;
+  let closed = false;
+
+  const unused = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (users === 0) resolve();
+      else whenUnused = resolve;
+    });
+
+  async function shut(): Promise<void> {
+    const last = store;
+    store = null;
+    await unused();
+    await last?.close();
+  }
+
+  function reopen(): Promise<void> {
+    reopening ??= (async () => {
+      try {
+        await shut();
+        if (closed) refuse('closing', 'the journal is closed');
+        store = await open();
+      } finally {
+        reopening = null;
+      }
+    })();
+    return reopening;
+  }
+
+  async function current(): Promise<Store> {
+    for (;;) {
+      if (closed) refuse('closing', 'the journal is closed');
+      if (store !== null) return store;
+      await reopen();
+    }
+  }
+
+  return {
+    use: async (work) => {
+      const using = await current();
+      users += 1;
+      try {
+        return await work(using);
+      } finally {
+        users -= 1;
+        if (users === 0) whenUnused?.();
+      }
+    },
+    reopen,
+    close: async () => {
+      closed = true;
+      await reopening?.catch(() => {});
+      await shut();
+    },
+  };
+}

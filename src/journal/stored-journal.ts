@@ -1,0 +1,85 @@
+// A journal on any ordered key-value store. All writes go through one group commit; reads look at the store alone,
+// so what they give is durable.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { SessionId, Version } from '../../schemas/ids.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { EncodedRecord, Write } from './admission.ts';
+import { checkRecords } from './append-rules.ts';
+import { openCommitter } from './committer.ts';
+import { openGroupCommit } from './group-commit.ts';
+import type { Journal, JournalRecord } from './journal.ts';
+import { Refusal, answering, refuse } from './refusal.ts';
+import { type StoreHandle, openStoreHandle } from './store-handle.ts';
+import type { OpenStore, StoreView } from './store.ts';
+import { encodeGenesis, encodeRecord } from './stored-values.ts';
+import { findEvent, readGenesis, readRecords, readSessionCount, readSessions, requireHead } from './stream-reads.ts';
+
+/** What one event costs in the queue beside its own bytes: keys, index and head. */
+const RECORD_OVERHEAD_BYTES = 256;
+
+/** Opens a journal on the store that `open` opens; called again after a write has failed. */
+export const openStoredJournal = (open: OpenStore): TaskEither<Rejection, Journal> =>
+  answering(async () => {
+    const handle = await openStoreHandle(open);
+    try {
+      await handle.use((store) => store.view(readSessionCount));
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return journalOn(handle);
+  });
+
+function journalOn(handle: StoreHandle): Journal {
+  const commits = openGroupCommit(openCommitter(handle));
+  let closing = false;
+
+  /** Runs `work` unless the journal is closing. */
+  const accepting = <T>(work: () => Promise<T>): TaskEither<Rejection, T> =>
+    answering(() => {
+      if (closing) refuse('closing', 'the journal is closing');
+      return work();
+    });
+
+  const reading = <T>(work: (view: StoreView) => Promise<T>): TaskEither<Rejection, T> =>
+    accepting(() => handle.use((store) => store.view(work)));
+
+  async function commit(write: Write, bytes: number): Promise<Version> {
+    const answer = await commits.submit(write, bytes);
+    if (isLeft(answer)) throw new Refusal(answer.left);
+    return answer.right;
+  }
+
+  return {
+    // Not `map` over the commit: it would begin a turn of the microtask queue later and lose its place.
+    create: (session, genesis) =>
+      accepting(async () => {
+        const value = encodeGenesis(genesis);
+        await commit({ kind: 'create', session, genesis: value }, value.length);
+      }),
+    append: (session, expected, records, owing) =>
+      accepting(() => {
+        const encoded = encodeRecords(session, records);
+        const bytes = encoded.reduce((sum, { value }) => sum + value.length + RECORD_OVERHEAD_BYTES, 0);
+        return commit({ kind: 'append', session, expected, records: encoded, owing }, bytes);
+      }),
+    genesis: (session) => reading((view) => readGenesis(view, session)),
+    read: (session, from, limit) => reading((view) => readRecords(view, session, from, limit)),
+    head: (session) => reading((view) => requireHead(view, session)),
+    find: (session, event) => reading((view) => findEvent(view, session, event)),
+    sessions: () => reading(readSessions),
+    close: async () => {
+      closing = true;
+      await commits.settled();
+      await handle.close();
+    },
+  };
+}
+
+/** The records as they are stored: encoded before they are queued, so that a fault of one caller meets it alone. */
+function encodeRecords(session: SessionId, records: readonly JournalRecord[]): readonly EncodedRecord[] {
+  const refused = checkRecords(session, records);
+  if (refused !== null) throw new Refusal(refused);
+  return records.map((record) => ({ event_id: record.event_id, value: encodeRecord(record) }));
+}

@@ -1,0 +1,44 @@
+// Reads request bodies within their bounds, before anything is parsed.
+import type { Context } from 'hono';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Codec, decode } from '../../schemas/codec.ts';
+import { type Json, parseJson } from '../../schemas/json.ts';
+import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+
+type Answer<T> = Promise<Either<Rejection, T>>;
+
+/** The body's bytes, at most `bytesMax`; a longer one is not read to its end. */
+export async function readBytes(context: Context, bytesMax: number): Answer<Uint8Array> {
+  const tooLarge = left(reject('too_large', '', `the body is larger than ${bytesMax} bytes`));
+  if (Number(context.req.header('content-length') ?? 0) > bytesMax) return tooLarge;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of context.req.raw.body ?? []) {
+    const bytes = chunk as Uint8Array;
+    size += bytes.length;
+    if (size > bytesMax) return tooLarge;
+    chunks.push(bytes);
+  }
+  return right(Buffer.concat(chunks));
+}
+
+/** The body as a value of the value domain: `application/json` and UTF-8 only. */
+export async function readJson(context: Context): Answer<Json> {
+  const type = (context.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json') return left(reject('malformed_json', '/content-type', 'send application/json'));
+  const bytes = await readBytes(context, BODY_BYTES_MAX);
+  if (isLeft(bytes)) return bytes;
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.right);
+  } catch {
+    return left(reject('malformed_json', '', 'the body is not UTF-8'));
+  }
+  return parseJson(text);
+}
+
+export async function readBody<A>(context: Context, codec: Codec<A>): Answer<A> {
+  const json = await readJson(context);
+  return isLeft(json) ? json : decode(codec, json.right);
+}

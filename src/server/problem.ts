@@ -1,0 +1,44 @@
+// Rejections over HTTP: RFC 9457 problem details with a stable code. No stack, no path of the machine.
+import { type Rejection, REJECTIONS, type RejectionCode } from '../../schemas/rejection.ts';
+import type { Problem } from '../../schemas/wire.ts';
+
+const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
+  malformed_json: 400,
+  too_large: 413,
+  too_deep: 400,
+  duplicate_key: 400,
+  invalid_value: 400,
+  invalid_shape: 400,
+  unknown_kind: 400,
+  digest_mismatch: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  unknown_session: 404,
+  unknown_blob: 404,
+  queue_full: 429,
+  storage_failed: 503,
+  storage_unknown: 503,
+  closing: 503,
+  damaged: 500,
+};
+
+/** The status of a rejection: 409 for everything that is well formed and does not apply now. */
+export const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
+
+export function problemOf({ code, path, message }: Rejection): Problem {
+  return {
+    type: `urn:refold:rejection:${code}`,
+    title: REJECTIONS[code],
+    status: statusOf(code),
+    code,
+    path: path.slice(0, 4_000),
+    detail: message.slice(0, 4_000).toWellFormed(),
+  };
+}
+
+export const problemResponse = (rejection: Rejection): Response => {
+  const problem = problemOf(rejection);
+  const headers = { 'content-type': 'application/problem+json' };
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+};

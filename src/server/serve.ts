@@ -1,0 +1,48 @@
+// Listens on loopback, with the platform's lax defaults tightened (DESIGN section 7).
+import type { Server } from 'node:http';
+import { createAdaptorServer } from '@hono/node-server';
+import type { EngineClient } from '../client/client.ts';
+import { newApp } from './app.ts';
+import { LOOPBACK_HOSTS } from './guard.ts';
+
+export interface ServeOptions {
+  readonly token: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** An address of this machine; anything but loopback must be asked for. */
+  readonly host?: string;
+}
+
+export interface Serving {
+  readonly url: string;
+  /** Stops taking requests and ends the open ones. */
+  close(): Promise<void>;
+}
+
+/** Serves an engine's client over HTTP. Rejects (as a Promise) when the address cannot be listened on. */
+export async function serve(client: EngineClient, options: ServeOptions): Promise<Serving> {
+  const host = options.host ?? '127.0.0.1';
+  const app = newApp(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] });
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
+  }) as Server;
+  server.maxHeadersCount = 64;
+  server.maxRequestsPerSocket = 100_000;
+  server.maxConnections = 512;
+  server.keepAliveTimeout = 30_000;
+  await new Promise<void>((resolve, fail) => {
+    server.once('error', fail);
+    server.listen(options.port, host, resolve);
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
