@@ -1,0 +1,181 @@
+// Every command with its options and its help, in the order in which a person meets them.
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { brand } from '../../schemas/ids.ts';
+import { type Output, newOutput, reportFailure } from './output.ts';
+
+type Options = Readonly<Record<string, string | boolean | undefined>>;
+
+/** A command with the options that all have, whose work runs with them and ends with its exit code. */
+function command(
+  program: Command,
+  usage: string,
+  description: string,
+  work: (options: Options, args: readonly string[], output: Output) => Promise<number>,
+): Command {
+  return program
+    .command(usage)
+    .description(description)
+    .option('--data-dir <dir>', 'where the engine keeps its data (default: $REFOLD_DATA_DIR, else ~/.refold)')
+    .option('--json', 'print one JSON object a line')
+    .exitOverride()
+    .action(async (...given: unknown[]) => {
+      const self = given.at(-1) as Command;
+      const options = self.opts<Options>();
+      const output = newOutput(options['json'] === true);
+      process.exitCode = await work(options, self.args, output).catch((error: unknown) =>
+        reportFailure(error, output.json),
+      );
+    });
+}
+
+const text = (options: Options, name: string): string | undefined => {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
+const dataDir = async (options: Options): Promise<string> => {
+  const { dataDirOf } = await import('./data-dir.ts');
+  return dataDirOf(text(options, 'dataDir'));
+};
+
+const sandboxOption = (): Option =>
+  new Option('--sandbox <level>', 'how commands are confined').choices(['auto', 'none', 'bwrap']).default('auto');
+
+export function addRuns(program: Command): void {
+  command(
+    program,
+    'demo',
+    'a whole session on a small workspace: recorded model, real tools, replay proven',
+    async (options, _args, output) => {
+      const { demoCommand } = await import('./commands/demo.ts');
+      const data = text(options, 'dataDir');
+      const sandbox = text(options, 'sandbox') ?? 'auto';
+      return await demoCommand({ sandbox, ...(data === undefined ? {} : { dataDir: resolve(data) }) }, output);
+    },
+  ).addOption(sandboxOption());
+
+  command(
+    program,
+    'run <prompt>',
+    'run one prompt against a model until it has ended',
+    async (options, [prompt = ''], output) => {
+      const { runCommand } = await import('./commands/run.ts');
+      const { runArguments } = await import('./run-arguments.ts');
+      return await runCommand({ prompt, dataDir: await dataDir(options), ...runArguments(options) }, output);
+    },
+  )
+    .option('--workspace <dir>', 'the folder to work in', '.')
+    .option('--session <id>', 'go on with this session instead of a new one')
+    .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL, else gpt-5-mini)')
+    .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
+    .option('--recording <file>', 'take the model’s turns from this file instead')
+    .option('--turns-max <n>', 'end the run after this many turns')
+    .addOption(sandboxOption());
+}
+
+export function addProcesses(program: Command): void {
+  command(
+    program,
+    'serve',
+    'the engine process: owns the data directory, listens on loopback',
+    async (options, _args, output) => {
+      const { serveCommand } = await import('./commands/serve.ts');
+      return await serveCommand(
+        {
+          dataDir: await dataDir(options),
+          port: Number(text(options, 'port') ?? 0),
+          host: text(options, 'host') ?? '127.0.0.1',
+          allowRemote: options['allowRemote'] === true,
+          exitWithParent: options['exitWithParent'] === true,
+        },
+        output,
+      );
+    },
+  )
+    .option('--port <n>', 'where to listen; 0 for any free port', '7423')
+    .option('--host <address>', 'which address to listen on', '127.0.0.1')
+    .option('--allow-remote', 'allow an address that is not loopback')
+    .option('--exit-with-parent', 'end when standard input ends');
+
+  command(
+    program,
+    'bridge',
+    'a host bridge process: asks the model and runs the tools of a running engine',
+    async (options, _args, output) => {
+      const { bridgeCommand } = await import('./commands/bridge.ts');
+      const { bridgeArguments } = await import('./run-arguments.ts');
+      return await bridgeCommand({ dataDir: await dataDir(options), ...bridgeArguments(options) }, output);
+    },
+  )
+    .option('--workspace <dir>', 'the folder its tools work in', '.')
+    .option('--model <name>', 'the model to ask when a run names none')
+    .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
+    .option('--recording <file>', 'take the model’s turns from this file instead')
+    .option('--session <id>', 'serve this session only')
+    .addOption(sandboxOption());
+}
+
+export function addInspection(program: Command): void {
+  command(program, 'sessions', 'list the sessions', async (options, _args, output) => {
+    const { sessionsCommand } = await import('./commands/inspect.ts');
+    return await sessionsCommand(await dataDir(options), output);
+  });
+
+  command(
+    program,
+    'show <session>',
+    'state, effective tools with reasons, and the active plan',
+    async (options, [id = ''], output) => {
+      const { showCommand } = await import('./commands/inspect.ts');
+      return await showCommand(await dataDir(options), brand(id), output);
+    },
+  );
+
+  command(program, 'events <session>', 'the recorded events', async (options, [id = ''], output) => {
+    const { eventsCommand } = await import('./commands/inspect.ts');
+    const from = Number(text(options, 'from') ?? 0);
+    return await eventsCommand(
+      { dataDir: await dataDir(options), id: brand(id), follow: options['follow'] === true, from },
+      output,
+    );
+  })
+    .option('--follow', 'go on with new events until interrupted')
+    .option('--from <position>', 'begin at this position', '0');
+
+  command(
+    program,
+    'replay <session-or-file>',
+    'fold a recorded session again and check every digest',
+    async (options, [source = ''], output) => {
+      const { replayCommand } = await import('./commands/replay.ts');
+      return await replayCommand({ source, dataDir: await dataDir(options) }, output);
+    },
+  );
+}
+
+export function addTransfer(program: Command): void {
+  command(
+    program,
+    'export <session>',
+    'write a session as JSON Lines: genesis, then events with their digests',
+    async (options, [id = ''], output) => {
+      const { exportCommand } = await import('./commands/transfer.ts');
+      const file = text(options, 'output');
+      return await exportCommand(
+        { dataDir: await dataDir(options), id: brand(id), ...(file === undefined ? {} : { file }) },
+        output,
+      );
+    },
+  ).option('-o, --output <file>', 'a new file (default: standard output)');
+
+  command(
+    program,
+    'import <file>',
+    'take an exported session in, verifying every digest',
+    async (options, [file = ''], output) => {
+      const { importCommand } = await import('./commands/transfer.ts');
+      return await importCommand(await dataDir(options), file, output);
+    },
+  );
+}

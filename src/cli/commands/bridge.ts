@@ -1,0 +1,38 @@
+// `refold bridge`: the host bridge process, against an engine that is running.
+import pc from 'picocolors';
+import { tokenFile } from '../../server/token.ts';
+import { findEngine } from '../data-dir.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { startBridgeProcess } from '../processes.ts';
+import { untilStopped } from './serve.ts';
+
+export interface BridgeCommand {
+  readonly dataDir: string;
+  readonly workspace: string;
+  readonly args: readonly string[];
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export async function bridgeCommand(command: BridgeCommand, output: Output): Promise<number> {
+  const { dataDir, workspace, args, secrets } = command;
+  const engine = await findEngine(dataDir);
+  if (engine === null) {
+    throw new CommandFailure(
+      'no_engine',
+      `no engine answers for ${dataDir}. Start one: refold serve --data-dir ${dataDir}`,
+    );
+  }
+  const bridge = await startBridgeProcess(
+    { url: engine.url, tokenFile: tokenFile(dataDir), workspace, args, secrets },
+    (line) => {
+      output.object(line);
+      output.line(pc.dim(JSON.stringify(line)));
+    },
+  );
+  output.object(bridge.ready);
+  output.line(`bridge ${String(bridge.ready['owner'])}  sandbox ${String(bridge.ready['sandbox_note'])}`);
+  const ended = new Promise<void>((resolve) => bridge.process.once('exit', () => resolve()));
+  await Promise.race([untilStopped(false), ended]);
+  await bridge.stop();
+  return 0;
+}

@@ -1,0 +1,86 @@
+// `refold demo`: a whole session on a small workspace that ships with the package. The model's turns are a recording;
+// everything else is real: two processes, the tools, the tests they run, and the replay in a third process.
+import { cp, mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pc from 'picocolors';
+import { brand } from '../../../schemas/ids.ts';
+import { tokenFile } from '../../server/token.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { runFresh } from '../processes.ts';
+import { type RunSummary, runPrompt } from './run.ts';
+
+const FIXTURE = fileURLToPath(new URL('../../../../replay-fixtures/demo/', import.meta.url));
+
+export interface DemoCommand {
+  /** Where the engine keeps its data; a new temporary directory when absent. */
+  readonly dataDir?: string;
+  readonly sandbox: string;
+}
+
+export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Output): Promise<number> {
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'refold-demo-')));
+  const workspace = join(home, 'workspace');
+  await cp(join(FIXTURE, 'workspace'), workspace, { recursive: true });
+  const data = dataDir ?? join(home, 'data');
+  output.line(pc.bold('refold demo') + pc.dim('  recorded model, real tools, replay proven\n'));
+  const summary = await runPrompt(
+    {
+      prompt: 'The tests of this little library fail. Find out why, fix it, and run them until they pass.',
+      dataDir: data,
+      workspace,
+      config: { provider: 'recorded', model: 'demo', tool_profile: brand<'ProfileId'>('anthropic') },
+      bridgeArgs: ['--provider', 'recorded', '--recording', join(FIXTURE, 'turns.jsonl'), '--sandbox', sandbox],
+      secrets: {},
+    },
+    output,
+  );
+  const outcome = summary.state.run_history.at(-1)?.ending.outcome;
+  if (outcome !== 'completed') throw new CommandFailure('demo_failed', `the demo run was ${outcome ?? 'not ended'}`, 1);
+  return await proveReplay(summary, { data, workspace }, output);
+}
+
+interface Places {
+  readonly data: string;
+  readonly workspace: string;
+}
+
+/** Folds the log again in a fresh process, now that the engine is gone, and compares what comes out. */
+async function proveReplay(summary: RunSummary, { data, workspace }: Places, output: Output): Promise<number> {
+  const { sessionId, stateDigest, state } = summary;
+  let printed = '';
+  const exitCode = await runFresh(['replay', sessionId, '--data-dir', data, '--json'], (text) => {
+    printed += text;
+  });
+  const replayed = JSON.parse(printed.trim().split('\n').at(-1) ?? '{}') as Readonly<Record<string, unknown>>;
+  const same = exitCode === 0 && replayed['state_digest'] === stateDigest;
+  const record = state.run_history.at(-1);
+  output.object({
+    event: 'summary',
+    session_id: sessionId,
+    data_dir: data,
+    workspace,
+    elapsed_ms: summary.elapsedMs,
+    ...replayed,
+  });
+  output.line();
+  output.line(
+    `events   ${summary.events}    turns ${record?.turn ?? 0}    calls ${record?.calls ?? 0}    ${summary.elapsedMs} ms`,
+  );
+  output.line(`state    ${stateDigest}`);
+  output.line(
+    same
+      ? `replay   ${pc.green(pc.bold('byte-identical'))} ${pc.dim('(folded again from the log by a fresh process)')}`
+      : `replay   ${pc.red(pc.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
+  );
+  output.line(`log      ${join(data, 'journal')}`);
+  output.line(`files    ${workspace}  ${pc.dim(`token ${tokenFile(data)}`)}\n`);
+  output.line('next:');
+  output.line(`  npx refold show ${sessionId} --data-dir ${data}`);
+  output.line(`  npx refold events ${sessionId} --data-dir ${data}`);
+  output.line(
+    `  npx refold export ${sessionId} --data-dir ${data} --output session.jsonl && npx refold replay session.jsonl`,
+  );
+  return same ? 0 : 1;
+}

@@ -1,0 +1,124 @@
+// `refold sessions`, `refold show`, `refold events`: what an engine holds, for people and programs.
+import pc from 'picocolors';
+import type { Position, SessionId } from '../../../schemas/ids.ts';
+import type { EventRecord } from '../../../schemas/record.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { SessionView } from '../../../schemas/wire.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { effects } from '../../core/effects.ts';
+import { explain } from '../../core/explain.ts';
+import { withEngine } from '../data-dir.ts';
+import { type Output, must } from '../output.ts';
+import { countStatuses, describeCall } from '../progress.ts';
+import { readSession } from '../stream-file.ts';
+import { untilStopped } from './serve.ts';
+
+export async function sessionsCommand(dataDir: string, output: Output): Promise<number> {
+  const sessions = await withEngine(dataDir, (client) => must(client.sessions()));
+  for (const session of sessions) {
+    output.object(session);
+    output.line(
+      `${session.session_id}  ${String(session.version).padStart(6)} events  ${session.owing ? pc.cyan('active') : pc.dim('idle')}`,
+    );
+  }
+  if (sessions.length === 0)
+    output.line(`no sessions in ${dataDir}. Make one: refold demo, or refold run "..." --workspace DIR`);
+  return 0;
+}
+
+export async function showCommand(dataDir: string, id: SessionId, output: Output): Promise<number> {
+  const view = await withEngine(dataDir, (client) => must(client.session(id)));
+  output.object({ ...view, effects: effects(view.state), tools: explain(view.state) });
+  for (const line of describeSession(view)) output.line(line);
+  return 0;
+}
+
+function describeSession({ state, state_digest, chain }: SessionView): readonly string[] {
+  return [
+    `${pc.bold(state.session_id)}  ${state.version} events`,
+    `state    ${state_digest}`,
+    `chain    ${chain}`,
+    ...runLines(state),
+    ...toolLines(state),
+    ...batchLines(state),
+    ...owedLines(state),
+  ];
+}
+
+function runLines({ run, run_history, tool_runtime_context: context }: SessionState): readonly string[] {
+  const host = `host     ${context.host_session_status ?? 'no session'}${context.sandbox === null ? '' : `, sandbox ${context.sandbox}`}`;
+  const past = run_history.map(
+    ({ run_id, ending, turn, calls }) =>
+      `${run_id}    ${ending.outcome}${ending.code === null ? '' : ` (${ending.code})`}, ${turn} turns, ${calls} calls`,
+  );
+  return [
+    host,
+    ...past,
+    ...(run === null ? [] : [`${run.run_id}    ${pc.cyan(run.phase)}, turn ${run.turn}, ${run.calls} calls`]),
+  ];
+}
+
+function toolLines(state: SessionState): readonly string[] {
+  const rows = explain(state).map(({ tool_name, effective, reasons }) => {
+    const mark = effective ? pc.green('in ') : pc.dim('out');
+    return `  ${mark}  ${tool_name.padEnd(16)} ${pc.dim(reasons.join(', '))}`;
+  });
+  return [`tools    profile ${state.effective_tools.profile_id}`, ...rows];
+}
+
+function batchLines({ active_tool_batch: batch, last_tool_plan_hash }: SessionState): readonly string[] {
+  if (batch === null)
+    return last_tool_plan_hash === null ? [] : [`plan     none open; the last was ${last_tool_plan_hash}`];
+  const counts = Object.entries(countStatuses(batch)).map(([status, count]) => `${count} ${status}`);
+  const calls = new Map(batch.observed.map((call) => [call.call_id, call]));
+  const groups = batch.plan.execution_plan.groups.map(
+    (ids, group) => `  group ${group}: ${ids.map((id) => describeCall(calls.get(id))).join(', ')}`,
+  );
+  return [`plan     ${batch.batch_id}: ${counts.join(', ')}  ${pc.dim(batch.plan.plan_hash)}`, ...groups];
+}
+
+function owedLines(state: SessionState): readonly string[] {
+  const owed = effects(state).map((effect) => `  ${effect.kind}  ${pc.dim(effect.effect_id)}`);
+  return owed.length === 0 ? ['owed     nothing'] : ['owed', ...owed];
+}
+
+export interface EventsCommand {
+  readonly dataDir: string;
+  readonly id: SessionId;
+  readonly follow: boolean;
+  readonly from: number;
+}
+
+export function eventsCommand({ dataDir, id, follow, from }: EventsCommand, output: Output): Promise<number> {
+  return withEngine(dataDir, async (client) => {
+    if (follow) await followEvents(client, { id, from }, output);
+    else {
+      for await (const record of readSession(client, id)) {
+        if (record.kind === 'event' && record.position >= from) printEvent(record, output);
+      }
+    }
+    return 0;
+  });
+}
+
+async function followEvents(
+  client: EngineClient,
+  { id, from }: { readonly id: SessionId; readonly from: number },
+  output: Output,
+): Promise<void> {
+  await must(client.session(id));
+  const over = new AbortController();
+  void untilStopped(false).then(() => over.abort());
+  const events = client.follow(id, { from: from as Position, signal: over.signal });
+  for await (const record of events) printEvent(record, output);
+}
+
+function printEvent(record: EventRecord, output: Output): void {
+  const { position, event, chain } = record;
+  const { kind, at_ms, v: _version, event_id: _id, ...rest } = event;
+  const body = JSON.stringify(rest);
+  output.object(record);
+  output.line(
+    `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${pc.bold(kind)}  ${pc.dim(`${chain.slice(7, 15)}  ${body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body}`)}`,
+  );
+}

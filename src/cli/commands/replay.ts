@@ -1,0 +1,74 @@
+// `refold replay`: folds a recorded session again and holds every digest against the record.
+import { existsSync } from 'node:fs';
+import pc from 'picocolors';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { decode } from '../../../schemas/codec.ts';
+import { SessionId } from '../../../schemas/ids.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
+import { type Replay, newReplayer } from '../../core/replay.ts';
+import { withEngine } from '../data-dir.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { readSession, readStreamFile } from '../stream-file.ts';
+
+export interface ReplayCommand {
+  /** A session id, or the path of an exported stream. */
+  readonly source: string;
+  readonly dataDir: string;
+}
+
+export async function replayCommand({ source, dataDir }: ReplayCommand, output: Output): Promise<number> {
+  const startedAt = performance.now();
+  const result = existsSync(source)
+    ? await replayRecords(readStreamFile(source), output)
+    : await withEngine(dataDir, (client) => replayRecords(readSession(client, sessionIdOf(source)), output));
+  report(result, Math.max(1, Math.round(performance.now() - startedAt)), output);
+  return result.divergence === null ? 0 : 1;
+}
+
+/** A session id, or the end of the command. */
+export function sessionIdOf(text: string): SessionId {
+  const id = decode(SessionId, text);
+  if (isRight(id)) return id.right;
+  throw new CommandFailure('invalid_shape', `"${text}" is neither a file nor a session id. List them: refold sessions`);
+}
+
+const PROGRESS_EVERY = 10_000;
+
+async function replayRecords(records: AsyncIterable<StreamRecord>, output: Output): Promise<Replay> {
+  const replayer = newReplayer();
+  const startedAt = performance.now();
+  let folded = 0;
+  for await (const record of records) {
+    if (!replayer.add(record)) break;
+    folded += 1;
+    if (folded % PROGRESS_EVERY === 0) {
+      const rate = Math.round(folded / ((performance.now() - startedAt) / 1000));
+      output.note(`${folded} events, ${rate}/s`);
+    }
+  }
+  output.note('');
+  return replayer.result();
+}
+
+function report({ state, stateDigest, chain, events, divergence }: Replay, elapsedMs: number, output: Output): void {
+  const { position, what, message, recorded, replayed } = divergence ?? {};
+  output.object({
+    replay: divergence === null ? 'byte-identical' : 'diverged',
+    session_id: state?.session_id ?? null,
+    events,
+    state_digest: stateDigest,
+    chain,
+    elapsed_ms: elapsedMs,
+    ...(divergence === null ? {} : { divergence: { position, what, message, recorded, replayed } }),
+  });
+  output.line(`session  ${state?.session_id ?? 'none'}`);
+  output.line(`events   ${events} ${pc.dim(`in ${elapsedMs} ms`)}`);
+  output.line(`state    ${stateDigest ?? 'none'}`);
+  output.line(`chain    ${chain ?? 'none'}`);
+  if (divergence === null) {
+    output.line(`replay   ${pc.green('byte-identical')}`);
+    return;
+  }
+  output.line(`replay   ${pc.red(`diverges at position ${position}`)}: ${message} (${what})`);
+  if (recorded !== undefined) output.line(`  recorded ${recorded}\n  replayed ${replayed}`);
+}

@@ -1,0 +1,123 @@
+// `refold run`: one prompt, from the first turn to the end, with live progress.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { RunConfigPatch } from '../../../schemas/run.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { connect } from '../../client/http-client.ts';
+import { readToken, tokenFile } from '../../server/token.ts';
+import { findEngine } from '../data-dir.ts';
+import { type Output, must } from '../output.ts';
+import { progressLines } from '../progress.ts';
+import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { storeContent } from '../store-content.ts';
+import { type WatchEnd, watch } from '../watch.ts';
+
+export interface RunCommand {
+  readonly prompt: string;
+  readonly dataDir: string;
+  readonly workspace: string;
+  /** Continues this session instead of a new one. */
+  readonly session?: SessionId;
+  readonly config: RunConfigPatch;
+  readonly bridgeArgs: readonly string[];
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface RunSummary extends WatchEnd {
+  readonly sessionId: SessionId;
+  readonly events: number;
+  readonly elapsedMs: number;
+}
+
+export async function runCommand(command: RunCommand, output: Output): Promise<number> {
+  const summary = await runPrompt(command, output);
+  output.line(`log ${command.dataDir}, session ${pc.bold(summary.sessionId)}`);
+  return summary.state.run_history.at(-1)?.ending.outcome === 'completed' ? 0 : 1;
+}
+
+/** Starts what is missing (engine, bridge), runs the prompt, and stops what it started. */
+export async function runPrompt(command: RunCommand, output: Output): Promise<RunSummary> {
+  const started: Child[] = [];
+  try {
+    const { client, url } = await engineFor(command.dataDir, started, output);
+    const id = command.session ?? (await must(client.createSession({ config: command.config }))).session_id;
+    const bridge = await startBridge(command, { url, id }, output);
+    started.push(bridge);
+    const summary = await follow(command, client, id, output);
+    await client.close();
+    return summary;
+  } finally {
+    for (const child of started.reverse()) await child.stop();
+  }
+}
+
+async function engineFor(
+  dataDir: string,
+  started: Child[],
+  output: Output,
+): Promise<{ client: EngineClient; url: string }> {
+  const running = await findEngine(dataDir);
+  if (running !== null) {
+    output.line(`engine ${running.url} ${pc.dim('(was running)')}`);
+    return running;
+  }
+  const engine = await startEngineProcess(dataDir);
+  started.push(engine);
+  const url = String(engine.ready['url']);
+  output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
+  output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
+  return { client: connect(url, await readToken(tokenFile(dataDir))), url };
+}
+
+async function startBridge(
+  { dataDir, workspace, bridgeArgs, secrets }: RunCommand,
+  { url, id }: { readonly url: string; readonly id: SessionId },
+  output: Output,
+): Promise<Child> {
+  const bridge = await startBridgeProcess(
+    { url, tokenFile: tokenFile(dataDir), workspace, args: ['--session', id, ...bridgeArgs], secrets },
+    (line) => {
+      if (line['event'] !== 'reconnecting') return;
+      output.line(pc.yellow('  the bridge has lost the engine and tries again'));
+    },
+  );
+  const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;
+  output.line(`bridge ${owner ?? ''} ${pc.dim(`pid ${String(bridge.process.pid)}, workspace ${workspace}`)}`);
+  output.line(`sandbox ${pc.bold(sandbox ?? 'unknown')} ${pc.dim(sandbox_note ?? '')}\n`);
+  output.object({ event: 'bridge', pid: bridge.process.pid, owner, sandbox, sandbox_note, workspace });
+  return bridge;
+}
+
+async function follow(command: RunCommand, client: EngineClient, id: SessionId, output: Output): Promise<RunSummary> {
+  const startedAt = performance.now();
+  const input = await must(storeContent(client, command.prompt));
+  const before = (await must(client.session(id))).state.runs_started;
+  await must(client.submit(id, { events: [{ kind: 'RunRequested', input }] }));
+  const cancelOnInterrupt = (): void => void cancel(client, id);
+  process.once('SIGINT', cancelOnInterrupt);
+  let events = 0;
+  const isOver = (state: SessionState): boolean => state.run === null && state.runs_started > before;
+  const end = await watch(
+    client,
+    id,
+    (watched) => {
+      events += 1;
+      if (watched.after.runs_started <= before) return;
+      output.object({ event: 'folded', record: watched.record });
+      for (const line of progressLines(watched)) output.line(line);
+    },
+    isOver,
+  );
+  process.removeListener('SIGINT', cancelOnInterrupt);
+  return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt) };
+}
+
+/** A person pressed Ctrl-C: the run is cancelled, and its end is watched like any other. */
+async function cancel(client: EngineClient, id: SessionId): Promise<void> {
+  const view = await client.session(id)();
+  if (isLeft(view) || view.right.state.run === null) return;
+  const { run_id } = view.right.state.run;
+  await client.submit(id, { events: [{ kind: 'RunCancelled', run_id, reason: 'interrupted at the terminal' }] })();
+}

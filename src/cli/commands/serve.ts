@@ -1,0 +1,54 @@
+// `refold serve`: the engine process.
+import { mkdir } from 'node:fs/promises';
+import pc from 'picocolors';
+import { openEngine } from '../../engine/engine.ts';
+import { LOOPBACK_HOSTS } from '../../server/guard.ts';
+import { serve } from '../../server/serve.ts';
+import { ensureToken, tokenFile } from '../../server/token.ts';
+import { publishAddress, withdrawAddress } from '../data-dir.ts';
+import { CommandFailure, type Output, must } from '../output.ts';
+
+export interface ServeCommand {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly host: string;
+  readonly allowRemote: boolean;
+  readonly exitWithParent: boolean;
+}
+
+export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
+  const { dataDir, port, host } = command;
+  if (!command.allowRemote && ![...LOOPBACK_HOSTS, '::1'].includes(host)) {
+    const message = `${host} is not loopback. Add --allow-remote to listen there; put TLS in front of it.`;
+    throw new CommandFailure('forbidden', message);
+  }
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const engine = await must(openEngine({ dataDir }));
+  const token = await ensureToken(dataDir);
+  const serving = await serve(engine.client, { token, port, host }).catch(async (error: unknown) => {
+    await engine.close();
+    throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${String(error)}`);
+  });
+  await publishAddress(dataDir, { url: serving.url, pid: process.pid });
+  const stopped = untilStopped(command.exitWithParent);
+  output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
+  output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);
+  for (const { message } of engine.faults) {
+    output.line(pc.yellow(`left aside: ${message}`));
+    output.object({ event: 'fault', message });
+  }
+  await stopped;
+  await withdrawAddress(dataDir);
+  await serving.close();
+  await engine.close();
+  return 0;
+}
+
+/** Resolves at SIGINT or SIGTERM, and with `withParent` when standard input ends. */
+export function untilStopped(withParent: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+    if (withParent) process.stdin.resume().once('end', () => resolve());
+  });
+}

@@ -1,0 +1,62 @@
+// `refold export` and `refold import`: a session as a file of JSON Lines, and back.
+import { type WriteStream, createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { importStream } from '../../engine/import-stream.ts';
+import { openLevelJournal } from '../../journal/level-journal.ts';
+import { findEngine, withEngine } from '../data-dir.ts';
+import { CommandFailure, type Output, must, mustBe } from '../output.ts';
+import { readSession, readStreamFile } from '../stream-file.ts';
+
+export interface ExportCommand {
+  readonly dataDir: string;
+  readonly id: SessionId;
+  /** A file; standard output when absent. */
+  readonly file?: string;
+}
+
+export async function exportCommand({ dataDir, id, file }: ExportCommand, output: Output): Promise<number> {
+  const target: WriteStream | NodeJS.WriteStream =
+    file === undefined ? process.stdout : createWriteStream(file, { flags: 'wx' });
+  const failed = new Promise<never>((_, fail) => {
+    target.once('error', (error) =>
+      fail(new CommandFailure('file_unwritable', `cannot write ${file ?? 'output'}: ${String(error)}`)),
+    );
+  });
+  const drained = (): Promise<void> => new Promise((resolve) => target.once('drain', () => resolve()));
+  const write = (text: string): Promise<void> | null => (target.write(text) ? null : Promise.race([failed, drained()]));
+  const work = withEngine(dataDir, async (client) => {
+    let records = 0;
+    for await (const record of readSession(client, id)) {
+      await write(`${canonicalText(record)}\n`);
+      records += 1;
+    }
+    return records;
+  });
+  const records = await Promise.race([failed, work]);
+  if (file === undefined) return 0;
+  target.end();
+  await finished(target as WriteStream);
+  output.object({ session_id: id, file, records });
+  output.line(`${records} records of ${id} written to ${file}`);
+  return 0;
+}
+
+export async function importCommand(dataDir: string, file: string, output: Output): Promise<number> {
+  if ((await findEngine(dataDir)) !== null) {
+    throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, import, and start it again.`);
+  }
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const journal = await must(openLevelJournal(join(dataDir, 'journal')));
+  try {
+    const imported = mustBe(await importStream(journal, readStreamFile(file)));
+    output.object(imported);
+    output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
+  } finally {
+    await journal.close();
+  }
+  return 0;
+}

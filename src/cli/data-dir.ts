@@ -1,0 +1,56 @@
+// Where an engine keeps its data, and how another process finds the engine that has it open.
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { EngineClient } from '../client/client.ts';
+import { connect } from '../client/http-client.ts';
+import { openEngine } from '../engine/engine.ts';
+import { readToken, tokenFile } from '../server/token.ts';
+import { must } from './output.ts';
+
+/** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
+export const dataDirOf = (option: string | undefined): string =>
+  resolve(option ?? process.env['REFOLD_DATA_DIR'] ?? join(homedir(), '.refold'));
+
+export interface EngineAddress {
+  readonly url: string;
+  readonly pid: number;
+}
+
+const addressFile = (dataDir: string): string => join(dataDir, 'engine.json');
+
+/** Tells others where the engine of this data directory listens. */
+export async function publishAddress(dataDir: string, address: EngineAddress): Promise<void> {
+  const path = addressFile(dataDir);
+  await writeFile(`${path}.tmp`, `${JSON.stringify(address)}\n`, { mode: 0o600 });
+  await rename(`${path}.tmp`, path);
+}
+
+export const withdrawAddress = (dataDir: string): Promise<void> => rm(addressFile(dataDir), { force: true });
+
+/** The engine that has this data directory open and answers, if there is one. */
+export async function findEngine(
+  dataDir: string,
+): Promise<{ readonly client: EngineClient; readonly url: string } | null> {
+  try {
+    const { url } = JSON.parse(await readFile(addressFile(dataDir), 'utf8')) as EngineAddress;
+    const client = connect(url, await readToken(tokenFile(dataDir)));
+    return isLeft(await client.info()()) ? null : { client, url };
+  } catch {
+    // No address, or one that a killed engine left behind.
+    return null;
+  }
+}
+
+/** Works with the engine of a data directory: the running one, or one opened for this command alone. */
+export async function withEngine<T>(dataDir: string, work: (client: EngineClient) => Promise<T>): Promise<T> {
+  const running = await findEngine(dataDir);
+  if (running !== null) return await work(running.client).finally(() => running.client.close());
+  const engine = await must(openEngine({ dataDir }));
+  try {
+    return await work(engine.client);
+  } finally {
+    await engine.close();
+  }
+}

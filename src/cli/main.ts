@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// The command line. Each command loads its own module when it is called, so that `refold --version` loads none.
+import { Command, CommanderError } from 'commander';
+import { PACKAGE_VERSION } from '../version.ts';
+import { addInspection, addProcesses, addRuns, addTransfer } from './commands.ts';
+
+const program = new Command('refold')
+  .description('The deterministic engine under an AI agent’s tool calls: decide, plan, log, replay.')
+  .version(PACKAGE_VERSION)
+  .showHelpAfterError('(see refold --help)')
+  .configureHelp({ sortSubcommands: false })
+  .exitOverride();
+
+addRuns(program);
+addProcesses(program);
+addInspection(program);
+addTransfer(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Help and version end with 0; everything else that the parser ends is misuse.
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : 2;
+}

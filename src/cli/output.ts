@@ -1,0 +1,64 @@
+// What commands print, and how they end: text for people, or with --json one JSON object a line. Exit codes: 0 ok, 1
+// the thing checked is wrong, 2 misuse or something that could not be done.
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import pc from 'picocolors';
+import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
+
+export interface Output {
+  readonly json: boolean;
+  /** A line for people; nothing with --json. */
+  line(text?: string): void;
+  /** An object for programs; nothing without --json. */
+  object(value: object): void;
+  /** A passing note on standard error, only for people at a terminal. */
+  note(text: string): void;
+}
+
+export const newOutput = (json: boolean): Output => ({
+  json,
+  line: (text = '') => {
+    if (!json) process.stdout.write(`${text}\n`);
+  },
+  object: (value) => {
+    if (json) process.stdout.write(`${JSON.stringify(value)}\n`);
+  },
+  note: (text) => {
+    if (!json && process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+  },
+});
+
+/** Ends a command: what went wrong, and what to do next. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  readonly code: string;
+  readonly exitCode: 1 | 2;
+
+  constructor(code: string, message: string, exitCode: 1 | 2 = 2) {
+    super(message);
+    this.code = code;
+    this.exitCode = exitCode;
+  }
+}
+
+export const failureOf = ({ code, path, message }: Rejection): CommandFailure =>
+  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${REJECTIONS[code]}`);
+
+/** Runs a task, or ends the command with its rejection. */
+export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {
+  return mustBe(await task());
+}
+
+export function mustBe<T>(result: Either<Rejection, T>): T {
+  if (isLeft(result)) throw failureOf(result.left);
+  return result.right;
+}
+
+/** Prints why a command ended and gives its exit code. */
+export function reportFailure(error: unknown, json: boolean): number {
+  const failure = error instanceof CommandFailure ? error : new CommandFailure('internal', String(error));
+  const { code, message, exitCode } = failure;
+  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
+  else process.stderr.write(`${pc.red('refold:')} ${message}\n`);
+  return exitCode;
+}

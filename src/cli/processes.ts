@@ -1,0 +1,108 @@
+// The two processes of a running system, started by path: the engine, and the bridge (which `src` never imports).
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { CommandFailure } from './output.ts';
+
+const CLI = fileURLToPath(new URL('main.js', import.meta.url));
+const BRIDGE = fileURLToPath(new URL('../../bridge/main.js', import.meta.url));
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** The first line it printed: it is ready. */
+  readonly ready: Readonly<Record<string, unknown>>;
+  /** Asks it to end, and waits until it has. */
+  stop(): Promise<void>;
+}
+
+export interface BridgeArguments {
+  readonly url: string;
+  readonly tokenFile: string;
+  readonly workspace: string;
+  /** Further arguments of the bridge's own. */
+  readonly args: readonly string[];
+  /** Secrets, handed over on standard input so that they are in no environment. */
+  readonly secrets?: Readonly<Record<string, string>>;
+}
+
+/** Starts an engine on a data directory and waits until it listens. It ends with this process. */
+export const startEngineProcess = (dataDir: string): Promise<Child> =>
+  start([CLI, 'serve', '--data-dir', dataDir, '--port', '0', '--json', '--exit-with-parent'], {
+    env: withoutSecrets(),
+    onLine: () => undefined,
+  });
+
+/** Starts a bridge and waits until it is ready; `onLine` gets what it prints afterwards. It ends with this process. */
+export async function startBridgeProcess(
+  { url, tokenFile, workspace, args, secrets = {} }: BridgeArguments,
+  onLine: (line: Readonly<Record<string, unknown>>) => void = () => undefined,
+): Promise<Child> {
+  const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
+  const own = ['--secrets-stdin', '--exit-with-parent'];
+  const argv = [BRIDGE, ...fixed, ...own, ...args];
+  return await start(argv, { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` });
+}
+
+interface StartOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly onLine: (line: Readonly<Record<string, unknown>>) => void;
+  readonly stdin?: string;
+}
+
+async function start(argv: readonly string[], { env, onLine, stdin }: StartOptions): Promise<Child> {
+  const child = spawn(process.execPath, [...argv], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  if (stdin !== undefined) child.stdin.write(stdin);
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints = (complaints + text).slice(-4_000);
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const lines = createInterface({ input: child.stdout });
+  const ready = await new Promise<Readonly<Record<string, unknown>>>((resolve, fail) => {
+    lines.once('line', (line) => {
+      resolve(parseLine(line));
+      lines.on('line', (later) => onLine(parseLine(later)));
+    });
+    child.once('error', fail);
+    child.once('exit', (code) => {
+      fail(new CommandFailure('child_failed', `${argv[1] ?? 'a process'} ended with ${code}: ${complaints.trim()}`));
+    });
+  });
+  if (ready['error'] !== undefined) {
+    await exited;
+    const { code, message } = ready['error'] as { readonly code: string; readonly message: string };
+    throw new CommandFailure(code, message);
+  }
+  return {
+    process: child,
+    ready,
+    stop: async () => {
+      child.stdin.end();
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+const parseLine = (line: string): Readonly<Record<string, unknown>> => {
+  try {
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return { text: line };
+  }
+};
+
+const SECRET = /(_API_KEY|_SECRET|_TOKEN|_PASSWORD|_CREDENTIAL)$/;
+
+const withoutSecrets = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRET.test(name)));
+
+/** Runs `refold` again in a fresh process, its output going where ours goes; gives its exit code. */
+export function runFresh(args: readonly string[], onStdout: (text: string) => void): Promise<number> {
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.setEncoding('utf8').on('data', onStdout);
+  return new Promise((resolve, fail) => {
+    child.once('error', fail);
+    child.once('close', (code) => resolve(code ?? 2));
+  });
+}

@@ -1,0 +1,137 @@
+// One event of a session in words: what a person who watches a run wants to see of it.
+import pc from 'picocolors';
+import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
+import { type Content, isInline } from '../../schemas/content.ts';
+import type { EventOfKind, IngressEvent, IngressKind } from '../../schemas/event.ts';
+import type { CallId } from '../../schemas/ids.ts';
+import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { Watched } from './watch.ts';
+
+const WIDTH = 100;
+
+/** The lines that tell of one event; none for what people need not see. */
+export function progressLines(watched: Watched): readonly string[] {
+  const tell = TELL[watched.record.event.kind] as
+    | ((watched: Watched, event: IngressEvent) => readonly string[])
+    | undefined;
+  return [...(tell?.(watched, watched.record.event) ?? []), ...endLines(watched.before, watched.after)];
+}
+
+type Tellers = { readonly [K in IngressKind]?: (watched: Watched, event: EventOfKind<K>) => readonly string[] };
+
+const TELL: Tellers = {
+  RunRequested: ({ after }, event) => [
+    pc.bold(`${after.run?.run_id ?? 'run'} `) + textOf(event.input),
+    offerLine(after),
+  ],
+  ToolCallsObserved: ({ after }, event) => turnLines(event, after),
+  ToolCallStarted: ({ before }, event) => {
+    const { call, group } = callOf(before.active_tool_batch, event.call_id);
+    return [`  ${pc.blue('▸')} ${pc.dim(`g${group}`)} ${describeCall(call)} ${pc.dim('started')}`];
+  },
+  ToolCallSettled: ({ before, after }, event) => [settledLine(event, before), ...hostLines(before, after)],
+  ToolBatchSettled: ({ after }) => (after.run === null ? [] : [offerLine(after)]),
+  HostSessionUpdated: ({ before, after }) => hostLines(before, after),
+  TimeReached: ({ before, after }) => hostLines(before, after),
+  LeaseExpired: (_, event) => [pc.yellow(`  ! ${event.call_id}: its bridge was lost`)],
+  GenerateFailed: (_, event) => [pc.red(`  ! the model gave no answer: ${event.code}: ${event.message}`)],
+  RunSteered: (_, event) => [pc.dim(`  steered: ${textOf(event.input)}`)],
+  RunPaused: () => [pc.dim('  paused')],
+  RunResumed: () => [pc.dim('  resumed')],
+};
+
+function turnLines(event: EventOfKind<'ToolCallsObserved'>, after: SessionState): readonly string[] {
+  const said = event.content === undefined ? '' : textOf(event.content);
+  const head = `${pc.bold(pc.cyan(`turn ${event.turn}`))} ${said}`;
+  const batch = after.active_tool_batch;
+  if (batch === null) return [head];
+  const calls = new Map(event.calls.map((call) => [call.call_id, call]));
+  const groups = batch.plan.execution_plan.groups.map((ids, group) => {
+    const names = ids.map((id) => describeCall(calls.get(id)));
+    return (
+      pc.dim(`  group ${group}${ids.length > 1 ? ` (${ids.length} in parallel)` : ''}: `) + names.join(pc.dim(', '))
+    );
+  });
+  const rejected = batch.plan.rejected.map(
+    ({ index, code, message }) =>
+      `  ${pc.yellow('✗')} ${describeCall(event.calls[index])} ${pc.yellow(`rejected: ${code}`)} ${pc.dim(clip(message))}`,
+  );
+  return [head, ...groups, ...rejected];
+}
+
+function settledLine(event: EventOfKind<'ToolCallSettled'>, before: SessionState): string {
+  const batch = before.active_tool_batch;
+  const { call, group } = callOf(batch, event.call_id);
+  const good = event.result.success;
+  const mark = good ? pc.green('✓') : pc.red('✗');
+  const took = event.duration_ms === undefined ? '' : pc.dim(` ${event.duration_ms} ms`);
+  const why = good ? '' : pc.red(` ${event.outcome ?? 'failed'}: ${event.code ?? 'tool_failed'}`);
+  return `  ${mark} ${pc.dim(`g${group}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(lastLine(event.output)))}`;
+}
+
+function callOf(batch: ActiveToolBatch | null, id: CallId): { call?: ToolCallObserved; group: number } {
+  const call = batch?.observed.find((observed) => observed.call_id === id);
+  const group = batch === null ? 0 : (plannedOf(batch.plan, id)?.group ?? 0);
+  return call === undefined ? { group } : { call, group };
+}
+
+function hostLines(before: SessionState, after: SessionState): readonly string[] {
+  const now = after.tool_runtime_context;
+  if (before.tool_runtime_context.host_session_status === now.host_session_status) return [];
+  const sandbox = now.sandbox === null ? '' : `, sandbox ${now.sandbox}`;
+  return [pc.magenta(`  host session ${now.host_session_status ?? 'unknown'}${sandbox}`)];
+}
+
+function offerLine(state: SessionState): string {
+  const offer = state.run?.offer;
+  if (offer === null || offer === undefined) return pc.dim('  waits for the host session');
+  const names = offer.ordered_tools.map((tool) => tool.tool_name).join(' ');
+  return pc.dim(`  offered (${offer.profile_id}): ${names}`);
+}
+
+function endLines(before: SessionState, after: SessionState): readonly string[] {
+  if (before.run === null || after.run?.run_id === before.run.run_id) return [];
+  const record = after.run_history.at(-1);
+  if (record === undefined) return [];
+  const { outcome, code, message } = record.ending;
+  const colour = outcome === 'completed' ? pc.green : pc.red;
+  const why = code === null ? '' : `: ${code}${message === null ? '' : `, ${message}`}`;
+  return [colour(pc.bold(`${record.run_id} ${outcome}`) + why)];
+}
+
+/** A call in a few words: its tool, and the argument that tells most. */
+export function describeCall(call: ToolCallObserved | undefined): string {
+  if (call === undefined) return '?';
+  const args = call.arguments ?? {};
+  const { path, pattern, argv } = args;
+  const main = [pattern, path, Array.isArray(argv) ? argv.join(' ') : undefined].filter(
+    (part) => typeof part === 'string',
+  );
+  return `${call.tool_name}${main.length === 0 ? '' : pc.dim(`(${main.join(' in ').slice(0, 48).toWellFormed()})`)}`;
+}
+
+/** How many calls of a batch are in which status, for `refold show`. */
+export function countStatuses(batch: ActiveToolBatch): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const position of batch.observed.keys()) {
+    const status = callStateAt(batch, position)?.status ?? 'queued';
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+export const textOf = (content: Content): string =>
+  isInline(content)
+    ? clip(oneLine(content.text), 2 * WIDTH)
+    : `${clip(oneLine(content.head))} (${content.bytes} bytes)`;
+
+const lastLine = (content: Content): string => {
+  const text = isInline(content) ? content.text : content.tail;
+  return text.trimEnd().split('\n').at(-1) ?? '';
+};
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+const clip = (text: string, width = WIDTH): string =>
+  text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;

@@ -1,0 +1,65 @@
+// What `refold run` and `refold bridge` make of their options and of the environment.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { brand } from '../../schemas/ids.ts';
+import type { RunConfigPatch } from '../../schemas/run.ts';
+import type { BridgeCommand } from './commands/bridge.ts';
+import type { RunCommand } from './commands/run.ts';
+import { CommandFailure } from './output.ts';
+
+type Options = Readonly<Record<string, string | boolean | undefined>>;
+
+const INSTRUCTIONS =
+  'You are a careful coding agent. Work with the tools you are offered, read before you change, make independent ' +
+  'calls together in one turn, and run the tests before you say that you are done.';
+
+export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dataDir'> {
+  const bridge = bridgeArguments(options);
+  const recorded = options['recording'] !== undefined;
+  const turns = options['turnsMax'];
+  if (turns !== undefined && !/^[1-9]\d{0,5}$/.test(String(turns))) {
+    throw new CommandFailure('invalid_shape', `--turns-max ${String(turns)} is not a number from 1 on`);
+  }
+  const config: RunConfigPatch = {
+    provider: recorded ? 'recorded' : 'openai',
+    model: modelOf(options),
+    instructions: { text: INSTRUCTIONS },
+    host_session_open: !recorded,
+    ...(turns === undefined ? {} : { turns_max: Number(turns) }),
+  };
+  const { session } = options;
+  return {
+    workspace: bridge.workspace,
+    config,
+    bridgeArgs: bridge.args,
+    secrets: bridge.secrets,
+    ...(typeof session === 'string' ? { session: brand<'SessionId'>(session) } : {}),
+  };
+}
+
+const modelOf = (options: Options): string => String(options['model'] ?? process.env['OPENAI_MODEL'] ?? 'gpt-5-mini');
+
+export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'> {
+  const workspace = resolve(String(options['workspace'] ?? '.'));
+  if (!existsSync(workspace)) throw new CommandFailure('no_workspace', `there is no folder ${workspace}`);
+  const common = ['--sandbox', String(options['sandbox'] ?? 'auto')];
+  const { recording } = options;
+  if (typeof recording === 'string') {
+    if (!existsSync(recording)) throw new CommandFailure('no_recording', `there is no recording ${recording}`);
+    return { workspace, args: [...common, '--provider', 'recorded', '--recording', resolve(recording)], secrets: {} };
+  }
+  const key = process.env['OPENAI_API_KEY'];
+  const baseUrl = options['baseUrl'] ?? process.env['OPENAI_BASE_URL'];
+  if (key === undefined && baseUrl === undefined) {
+    const message =
+      'no model to ask. Set OPENAI_API_KEY, or give --base-url of an OpenAI-compatible server, or --recording FILE. ' +
+      'To see refold work without any of them: refold demo';
+    throw new CommandFailure('no_model', message);
+  }
+  const server = baseUrl === undefined ? [] : ['--base-url', String(baseUrl)];
+  return {
+    workspace,
+    args: [...common, '--provider', 'openai', '--model', modelOf(options), ...server],
+    secrets: key === undefined ? {} : { OPENAI_API_KEY: key },
+  };
+}

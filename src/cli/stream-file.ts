@@ -1,0 +1,51 @@
+// Reads and writes exported streams: JSON Lines of stream records.
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { decode } from '../../schemas/codec.ts';
+import type { Position, SessionId } from '../../schemas/ids.ts';
+import { parseJson } from '../../schemas/json.ts';
+import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { StreamRecord } from '../../schemas/record.ts';
+import type { EngineClient } from '../client/client.ts';
+import { CommandFailure, must } from './output.ts';
+
+/** The records of a file, in order. Ends the command at the first line that is no record. */
+export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord> {
+  const input = createReadStream(path);
+  const opened = new Promise<void>((resolve, fail) => {
+    input.once('open', () => resolve());
+    input.once('error', fail);
+  });
+  await opened.catch((error: unknown) => {
+    throw new CommandFailure('file_unreadable', `cannot read ${path}: ${String(error)}`);
+  });
+  let number = 0;
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    number += 1;
+    if (line.trim() === '') continue;
+    const parsed = parseJson(line, BLOB_BYTES_MAX);
+    const record = isLeft(parsed) ? parsed : decode(StreamRecord, parsed.right);
+    if (isLeft(record)) {
+      const { code, path: at, message } = record.left;
+      throw new CommandFailure(code, `${path}, line ${number}: ${message}${at === '' ? '' : ` at ${at}`}`, 1);
+    }
+    yield record.right;
+  }
+}
+
+/** The records of a session, page by page. */
+export async function* readSession(client: EngineClient, id: SessionId): AsyncGenerator<StreamRecord> {
+  let page = await must(client.records(id));
+  let position = 0;
+  for (;;) {
+    let events = 0;
+    for (const record of page) {
+      yield record;
+      if (record.kind === 'event') events += 1;
+    }
+    if (events < READ_PAGE_RECORDS) return;
+    position += events;
+    page = await must(client.records(id, position as Position));
+  }
+}

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openLevelJournal } from '../../src/journal/level-journal.ts';
+import { done, outcome } from '../support/journal/outcomes.ts';
+import { readAll, recordOf, session, version } from '../support/journal/samples.ts';
+import { temporaryDirectory } from '../support/journal/temporary-directory.ts';
+
+const DISK = '12m';
+const RESERVE_BYTES = 5 * 1_048_576;
+const EVENT_BYTES = 6_000;
+
+/** A file system of its own, small, or why there is none. */
+async function mountSmallDisk(): Promise<
+  { readonly directory: string; readonly unmount: () => Promise<void> } | { readonly reason: string }
+> {
+  if (process.getuid?.() !== 0) return { reason: 'only root may mount a small disk' };
+  const { directory, remove } = await temporaryDirectory();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', directory], { stdio: 'pipe' });
+  } catch (error) {
+    await remove();
+    return { reason: `no small disk could be mounted: ${error instanceof Error ? error.message : ''}` };
+  }
+  return {
+    directory,
+    unmount: async () => {
+      execFileSync('umount', [directory]);
+      await remove();
+    },
+  };
+}
+
+describe('a journal on a full disk', () => {
+  it('says so, keeps what it acknowledged, and goes on once there is space', async (context) => {
+    const disk = await mountSmallDisk();
+    if ('reason' in disk) {
+      process.stdout.write(`disk full: not run, ${disk.reason}\n`);
+      context.skip(disk.reason);
+      return;
+    }
+    try {
+      const reserve = join(disk.directory, 'reserve');
+      await writeFile(reserve, randomBytes(RESERVE_BYTES));
+      const journal = await done(openLevelJournal(join(disk.directory, 'journal')));
+      const id = session('s');
+      await done(journal.create(id, '{}'));
+      const kept = [];
+      const unknown = new Set<string>();
+      const refusals: string[] = [];
+      for (let attempt = 0; refusals.length < 20; attempt += 1) {
+        // Random text, so that no compression makes room.
+        const record = recordOf(`e${attempt}`, randomBytes(EVENT_BYTES / 2).toString('hex'));
+        const answer = await outcome(journal.append(id, version(kept.length), [record], false));
+        if (answer === 'done') kept.push(record);
+        else refusals.push(answer);
+        if (answer === 'storage_unknown') unknown.add(record.event_id);
+      }
+      expect(kept.length).toBeGreaterThan(100);
+      expect(refusals.every((code) => code === 'storage_failed' || code === 'storage_unknown')).toBe(true);
+
+      await rm(reserve);
+      const held = await readAll(journal, id);
+      expect(held.slice(0, kept.length)).toEqual(kept);
+      expect(held.slice(kept.length).every(({ event_id }) => unknown.has(event_id))).toBe(true);
+      const at = (await done(journal.head(id))).version;
+      expect(at).toBe(held.length);
+      expect(await done(journal.append(id, at, [recordOf('after')], true))).toBe(at + 1);
+      await journal.close();
+      const again = await done(openLevelJournal(join(disk.directory, 'journal')));
+      expect(await readAll(again, id)).toEqual([...held, recordOf('after')]);
+      await again.close();
+      process.stdout.write(`disk full: ${kept.length} acknowledged, then ${[...new Set(refusals)].join(' and ')}\n`);
+    } finally {
+      await disk.unmount();
+    }
+  });
+});

@@ -1,0 +1,223 @@
+// Every write of a scenario is made to fail once, in every way it can fail (SQLite's method: the k-th call for all k).
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RejectionCode } from '../../schemas/rejection.ts';
+import type { Journal } from '../../src/journal/journal.ts';
+import { openLevelStore } from '../../src/journal/level-store.ts';
+import { refuse } from '../../src/journal/refusal.ts';
+import { openStoredJournal } from '../../src/journal/stored-journal.ts';
+import type { OpenStore } from '../../src/journal/store.ts';
+import { type Faults, type WriteFault, makeMemoryStore } from '../support/journal/memory-store.ts';
+import { done, outcome } from '../support/journal/outcomes.ts';
+import { eventId, readIds, recordsOf, session, version } from '../support/journal/samples.ts';
+import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+
+const SESSIONS = ['a', 'b', 'c'].map(session);
+const ROUNDS = 4;
+
+interface Appended {
+  readonly id: (typeof SESSIONS)[number];
+  readonly events: readonly string[];
+  readonly answer: RejectionCode | 'done';
+}
+
+/** Creates the sessions and appends to all of them at once, round by round; reports what was answered. */
+async function runScenario(journal: Journal): Promise<readonly Appended[]> {
+  const appended: Appended[] = [];
+  for (const id of SESSIONS) await outcome(journal.create(id, '{}'));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const appends = SESSIONS.map(async (id): Promise<Appended> => {
+      const head = await journal.head(id)();
+      const at = head._tag === 'Right' ? head.right.version : version(0);
+      const events = [`${id}-${round}-0`, `${id}-${round}-1`];
+      return { id, events, answer: await outcome(journal.append(id, at, recordsOf(...events), false)) };
+    });
+    appended.push(...(await Promise.all(appends)));
+  }
+  return appended;
+}
+
+/** How many of the two events of an append may be there, by its answer. */
+const ALLOWED: { readonly [answer: string]: readonly number[] } = {
+  done: [2],
+  storage_failed: [0],
+  storage_unknown: [0, 2],
+  unknown_session: [0],
+  // The version could not be read before.
+  version_conflict: [0],
+};
+
+/** What was acknowledged is there, what was refused is not, and what is unknown can be looked up. */
+async function checkHonesty(journal: Journal, appended: readonly Appended[]): Promise<void> {
+  const streams = new Map<string, readonly string[]>();
+  for (const id of SESSIONS) {
+    const exists = (await outcome(journal.head(id))) === 'done';
+    streams.set(id, exists ? await readIds(journal, id) : []);
+  }
+  for (const { id, events, answer } of appended) {
+    const held = events.filter((event) => streams.get(id)?.includes(event));
+    const allowed = ALLOWED[answer] ?? [];
+    expect(allowed, `${answer}: ${held.length} of ${events.length} events`).toContain(held.length);
+  }
+  for (const [id, ids] of streams) {
+    for (const [index, event] of ids.entries())
+      expect(await done(journal.find(session(id), eventId(event)))).toBe(index);
+  }
+}
+
+/** Accepts writes again, each exactly once. */
+async function checkUsable(journal: Journal): Promise<void> {
+  for (const id of SESSIONS) {
+    expect(['done', 'session_exists']).toContain(await outcome(journal.create(id, '{}')));
+    const { version: at } = await done(journal.head(id));
+    expect(await done(journal.append(id, at, recordsOf('after-1', 'after-2'), true))).toBe(at + 2);
+    expect((await readIds(journal, id)).slice(at)).toEqual(['after-1', 'after-2']);
+  }
+  expect(await done(journal.sessions())).toHaveLength(SESSIONS.length);
+}
+
+async function checkScenario(faults: Faults): Promise<readonly Appended[]> {
+  const disk = { faulty: true };
+  const store = makeMemoryStore({
+    write: (nth) => (disk.faulty ? (faults.write?.(nth) ?? null) : null),
+    open: (nth) => disk.faulty && faults.open?.(nth) === true,
+  });
+  const journal = await done(openStoredJournal(store.open));
+  const appended = await runScenario(journal);
+  disk.faulty = false;
+  await checkHonesty(journal, appended);
+  await checkUsable(journal);
+  await journal.close();
+  const again = await done(openStoredJournal(store.open));
+  await checkHonesty(again, appended);
+  await again.close();
+  return appended;
+}
+
+async function countWrites(): Promise<number> {
+  const store = makeMemoryStore();
+  const journal = await done(openStoredJournal(store.open));
+  const appended = await runScenario(journal);
+  expect(appended.every(({ answer }) => answer === 'done')).toBe(true);
+  await journal.close();
+  return store.writes();
+}
+
+describe('a journal whose writes fail', () => {
+  it('reports a write that reached nothing, and goes on', async () => {
+    const writes = await countWrites();
+    for (let k = 1; k <= writes; k += 1) {
+      const appended = await checkScenario({ write: (nth) => (nth === k ? 'lost' : null) });
+      expect(appended.some(({ answer }) => answer !== 'done')).toBe(true);
+    }
+  });
+
+  it('finds out that a write arrived although its answer was lost', async () => {
+    const writes = await countWrites();
+    for (let k = 1; k <= writes; k += 1) {
+      const appended = await checkScenario({ write: (nth) => (nth === k ? 'applied' : null) });
+      expect(appended.every(({ answer }) => answer === 'done')).toBe(true);
+    }
+  });
+
+  it.each<WriteFault>(['lost', 'applied'])('says so when it cannot find out (%s)', async (fault) => {
+    expect.hasAssertions();
+    const writes = await countWrites();
+    // The first writes create the sessions; their unknown outcome is the create's own.
+    for (let k = SESSIONS.length + 1; k <= writes; k += 1) {
+      // The opening right after the failed write fails as well; the one after it, by whoever asks next, does not.
+      const appended = await checkScenario({
+        write: (nth) => (nth === k ? fault : null),
+        open: (nth) => nth === 2,
+      });
+      expect(appended.some(({ answer }) => answer === 'storage_unknown')).toBe(true);
+    }
+  });
+
+  it('stays honest through any sequence of faults', async () => {
+    expect.hasAssertions();
+    const anyFault = fc.option(fc.constantFrom<WriteFault>('lost', 'applied'), { freq: 2 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyFault, { maxLength: 10 }),
+        fc.array(fc.boolean(), { maxLength: 6 }),
+        async (writes, openings) => {
+          await checkScenario({
+            write: (nth) => writes[nth - 1] ?? null,
+            open: (nth) => nth > 1 && openings[nth - 2] === true,
+          });
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('fails what was refused on account of a write that failed', async () => {
+    const store = makeMemoryStore({ write: (nth) => (nth === 2 ? 'lost' : null) });
+    const journal = await done(openStoredJournal(store.open));
+    const id = session('s');
+    await done(journal.create(id, '{}'));
+    const racers = ['a', 'b'].map((event) => outcome(journal.append(id, version(0), recordsOf(event), false)));
+    // Neither is recorded, so a conflict with the other would be untrue.
+    expect(await Promise.all(racers)).toEqual(['storage_failed', 'storage_failed']);
+    expect(await done(journal.append(id, version(0), recordsOf('a'), false))).toBe(1);
+    await journal.close();
+  });
+
+  it('serves no one while the store cannot be opened, and everyone once it can', async () => {
+    const store = makeMemoryStore({
+      write: (nth) => (nth === 2 ? 'applied' : null),
+      open: (nth) => nth >= 2 && nth <= 5,
+    });
+    const journal = await done(openStoredJournal(store.open));
+    const id = session('s');
+    await done(journal.create(id, '{}'));
+    expect(await outcome(journal.append(id, version(0), recordsOf('e'), true))).toBe('storage_unknown');
+    expect(await outcome(journal.head(id))).toBe('storage_failed');
+    expect(await outcome(journal.append(id, version(0), recordsOf('f'), true))).toBe('storage_failed');
+    expect(await outcome(journal.sessions())).toBe('storage_failed');
+    expect(await done(journal.find(id, eventId('e')))).toBe(0);
+    expect(await done(journal.append(id, version(1), recordsOf('f'), true))).toBe(2);
+    await journal.close();
+  });
+});
+
+describe('LevelDB with failing writes', () => {
+  /** LevelDB whose n-th write fails before or after it is written. */
+  const faultyLevel = (directory: string, fault: (nth: number) => WriteFault | null): OpenStore => {
+    let writes = 0;
+    return async () => {
+      const store = await openLevelStore(directory);
+      return {
+        ...store,
+        write: async (puts) => {
+          writes += 1;
+          const found = fault(writes);
+          if (found !== 'lost') await store.write(puts);
+          if (found !== null) refuse('storage_failed', 'the write was made to fail');
+        },
+      };
+    };
+  };
+
+  it.each<WriteFault>(['lost', 'applied'])('is opened anew under its readers, for every k (%s)', async (fault) => {
+    expect.hasAssertions();
+    const writes = await countWrites();
+    for (let k = 1; k <= writes; k += 1) {
+      await inTemporaryDirectory(async (directory) => {
+        const open = faultyLevel(directory, (nth) => (nth === k ? fault : null));
+        const journal = await done(openStoredJournal(open));
+        const reading = { on: true };
+        const reader = (async () => {
+          while (reading.on) expect(['done', 'unknown_session']).toContain(await outcome(journal.head(session('a'))));
+        })();
+        const appended = await runScenario(journal);
+        await checkHonesty(journal, appended);
+        await checkUsable(journal);
+        reading.on = false;
+        await reader;
+        await journal.close();
+      });
+    }
+  });
+});

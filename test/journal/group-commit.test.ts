@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { openGroupCommit } from '../../src/journal/group-commit.ts';
+import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../src/journal/journal-limits.ts';
+import { Refusal } from '../../src/journal/refusal.ts';
+import { openStoredJournal } from '../../src/journal/stored-journal.ts';
+import { makeMemoryStore } from '../support/journal/memory-store.ts';
+import { done, outcome } from '../support/journal/outcomes.ts';
+import { readIds, recordsOf, session, version } from '../support/journal/samples.ts';
+
+/** A commit that records its groups and waits to be let go. */
+function heldCommit(): {
+  readonly groups: (readonly number[])[];
+  readonly commit: (group: readonly number[]) => Promise<readonly number[]>;
+  readonly release: () => void;
+} {
+  const groups: (readonly number[])[] = [];
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return {
+    groups,
+    commit: async (group) => {
+      groups.push(group);
+      await held;
+      return group.map((request) => request * 10);
+    },
+    release: () => release(),
+  };
+}
+
+describe('group commit', () => {
+  it('commits together what is submitted together, in order, and answers each', async () => {
+    const { groups, commit, release } = heldCommit();
+    const queue = openGroupCommit(commit);
+    release();
+    expect(await Promise.all([1, 2, 3].map((n) => queue.submit(n, 1)))).toEqual([10, 20, 30]);
+    expect(groups).toEqual([[1, 2, 3]]);
+  });
+
+  it('merges what arrives while a commit is under way into the next one', async () => {
+    const { groups, commit, release } = heldCommit();
+    const queue = openGroupCommit(commit);
+    const first = queue.submit(1, 1);
+    // The first group is taken one microtask after it was submitted.
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(groups).toEqual([[1]]);
+    const later = [2, 3, 4].map((n) => queue.submit(n, 1));
+    release();
+    await Promise.all([first, ...later]);
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+  });
+
+  it('splits a group at the named bounds, and commits one that is larger alone', async () => {
+    const { groups, commit, release } = heldCommit();
+    const queue = openGroupCommit(commit);
+    release();
+    const sizes = [COMMIT_BYTES_MAX + 1, COMMIT_BYTES_MAX / 2, COMMIT_BYTES_MAX / 2, 1];
+    await Promise.all(sizes.map((bytes, n) => queue.submit(n, bytes)));
+    expect(groups).toEqual([[0], [1, 2], [3]]);
+    groups.length = 0;
+    await Promise.all(Array.from({ length: COMMIT_REQUESTS_MAX + 1 }, (_, n) => queue.submit(n, 1)));
+    expect(groups.map((group) => group.length)).toEqual([COMMIT_REQUESTS_MAX, 1]);
+  });
+
+  it('refuses what would wait beyond the named bound, and accepts again afterwards', async () => {
+    const { commit, release } = heldCommit();
+    const queue = openGroupCommit(commit);
+    const waiting = queue.submit(1, COMMIT_WAITING_BYTES_MAX);
+    await expect(queue.submit(2, 1)).rejects.toThrow(Refusal);
+    release();
+    await waiting;
+    expect(await queue.submit(3, 1)).toBe(30);
+  });
+
+  it('goes on after a commit that throws', async () => {
+    let attempts = 0;
+    const queue = openGroupCommit(async (group: readonly number[]) => {
+      attempts += 1;
+      if (attempts === 1) throw new Error('a fault of ours');
+      return group;
+    });
+    await expect(queue.submit(1, 1)).rejects.toThrow('a fault of ours');
+    expect(await queue.submit(2, 1)).toBe(2);
+    await queue.settled();
+  });
+});
+
+describe('the stored journal', () => {
+  it('writes the appends of a hundred sessions at once in one batch', async () => {
+    const store = makeMemoryStore();
+    const journal = await done(openStoredJournal(store.open));
+    const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
+    await Promise.all(ids.map((id) => done(journal.create(id, '{}'))));
+    expect(store.writes()).toBe(1);
+    await Promise.all(ids.map((id) => done(journal.append(id, version(0), recordsOf('e'), false))));
+    expect(store.writes()).toBe(2);
+    await Promise.all(ids.map((id) => done(journal.append(id, version(1), recordsOf('f', 'g'), false))));
+    expect(store.writes()).toBe(3);
+    await journal.close();
+  });
+
+  it('merges what arrives during a write into one more, also of one session', async () => {
+    const store = makeMemoryStore();
+    const journal = await done(openStoredJournal(store.open));
+    const id = session('s');
+    await done(journal.create(id, '{}'));
+    const release = store.hold();
+    const first = journal.append(id, version(0), recordsOf('a'), false)();
+    while (store.writes() < 2) await Promise.resolve();
+    const later = [
+      outcome(journal.append(id, version(1), recordsOf('b'), false)),
+      outcome(journal.append(id, version(1), recordsOf('loser'), false)),
+      outcome(journal.append(id, version(2), recordsOf('c', 'd'), true)),
+      outcome(journal.append(id, version(4), recordsOf('a'), true)),
+      outcome(journal.append(id, version(4), recordsOf('d'), true)),
+      outcome(journal.create(session('t'), '{}')),
+      outcome(journal.append(session('t'), version(0), recordsOf('a'), true)),
+    ];
+    release();
+    await first;
+    expect(await Promise.all(later)).toEqual([
+      'done',
+      'version_conflict',
+      'done',
+      'version_conflict',
+      'version_conflict',
+      'done',
+      'done',
+    ]);
+    expect(store.writes()).toBe(3);
+    expect(await readIds(journal, id)).toEqual(['a', 'b', 'c', 'd']);
+    await journal.close();
+  });
+
+  it('writes nothing for a group that is refused whole', async () => {
+    const store = makeMemoryStore();
+    const journal = await done(openStoredJournal(store.open));
+    const id = session('s');
+    await done(journal.create(id, '{}'));
+    expect(await outcome(journal.append(id, version(7), recordsOf('a'), false))).toBe('version_conflict');
+    expect(store.writes()).toBe(1);
+    await journal.close();
+  });
+});

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openLevelJournal } from '../../src/journal/level-journal.ts';
+import { bundleScript } from '../support/journal/bundle.ts';
+import { loopEvent, loopSessions } from '../support/journal/loop-events.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { eventId, numbersFrom, readAll, recordOf } from '../support/journal/samples.ts';
+import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+
+const ROUNDS = 10 * Number(process.env['REFOLD_TEST_ROUNDS'] ?? 1);
+
+let bundle: Awaited<ReturnType<typeof bundleScript>>;
+
+beforeAll(async () => {
+  bundle = await bundleScript('test/support/journal/append-loop.ts');
+});
+
+afterAll(async () => {
+  await bundle.remove();
+});
+
+/** Runs the appending process, kills it after that many acknowledgements, and gives the last of each session. */
+async function runUntilKilled(directory: string, acknowledgements: number): Promise<ReadonlyMap<string, number>> {
+  const child = spawn(process.execPath, [bundle.script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const acknowledged = new Map<string, number>();
+  let seen = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [id, version] = line.split(' ');
+    if (id === undefined || version === undefined) continue;
+    acknowledged.set(id, Number(version));
+    seen += 1;
+    // What is still in the pipe was acknowledged as well: the loop goes on until the pipe is at its end.
+    if (seen === acknowledgements) child.kill('SIGKILL');
+  }
+  const [, signal] = await exited;
+  expect(signal).toBe('SIGKILL');
+  return acknowledged;
+}
+
+describe('a process that is killed while it appends', () => {
+  it(`loses nothing it acknowledged, in ${ROUNDS} rounds`, () =>
+    inTemporaryDirectory(async (directory) => {
+      const below = numbersFrom(20_260_801);
+      let slowestOpenMs = 0;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const acknowledged = await runUntilKilled(directory, 1 + below(400));
+        const before = performance.now();
+        const journal = await done(openLevelJournal(directory));
+        slowestOpenMs = Math.max(slowestOpenMs, performance.now() - before);
+        for (const id of loopSessions) {
+          const head = await done(journal.head(id));
+          expect(head.version).toBeGreaterThanOrEqual(acknowledged.get(id) ?? 0);
+          const records = await readAll(journal, id);
+          expect(records).toHaveLength(head.version);
+          for (const [index, record] of records.entries()) expect(record).toEqual(recordOf(loopEvent(id, index)));
+          const last = head.version - 1;
+          expect(await done(journal.find(id, eventId(loopEvent(id, last))))).toBe(last < 0 ? null : last);
+        }
+        await journal.close();
+      }
+      process.stdout.write(`killed ${ROUNDS} times; slowest opening ${slowestOpenMs.toFixed(1)} ms\n`);
+    }));
+});

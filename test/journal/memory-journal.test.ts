@@ -1,0 +1,11 @@
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
+import { journalContract } from '../support/journal/journal-contract.ts';
+
+journalContract(
+  'the memory journal',
+  async () => {
+    const journal = openMemoryJournal();
+    return { journal, reopen: async () => journal, dispose: () => journal.close() };
+  },
+  { modelRuns: 1_000 },
+);

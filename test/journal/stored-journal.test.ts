@@ -1,0 +1,22 @@
+import { openStoredJournal } from '../../src/journal/stored-journal.ts';
+import { journalContract } from '../support/journal/journal-contract.ts';
+import { makeMemoryStore } from '../support/journal/memory-store.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+journalContract(
+  'the stored journal on a store in memory',
+  async () => {
+    const { open } = makeMemoryStore();
+    let journal = await done(openStoredJournal(open));
+    return {
+      journal,
+      reopen: async () => {
+        await journal.close();
+        journal = await done(openStoredJournal(open));
+        return journal;
+      },
+      dispose: () => journal.close(),
+    };
+  },
+  { modelRuns: 1_000 },
+);

@@ -1,0 +1,191 @@
+// What every blob store promises. Each adapter runs this suite.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { digestText } from '../../../schemas/canonical.ts';
+import type { Digest } from '../../../schemas/ids.ts';
+import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
+import { unreachable } from '../../../schemas/rejection.ts';
+import type { Blobs } from '../../../src/blobs/blobs.ts';
+import { done, outcome, refusal } from './outcomes.ts';
+
+export interface OpenedBlobs {
+  readonly blobs: Blobs;
+  /** Closes what is open and opens it again; blobs that are not durable give themselves. */
+  readonly reopen: () => Promise<Blobs>;
+  readonly dispose: () => Promise<void>;
+}
+
+type Open = () => Promise<OpenedBlobs>;
+type Step = 'put' | 'get' | 'has' | 'delete' | 'reopen';
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const absent = digestText('never put');
+
+async function listed(blobs: Blobs): Promise<readonly Digest[]> {
+  const refs: Digest[] = [];
+  for await (const ref of blobs.list()) refs.push(ref);
+  return refs;
+}
+
+export function blobsContract(name: string, open: Open): void {
+  const withBlobs = (work: (opened: OpenedBlobs) => Promise<void>) => async (): Promise<void> => {
+    const opened = await open();
+    try {
+      await work(opened);
+    } finally {
+      await opened.dispose();
+    }
+  };
+
+  describe(`${name} keep the blob contract`, () => {
+    it(
+      'give back the bytes under their digest, also after they were opened again',
+      withBlobs(async ({ blobs, reopen }) => {
+        const all = ['', 'a', 'ä€𝄞', 'x'.repeat(200_000)].map(bytesOf);
+        for (const bytes of all) expect(await done(blobs.put(bytes))).toBe(digestText(bytes));
+        const again = await reopen();
+        for (const bytes of all) {
+          const found = await done(again.get(digestText(bytes)));
+          expect(Buffer.compare(found, bytes)).toBe(0);
+          expect(await done(again.has(digestText(bytes)))).toBe(true);
+        }
+        expect(await listed(again)).toEqual(all.map(digestText).sort());
+      }),
+    );
+
+    it(
+      'do not know what was never put',
+      withBlobs(async ({ blobs }) => {
+        expect((await refusal(blobs.get(absent))).code).toBe('unknown_blob');
+        expect((await refusal(blobs.delete(absent))).code).toBe('unknown_blob');
+        expect(await done(blobs.has(absent))).toBe(false);
+        expect(await listed(blobs)).toEqual([]);
+      }),
+    );
+
+    it(
+      'take the same bytes any number of times, also at once',
+      withBlobs(async ({ blobs }) => {
+        const bytes = bytesOf('the same');
+        const refs = await Promise.all(Array.from({ length: 20 }, () => done(blobs.put(bytes))));
+        expect(new Set(refs)).toEqual(new Set([digestText(bytes)]));
+        expect(await listed(blobs)).toEqual([digestText(bytes)]);
+      }),
+    );
+
+    it(
+      'keep many at once apart',
+      withBlobs(async ({ blobs, reopen }) => {
+        const all = Array.from({ length: 100 }, (_, n) => bytesOf(`blob ${n}`));
+        await Promise.all(all.map((bytes) => done(blobs.put(bytes))));
+        const again = await reopen();
+        const found = await Promise.all(all.map((bytes) => done(again.get(digestText(bytes)))));
+        expect(found.map((bytes) => new TextDecoder().decode(bytes))).toEqual(all.map((_, n) => `blob ${n}`));
+        expect(await listed(again)).toEqual(all.map(digestText).sort());
+      }),
+    );
+
+    it(
+      'forget what is deleted, and take it again',
+      withBlobs(async ({ blobs, reopen }) => {
+        const ref = await done(blobs.put(bytesOf('to go')));
+        const kept = await done(blobs.put(bytesOf('to stay')));
+        await done(blobs.delete(ref));
+        expect(await outcome(blobs.get(ref))).toBe('unknown_blob');
+        const again = await reopen();
+        expect(await listed(again)).toEqual([kept]);
+        expect(await done(again.put(bytesOf('to go')))).toBe(ref);
+        expect(await done(again.has(ref))).toBe(true);
+      }),
+    );
+
+    it(
+      'hand out bytes that are nobody else’s',
+      withBlobs(async ({ blobs }) => {
+        const bytes = bytesOf('mine');
+        const ref = await done(blobs.put(bytes));
+        bytes.fill(0);
+        (await done(blobs.get(ref))).fill(0);
+        expect(new TextDecoder().decode(await done(blobs.get(ref)))).toBe('mine');
+      }),
+    );
+
+    it(
+      'take the largest blob there may be, and refuse one byte more',
+      withBlobs(async ({ blobs }) => {
+        const tooLarge = await refusal(blobs.put(new Uint8Array(BLOB_BYTES_MAX + 1)));
+        expect(tooLarge.code).toBe('too_large');
+        const ref = await done(blobs.put(new Uint8Array(BLOB_BYTES_MAX)));
+        expect((await done(blobs.get(ref))).length).toBe(BLOB_BYTES_MAX);
+      }),
+    );
+
+    it(
+      'refuse everything once they are closed',
+      withBlobs(async ({ blobs }) => {
+        const accepted = blobs.put(bytesOf('accepted'))();
+        await blobs.close();
+        await blobs.close();
+        expect((await accepted)._tag).toBe('Right');
+        for (const task of [blobs.put(bytesOf('late')), blobs.get(absent), blobs.has(absent), blobs.delete(absent)]) {
+          expect((await refusal(task)).code).toBe('closing');
+        }
+      }),
+    );
+
+    it('answer as a set of bytes does, whatever is asked in whatever order', async () => {
+      expect.hasAssertions();
+      const step = fc.record({
+        what: fc.constantFrom<Step>('put', 'put', 'get', 'has', 'delete', 'reopen'),
+        n: fc.nat(5),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+          const opened = await open();
+          try {
+            await holdAgainstSet(opened, steps);
+          } finally {
+            await opened.dispose();
+          }
+        }),
+        { numRuns: 60 },
+      );
+    });
+  });
+}
+
+async function holdAgainstSet(
+  opened: OpenedBlobs,
+  steps: readonly { readonly what: Step; readonly n: number }[],
+): Promise<void> {
+  let { blobs } = opened;
+  const model = new Set<Digest>();
+  for (const { what, n } of steps) {
+    if (what === 'reopen') blobs = await opened.reopen();
+    const ref = digestText(bytesOf(`value ${n}`));
+    const known = model.has(ref) ? 'done' : 'unknown_blob';
+    const expected = { put: 'done', get: known, has: model.has(ref), delete: known, reopen: [...model].sort() }[what];
+    if (what === 'put') model.add(ref);
+    if (what === 'delete') model.delete(ref);
+    expect(await take(blobs, what, n)).toEqual(expected);
+  }
+  expect(await listed(blobs)).toEqual([...model].sort());
+}
+
+async function take(blobs: Blobs, what: Step, n: number): Promise<unknown> {
+  const bytes = bytesOf(`value ${n}`);
+  switch (what) {
+    case 'put':
+      return outcome(blobs.put(bytes));
+    case 'get':
+      return outcome(blobs.get(digestText(bytes)));
+    case 'has':
+      return done(blobs.has(digestText(bytes)));
+    case 'delete':
+      return outcome(blobs.delete(digestText(bytes)));
+    case 'reopen':
+      return listed(blobs);
+    default:
+      return unreachable(what);
+  }
+}

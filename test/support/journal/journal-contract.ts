@@ -1,0 +1,288 @@
+// What every journal promises. Each adapter runs this suite.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS } from '../../../schemas/limits.ts';
+import { InvariantError } from '../../../schemas/rejection.ts';
+import type { Journal } from '../../../src/journal/journal.ts';
+import { journalCommands } from './journal-model.ts';
+import { done, outcome, refusal } from './outcomes.ts';
+import { eventId, position, readAll, readIds, recordOf, recordsOf, session, version } from './samples.ts';
+
+export interface OpenedJournal {
+  readonly journal: Journal;
+  /** Closes what is open and opens it again; a journal that is not durable gives itself. */
+  readonly reopen: () => Promise<Journal>;
+  readonly dispose: () => Promise<void>;
+}
+
+interface ContractOptions {
+  /** Sequences of commands held against the model. */
+  readonly modelRuns: number;
+}
+
+type Open = () => Promise<OpenedJournal>;
+
+export function journalContract(name: string, open: Open, { modelRuns }: ContractOptions): void {
+  const withJournal = (work: (opened: OpenedJournal) => Promise<void>) => async (): Promise<void> => {
+    const opened = await open();
+    try {
+      await work(opened);
+    } finally {
+      await opened.dispose();
+    }
+  };
+
+  describe(`${name} keeps the journal contract`, () => {
+    describe('one stream', () => {
+      streamTests(withJournal);
+    });
+    describe('appends', () => {
+      appendTests(withJournal);
+    });
+    describe('at scale', () => {
+      scaleTests(withJournal);
+    });
+
+    it('answers as the model does, whatever is asked in whatever order', async () => {
+      expect.hasAssertions();
+      await fc.assert(
+        fc.asyncProperty(journalCommands, async (commands) => {
+          const opened = await open();
+          try {
+            const subject = { journal: opened.journal, reopen: opened.reopen };
+            await fc.asyncModelRun(() => ({ model: new Map(), real: subject }), commands);
+          } finally {
+            await opened.dispose();
+          }
+        }),
+        { numRuns: modelRuns },
+      );
+    });
+  });
+}
+
+type WithJournal = (work: (opened: OpenedJournal) => Promise<void>) => () => Promise<void>;
+
+function streamTests(withJournal: WithJournal): void {
+  it(
+    'is created once, empty and owing nothing, with its genesis',
+    withJournal(async ({ journal }) => {
+      const id = session('one');
+      await done(journal.create(id, '{"genesis":"ä"}'));
+      expect((await refusal(journal.create(id, 'another'))).code).toBe('session_exists');
+      expect(await done(journal.genesis(id))).toBe('{"genesis":"ä"}');
+      expect(await done(journal.head(id))).toEqual({ session_id: id, version: 0, owing: false });
+      expect(await done(journal.read(id, position(0), 10))).toEqual([]);
+    }),
+  );
+
+  it(
+    'is unknown before it is created',
+    withJournal(async ({ journal }) => {
+      const id = session('none');
+      const asked = [
+        journal.genesis(id),
+        journal.append(id, version(0), recordsOf('e'), false),
+        journal.read(id, position(0), 1),
+        journal.head(id),
+        journal.find(id, eventId('e')),
+      ];
+      for (const task of asked) expect((await refusal(task)).code).toBe('unknown_session');
+      expect(await done(journal.sessions())).toEqual([]);
+    }),
+  );
+
+  it(
+    'is created by exactly one of many at once',
+    withJournal(async ({ journal }) => {
+      const id = session('raced');
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => outcome(journal.create(id, `by ${n}`))));
+      expect(answers.filter((answer) => answer === 'done')).toHaveLength(1);
+      expect(answers.filter((answer) => answer === 'session_exists')).toHaveLength(19);
+      expect(await done(journal.genesis(id))).toBe(`by ${answers.indexOf('done')}`);
+    }),
+  );
+
+  it(
+    'gives back exactly what was appended, also after it was opened again',
+    withJournal(async ({ journal, reopen }) => {
+      const id = session('kept');
+      const texts = ['', '{}', '"\\u0000"', 'ü€𝄞', ' ', 'x'.repeat(70_000), '€'.repeat(70_000)];
+      const records = texts.map((text, n) => recordOf(`event-${n}`, text));
+      await done(journal.create(id, '{}'));
+      await done(journal.append(id, version(0), records, true));
+      expect(await readAll(journal, id, 2)).toEqual(records);
+      const again = await reopen();
+      expect(await readAll(again, id, 3)).toEqual(records);
+      expect(await done(again.head(id))).toEqual({ session_id: id, version: records.length, owing: true });
+      expect(await done(again.sessions())).toEqual([{ session_id: id, version: records.length, owing: true }]);
+      expect(await done(again.find(id, eventId('event-3')))).toBe(3);
+      expect(await done(again.genesis(id))).toBe('{}');
+    }),
+  );
+
+  it(
+    'is not mixed with streams whose ids begin alike',
+    withJournal(async ({ journal }) => {
+      const ids = ['s', 's-', 's.', 's0', 'S', 's_s', 's.0'].map(session);
+      for (const id of ids) await done(journal.create(id, `genesis of ${id}`));
+      for (const id of ids)
+        await done(journal.append(id, version(0), recordsOf(`${id}-0`, 'shared', `${id}-2`), false));
+      for (const id of ids) {
+        expect(await readIds(journal, id)).toEqual([`${id}-0`, 'shared', `${id}-2`]);
+        expect(await done(journal.genesis(id))).toBe(`genesis of ${id}`);
+        expect(await done(journal.find(id, eventId('shared')))).toBe(1);
+        expect(await done(journal.find(id, eventId('s-0')))).toBe(id === 's' ? 0 : null);
+      }
+      const listed = await done(journal.sessions());
+      expect(listed.map(({ session_id }) => session_id)).toEqual([...ids].sort());
+    }),
+  );
+
+  it(
+    'is read in pages of at most the named maximum',
+    withJournal(async ({ journal }) => {
+      const id = session('paged');
+      await done(journal.create(id, '{}'));
+      const count = READ_PAGE_RECORDS + 24;
+      for (let at = 0; at < count; at += EVENTS_PER_APPEND_MAX) {
+        const size = Math.min(EVENTS_PER_APPEND_MAX, count - at);
+        const records = Array.from({ length: size }, (_, n) => recordOf(`e${at + n}`));
+        expect(await done(journal.append(id, version(at), records, false))).toBe(at + size);
+      }
+      expect(await done(journal.read(id, position(0), 10 * count))).toHaveLength(READ_PAGE_RECORDS);
+      expect(await done(journal.read(id, position(READ_PAGE_RECORDS), count))).toHaveLength(24);
+      expect(await done(journal.read(id, position(count), 1))).toEqual([]);
+      expect(await done(journal.read(id, position(count + 5), 1))).toEqual([]);
+      expect(await readIds(journal, id)).toEqual(Array.from({ length: count }, (_, n) => `e${n}`));
+    }),
+  );
+
+  it(
+    'refuses everything once it is closed, and may be closed twice',
+    withJournal(async ({ journal }) => {
+      const id = session('closed');
+      await done(journal.create(id, '{}'));
+      await journal.close();
+      await journal.close();
+      const asked = [
+        journal.create(session('other'), '{}'),
+        journal.genesis(id),
+        journal.append(id, version(0), recordsOf('e'), false),
+        journal.read(id, position(0), 1),
+        journal.head(id),
+        journal.find(id, eventId('e')),
+        journal.sessions(),
+      ];
+      for (const task of asked) expect((await refusal(task)).code).toBe('closing');
+    }),
+  );
+}
+
+function appendTests(withJournal: WithJournal): void {
+  it(
+    'has exactly one winner among fifty at one version',
+    withJournal(async ({ journal, reopen }) => {
+      const id = session('raced');
+      await done(journal.create(id, '{}'));
+      for (let at = 0; at < 5; at += 1) {
+        const racers = Array.from({ length: 50 }, (_, n) =>
+          outcome(journal.append(id, version(at), recordsOf(`r${at}-${n}`), false)),
+        );
+        const answers = await Promise.all(racers);
+        expect(answers.filter((answer) => answer === 'done')).toHaveLength(1);
+        expect(answers.filter((answer) => answer === 'version_conflict')).toHaveLength(49);
+        const ids = await readIds(journal, id);
+        expect(ids).toHaveLength(at + 1);
+        expect(ids[at]).toBe(`r${at}-${answers.indexOf('done')}`);
+      }
+      expect(await readIds(await reopen(), id)).toHaveLength(5);
+    }),
+  );
+
+  it(
+    'takes an event id once in a stream, and names it when it comes again',
+    withJournal(async ({ journal, reopen }) => {
+      const id = session('ids');
+      await done(journal.create(id, '{}'));
+      await done(journal.append(id, version(0), recordsOf('a', 'b'), true));
+      const repeated = await refusal(journal.append(id, version(2), recordsOf('c', 'b', 'd'), false));
+      expect(repeated).toMatchObject({ code: 'version_conflict', message: expect.stringContaining('event id b') });
+      const twice = await refusal(journal.append(id, version(2), recordsOf('e', 'f', 'e'), false));
+      expect(twice).toMatchObject({ code: 'version_conflict', message: expect.stringContaining('event id e') });
+      const again = await reopen();
+      expect(await outcome(again.append(id, version(2), recordsOf('a'), false))).toBe('version_conflict');
+      expect(await done(again.head(id))).toEqual({ session_id: id, version: 2, owing: true });
+      for (const none of ['c', 'd', 'e', 'f']) expect(await done(again.find(id, eventId(none)))).toBeNull();
+    }),
+  );
+
+  it(
+    'is whole or not at all, with its owing mark',
+    withJournal(async ({ journal }) => {
+      const id = session('whole');
+      await done(journal.create(id, '{}'));
+      const most = Array.from({ length: EVENTS_PER_APPEND_MAX }, (_, n) => recordOf(`m${n}`));
+      expect(await done(journal.append(id, version(0), most, true))).toBe(EVENTS_PER_APPEND_MAX);
+      const tooMany = Array.from({ length: EVENTS_PER_APPEND_MAX + 1 }, (_, n) => recordOf(`t${n}`));
+      const refused = await refusal(journal.append(id, version(EVENTS_PER_APPEND_MAX), tooMany, false));
+      expect(refused.code).toBe('too_large');
+      expect(await done(journal.head(id))).toEqual({ session_id: id, version: EVENTS_PER_APPEND_MAX, owing: true });
+      expect(await done(journal.append(id, version(EVENTS_PER_APPEND_MAX), recordsOf('last'), false))).toBe(257);
+      expect((await done(journal.head(id))).owing).toBe(false);
+    }),
+  );
+
+  it(
+    'without records is a fault of the caller, and harms nobody else',
+    withJournal(async ({ journal }) => {
+      const id = session('empty');
+      await done(journal.create(id, '{}'));
+      const empty = journal.append(id, version(0), [], false)();
+      const good = outcome(journal.append(id, version(0), recordsOf('good'), false));
+      await expect(empty).rejects.toThrow(InvariantError);
+      expect(await good).toBe('done');
+    }),
+  );
+
+  it(
+    'is seen whole by readers beside it',
+    withJournal(async ({ journal }) => {
+      const id = session('beside');
+      await done(journal.create(id, '{}'));
+      const lengths: number[] = [];
+      const writer = { writing: true };
+      const reader = (async () => {
+        while (writer.writing)
+          lengths.push((await readAll(journal, id)).length, (await done(journal.head(id))).version);
+      })();
+      for (let at = 0; at < 60; at += 3) {
+        await done(journal.append(id, version(at), recordsOf(`${at}a`, `${at}b`, `${at}c`), false));
+      }
+      writer.writing = false;
+      await reader;
+      expect(lengths.every((length, n) => length % 3 === 0 && length >= (lengths[n - 1] ?? 0))).toBe(true);
+    }),
+  );
+}
+
+function scaleTests(withJournal: WithJournal): void {
+  it(
+    'keeps every append of a hundred sessions at once',
+    withJournal(async ({ journal, reopen }) => {
+      const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
+      await Promise.all(ids.map((id) => done(journal.create(id, `genesis ${id}`))));
+      const write = async (id: (typeof ids)[number]): Promise<void> => {
+        for (let at = 0; at < 10; at += 1) {
+          await done(journal.append(id, version(at), recordsOf(`${id}-${at}`), at % 2 === 0));
+        }
+      };
+      await Promise.all(ids.map(write));
+      const again = await reopen();
+      for (const id of ids) {
+        expect(await readIds(again, id)).toEqual(Array.from({ length: 10 }, (_, at) => `${id}-${at}`));
+      }
+      expect(await done(again.sessions())).toHaveLength(100);
+    }),
+  );
+}
