@@ -1,11 +1,17 @@
 // What one lease request may have: the effects it asked for, that are owed and nobody holds.
 import type { Effect } from '../../schemas/effect.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import { type CallId, type EffectId, brand } from '../../schemas/ids.ts';
+import { type CallId, type EffectId, type OwnerId, brand } from '../../schemas/ids.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { LeaseGrant, LeaseRequest } from '../../schemas/wire.ts';
 import { effects } from '../core/effects.ts';
-import type { Lease } from './leases.ts';
+
+/** An effect in somebody's hands, until the deadline (by the engine's clock). */
+export interface Lease {
+  readonly owner: OwnerId;
+  readonly effect: Effect;
+  deadlineMs: number;
+}
 
 export interface Grant {
   /** Takes what it may of one session; the answer is what was taken. */

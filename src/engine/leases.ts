@@ -10,14 +10,8 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Heartbeat, HeartbeatReply, LeaseGrant, LeaseKey, LeaseRequest } from '../../schemas/wire.ts';
 import { effects } from '../core/effects.ts';
 import type { Clock } from './clock.ts';
-import { newGrant, reportOn } from './lease-grant.ts';
+import { type Lease, newGrant, reportOn } from './lease-grant.ts';
 import type { LiveSession } from './session.ts';
-
-export interface Lease {
-  readonly owner: OwnerId;
-  readonly effect: Effect;
-  deadlineMs: number;
-}
 
 interface Waiter {
   readonly request: LeaseRequest;

@@ -1,0 +1,119 @@
+// One run of one call, fenced in: whatever the executor does (throws, hangs, returns garbage, ignores being told to
+// stop), this ends in time and with a report.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { decode } from '../schemas/codec.ts';
+import type { CallOutcome } from '../schemas/tool-call.ts';
+import type { Clock } from './clock.ts';
+import { CallReport, failedReport } from './executors/call-report.ts';
+import { CALL_GRACE_MS, MESSAGE_CHARS_MAX } from './limits.ts';
+
+export type StopReason = 'timeout' | 'cancelled' | 'lost' | 'stopping';
+
+/** Why a call's signal was aborted. */
+export class CallStopped extends Error {
+  override readonly name = 'CallStopped';
+  readonly why: StopReason;
+
+  constructor(why: StopReason) {
+    super(`the call was stopped: ${why}`);
+    this.why = why;
+  }
+}
+
+/** How a call ended, as far as the bridge can say. */
+export interface CallEnd {
+  readonly outcome: Exclude<CallOutcome, 'unknown'>;
+  readonly report: CallReport;
+  readonly durationMs: number;
+}
+
+/** The end of a call that was not run. */
+export const notRun = (report: CallReport): CallEnd => ({ outcome: 'failed', report, durationMs: 0 });
+
+interface RunLimits {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly abort: AbortController;
+}
+
+/** Runs until it answers, is out of time, or is stopped and the grace that follows has passed. */
+export async function runFenced(run: () => Promise<unknown>, { clock, timeoutMs, abort }: RunLimits): Promise<CallEnd> {
+  const { signal } = abort;
+  if (signal.aborted) return { ...endOf(null, signal, timeoutMs), durationMs: 0 };
+  const startedAt = clock.now();
+  const cancelDeadline = clock.after(timeoutMs, () => abort.abort(new CallStopped('timeout')));
+  let cancelGrace = (): void => undefined;
+  const givenUp = new Promise<null>((resolve) => {
+    const startGrace = (): void => {
+      cancelGrace = clock.after(CALL_GRACE_MS, () => resolve(null));
+    };
+    signal.addEventListener('abort', startGrace, { once: true });
+  });
+  try {
+    const attempted = await Promise.race([attempt(run), givenUp]);
+    const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
+    return { ...endOf(attempted, signal, timeoutMs), durationMs };
+  } finally {
+    cancelDeadline();
+    cancelGrace();
+  }
+}
+
+/** Why the signal was aborted; null when it was not. */
+export const stopReasonOf = (signal: AbortSignal): StopReason | null =>
+  signal.aborted ? (signal.reason instanceof CallStopped ? signal.reason.why : 'cancelled') : null;
+
+interface Attempt {
+  readonly report: CallReport;
+  /** The report is the tool's own, and not made up for one that threw or returned garbage. */
+  readonly own: boolean;
+}
+
+async function attempt(run: () => Promise<unknown>): Promise<Attempt> {
+  try {
+    const decoded = decode(CallReport, await run());
+    if (!isLeft(decoded)) return { report: decoded.right, own: true };
+    const { path, message } = decoded.left;
+    const what = `the tool's answer is not usable at "${path}": ${message}`;
+    return { report: failedReport('invalid_output', clip(what)), own: false };
+  } catch (error) {
+    return { report: failedReport('tool_threw', clip(messageOf(error))), own: false };
+  }
+}
+
+function endOf(attempted: Attempt | null, signal: AbortSignal, timeoutMs: number): Omit<CallEnd, 'durationMs'> {
+  const why = stopReasonOf(signal);
+  // What has succeeded has succeeded, even if it was told to stop a moment before.
+  if (attempted?.report.success === true) return { outcome: 'succeeded', report: attempted.report };
+  if (why === null) {
+    const report = attempted?.report ?? failedReport('tool_failed', 'the tool gave no answer');
+    return { outcome: 'failed', report: { ...report, code: report.code ?? 'tool_failed' } };
+  }
+  const outcome = why === 'timeout' ? 'failed' : 'cancelled';
+  const code = why === 'timeout' ? 'timeout' : 'cancelled';
+  const stopped = failedReport(code, explain(why, timeoutMs));
+  if (attempted === null || !attempted.own || attempted.report.text === '') return { outcome, report: stopped };
+  return { outcome, report: { ...attempted.report, code, text: `${stopped.text}\n${attempted.report.text}` } };
+}
+
+function explain(why: StopReason, timeoutMs: number): string {
+  if (why === 'timeout') return `it was stopped after ${timeoutMs} ms; make it smaller, or allow it more time`;
+  if (why === 'cancelled') return 'it was stopped because the run was ended';
+  return 'it was stopped because its bridge had to stop; what it had done by then stays done';
+}
+
+/** What an error says, whatever was thrown; never a stack. */
+export function messageOf(error: unknown): string {
+  try {
+    const message = error instanceof Error ? error.message || error.name : String(error);
+    return message === '' ? 'no message' : message;
+  } catch {
+    return 'something that has no message';
+  }
+}
+
+/** Well-formed text of at most `MESSAGE_CHARS_MAX` UTF-16 units. */
+export function clip(text: string): string {
+  const formed = text.toWellFormed();
+  return formed.length <= MESSAGE_CHARS_MAX ? formed : `${formed.slice(0, MESSAGE_CHARS_MAX - 2).toWellFormed()}…`;
+}

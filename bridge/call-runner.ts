@@ -1,0 +1,149 @@
+// The life of one leased call in this bridge: check it against the plan, put its start on record where it must not
+// run twice, run it, report it, and let go of the lease.
+import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
+import type { Ingress } from '../schemas/event.ts';
+import type { OwnerId } from '../schemas/ids.ts';
+import type { JsonObject } from '../schemas/json.ts';
+import type { Rejection } from '../schemas/rejection.ts';
+import type { CallBoard } from './call-board.ts';
+import type { PutBlob } from './call-output.ts';
+import { type CallEnd, CallStopped, type StopReason, messageOf, notRun, runFenced, stopReasonOf } from './call-run.ts';
+import type { Clock } from './clock.ts';
+import { eventIdOf } from './event-id.ts';
+import { failedReport } from './executors/call-report.ts';
+import type { Executors } from './executors/executors.ts';
+import type { HeldCall } from './held-call.ts';
+import type { Leases } from './leases.ts';
+import type { Log } from './log.ts';
+import type { Outbox } from './outbox.ts';
+import type { PlanCheck } from './plan-check.ts';
+import { settlementOf, unreportable } from './settlement.ts';
+
+export interface CallRunnerOptions {
+  readonly owner: OwnerId;
+  /** Different in every process, so that a start on record is known to be this process's own. */
+  readonly nonce: string;
+  readonly executors: Executors;
+  readonly board: CallBoard;
+  readonly leases: Leases;
+  readonly outbox: Outbox;
+  readonly planCheck: PlanCheck;
+  readonly putBlob: PutBlob;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A call has settled, or made room: others may start. */
+  readonly moved: () => void;
+}
+
+export interface CallRunner {
+  /** Runs a call that the board has started; answers when nothing is left to do for it. Never throws. */
+  run(call: HeldCall): Promise<void>;
+  /** Stops a call: at once if it waits, through its signal if it runs. */
+  stop(call: HeldCall, why: StopReason): void;
+}
+
+export function newCallRunner(options: CallRunnerOptions): CallRunner {
+  const { board, leases, outbox, planCheck, putBlob, clock, log } = options;
+
+  async function run(call: HeldCall): Promise<void> {
+    const end = await endOf(call);
+    board.ranOut(call);
+    options.moved();
+    if (end !== null && !isAbandoned(call)) await report(call, end);
+    else letGo(call, stopReasonOf(call.abort.signal) ?? 'start_refused');
+    options.moved();
+  }
+
+  /** How it ended; null when it never ran and somebody else may run it. */
+  async function endOf(call: HeldCall): Promise<CallEnd | null> {
+    const checked = await planCheck.check(call.effect, call.batch.plan);
+    if (isLeft(checked)) return notRun(checked.left);
+    const executor = options.executors.find(call.effect.tool_id);
+    if (executor === null) {
+      const message = `no executor of this bridge runs "${call.effect.tool_id}"`;
+      return notRun(failedReport('executor_missing', message));
+    }
+    if (!call.effect.repeatable && !(await recordStart(call))) return null;
+    const { group, attempt, timeout_ms, output_bytes_max } = call.effect;
+    log({ event: 'call_started', ...namesOf(call), group, attempt });
+    const context = { signal: call.abort.signal, timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob };
+    const act = (args: JsonObject) => async () => await executor.run(call.effect, args, context);
+    return await runFenced(act(checked.right), { clock, timeoutMs: timeout_ms, abort: call.abort });
+  }
+
+  async function recordStart(call: HeldCall): Promise<boolean> {
+    const { effect_id, session_id, batch_id, call_id, plan_hash, attempt } = call.effect;
+    const answer = await outbox.report(session_id, {
+      kind: 'ToolCallStarted',
+      // Not the same in every process: a second bridge must be refused, not given the first one's answer.
+      event_id: eventIdOf(effect_id, `started/${options.nonce}`),
+      batch_id,
+      call_id,
+      plan_hash,
+      attempt,
+      owner: options.owner,
+    });
+    call.started = isRight(answer);
+    return call.started;
+  }
+
+  async function report(call: HeldCall, end: CallEnd): Promise<void> {
+    const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
+      unreportable(call.effect, { code: 'blob_refused', message: messageOf(error) }),
+    );
+    const answer = await settle(call, event);
+    if (isRight(answer) || answer.left.code === 'call_already_settled') board.settled(call);
+    else board.drop(call);
+    leases.end(call.effect);
+    if (isLeft(answer)) return;
+    const { outcome, durationMs } = end;
+    const code = outcome === 'succeeded' ? {} : { code: end.report.code ?? 'tool_failed' };
+    log({ event: 'call_settled', ...namesOf(call), outcome, ...code, duration_ms: durationMs });
+  }
+
+  /** A report that is refused for what it looks like is replaced by one that cannot be. */
+  async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
+    const answer = await outbox.report(call.effect.session_id, event);
+    if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
+    return await outbox.report(call.effect.session_id, unreportable(call.effect, answer.left));
+  }
+
+  // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.
+  function letGo(call: HeldCall, why: string): void {
+    board.drop(call);
+    if (why !== 'stopping') leases.end(call.effect);
+    log({ event: 'call_dropped', ...namesOf(call), why });
+  }
+
+  return {
+    run,
+    stop(call, why) {
+      if (call.phase === 'running') call.abort.abort(new CallStopped(why));
+      else if (call.phase === 'waiting') letGo(call, why);
+    },
+  };
+}
+
+const namesOf = ({ effect: { session_id, batch_id, call_id, tool_id } }: HeldCall) => ({
+  session_id,
+  batch_id,
+  call_id,
+  tool_id,
+});
+
+// Stopped before anything was on record, and not by the engine's word: it stays owed, and somebody else runs it.
+function isAbandoned({ started, abort }: HeldCall): boolean {
+  const why = stopReasonOf(abort.signal);
+  return !started && (why === 'lost' || why === 'stopping');
+}
+
+const MALFORMED: ReadonlySet<string> = new Set<Rejection['code']>([
+  'invalid_shape',
+  'invalid_value',
+  'too_large',
+  'too_deep',
+  'inconsistent_result',
+]);
+
+/** Text from a random source that tells this process from others. */
+export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

@@ -1,0 +1,45 @@
+// What runs calls: each executor names its tools, and the bridge leases calls of these tools only.
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { CallReport } from './call-report.ts';
+
+/** Which call it is. `host_session.open` runs as a call of its own, outside of any batch. */
+export type CallTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id' | 'executor'>;
+
+export interface CallContext {
+  /** Aborts when the call is cancelled, out of time, or no longer this bridge's: stop, and return soon. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly outputBytesMax: number;
+  /** Keeps bytes as a blob. */
+  readonly putBlob: (bytes: Uint8Array) => Promise<Digest>;
+}
+
+export interface Executor {
+  /** Tool ids, exact or a prefix with a closing `*`. */
+  readonly tools: readonly string[];
+  /** May throw, and may be slow to stop: both become failed calls. */
+  run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
+}
+
+export interface Executors {
+  /** What to lease. */
+  readonly tools: readonly string[];
+  /** Whoever runs this tool: an exact name wins over a prefix, a longer prefix over a shorter one. */
+  find(toolId: string): Executor | null;
+}
+
+export function combineExecutors(executors: readonly Executor[]): Executors {
+  const routes = executors
+    .flatMap((executor) => executor.tools.map((pattern) => ({ pattern, executor })))
+    .sort((a, b) => b.pattern.length - a.pattern.length);
+  return {
+    tools: [...new Set(routes.map(({ pattern }) => pattern))].sort(),
+    find: (toolId) => {
+      const exact = routes.find(({ pattern }) => pattern === toolId);
+      const prefix = routes.find(({ pattern }) => pattern.endsWith('*') && toolId.startsWith(pattern.slice(0, -1)));
+      return (exact ?? prefix)?.executor ?? null;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// A leased call while it is in this bridge, and the batch it belongs to.
+import type { EffectOfKind } from '../schemas/effect.ts';
+import type { Ingress } from '../schemas/event.ts';
+import type { BatchId, CallId, Digest, SessionId } from '../schemas/ids.ts';
+import type { ToolBatchPlan } from '../schemas/plan.ts';
+
+export type ToolCall = EffectOfKind<'tool.call'>;
+
+export interface HeldCall {
+  readonly effect: ToolCall;
+  readonly batch: HeldBatch;
+  readonly abort: AbortController;
+  /** Calls of the batch that must settle first. */
+  readonly waitsFor: Set<CallId>;
+  phase: 'waiting' | 'running' | 'reporting';
+  /** Its start is on record: nobody else will run it, so its end is worth reporting whatever happens to the lease. */
+  started: boolean;
+}
+
+export interface HeldBatch {
+  readonly session_id: SessionId;
+  readonly batch_id: BatchId;
+  readonly plan_hash: Digest;
+  /** As it was leased; null when it did not come with its calls. */
+  readonly plan: ToolBatchPlan | null;
+  /** Held here and not durably settled. */
+  readonly open: Map<CallId, HeldCall>;
+  /** Settled by this bridge, durably. */
+  readonly settled: Set<CallId>;
+  /** Somebody else holds calls of it: then the engine says when it is over. */
+  shared: boolean;
+}
+
+export const newHeldBatch = ({ session_id, batch_id, plan_hash }: ToolCall, plan: ToolBatchPlan | null): HeldBatch => ({
+  session_id,
+  batch_id,
+  plan_hash,
+  plan,
+  open: new Map(),
+  settled: new Set(),
+  shared: false,
+});
+
+/** The call as it waits; null when it is here already, or was settled here. */
+export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
+  const { call_id, attempt, after } = effect;
+  if (batch.settled.has(call_id) || batch.open.get(call_id)?.effect.attempt === attempt) return null;
+  const waitsFor = new Set(after.filter((id) => !batch.settled.has(id)));
+  const call: HeldCall = {
+    effect,
+    batch,
+    abort: new AbortController(),
+    waitsFor,
+    phase: 'waiting',
+    started: false,
+  };
+  batch.open.set(call_id, call);
+  return call;
+}
+
+/** The call is durably settled: what waited for it waits no longer. */
+export function settleCall({ batch, effect: { call_id } }: HeldCall): void {
+  batch.settled.add(call_id);
+  for (const other of batch.open.values()) other.waitsFor.delete(call_id);
+}
+
+/** It waits for a call that another bridge holds, or nobody yet. */
+export const waitsForStranger = ({ batch, waitsFor }: HeldCall): boolean =>
+  [...waitsFor].some((id) => !batch.open.has(id));
+
+/**
+ * True when these settlements end the batch as far as is known here. Calls of the plan that were never seen here are
+ * settled already, or held elsewhere: one refusal tells which.
+ */
+export function isEndedBy(batch: HeldBatch, events: readonly Ingress[]): boolean {
+  let now = 0;
+  for (const event of events) {
+    if (event.kind !== 'ToolCallSettled' || event.batch_id !== batch.batch_id) continue;
+    if (batch.open.has(event.call_id)) now += 1;
+  }
+  if (now === 0 || now < batch.open.size) return false;
+  const planned = batch.plan?.planned_calls.length ?? 0;
+  return !batch.shared || batch.settled.size + now >= planned;
+}

@@ -1,0 +1,58 @@
+// host.fs.edit_file.
+import type { JsonObject } from '../../../schemas/json.ts';
+import { optionalFlag, requiredText } from '../arguments.ts';
+import { type HostOutcome, ToolFault, recoding, succeeded } from '../outcome.ts';
+import type { HostParts } from '../tool.ts';
+import { refuseProtected, type WorkspacePath } from '../workspace/path-name.ts';
+import { attributesOf, findReplaceable, replaceFile } from '../workspace/replace-file.ts';
+import { decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
+import { type Edited, editText } from './edit-text.ts';
+
+export function editFile(args: JsonObject, { workspace }: HostParts): HostOutcome {
+  const path = workspace.parse(requiredText(args, 'path'));
+  const oldText = requiredText(args, 'old_string');
+  const newText = requiredText(args, 'new_string');
+  const all = optionalFlag(args, 'replace_all');
+  if (oldText === '') {
+    throw new ToolFault(
+      'invalid_input_empty_old_string',
+      'old_string is empty; give the text to replace, or use write_file to write the whole file',
+    );
+  }
+  if (oldText === newText) {
+    throw new ToolFault('edit_no_change', 'old_string and new_string are the same; there is nothing to change');
+  }
+  refuseProtected(path);
+  const { bytes } = recoding({ not_found: 'path_not_found' }, () => readWhole(workspace, path));
+  const text = decodeUtf8(bytes);
+  if (text === null) throw new ToolFault('invalid_utf8', `${path.shown} is not UTF-8 text and cannot be edited`);
+  const edited = demand(editText(text, { oldText, newText, all }), path);
+  withParent(workspace, path, (directory, name) => {
+    const previous = findReplaceable(directory, name);
+    const like = previous === null ? workspace.owner : attributesOf(previous);
+    replaceFile(directory, name, Buffer.from(edited.text, 'utf8'), { like });
+  });
+  const { replacements, fuzzy } = edited;
+  const how = fuzzy ? '; matched after ignoring differences in white space, quotes and dashes' : '';
+  const message = `Updated ${path.shown} (${replacements} replacement${replacements === 1 ? '' : 's'}${how}).`;
+  return succeeded(message, { path: path.shown, replacements, fuzzy });
+}
+
+function demand(edited: Edited, path: WorkspacePath): Extract<Edited, { kind: 'edited' }> {
+  if (edited.kind === 'edited') return edited;
+  if (edited.kind === 'not_found') {
+    throw new ToolFault(
+      'edit_target_not_found',
+      `old_string does not occur in ${path.shown}; read the file and copy the passage from it`,
+      { data: { path: path.shown, replacements: 0 } },
+    );
+  }
+  const { matches, lines, fuzzy } = edited;
+  const places = lines.join(', ') + (lines.length < matches ? ', …' : '');
+  throw new ToolFault(
+    'ambiguous_matches',
+    `old_string occurs ${matches} times in ${path.shown} (lines ${places}); ` +
+      'add surrounding lines until it is unique, or set replace_all',
+    { data: { path: path.shown, matches, fuzzy } },
+  );
+}

@@ -1,0 +1,52 @@
+// The fuzzy view of text: runs of white space count as one space, and typographic quotes and dashes as the plain
+// ones. Models repeat text that way when they quote a file from memory.
+
+export interface FoldedText {
+  readonly text: string;
+  /** Where the original of each folded UTF-16 unit begins, and where it ends. */
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
+export function foldText(original: string): FoldedText {
+  const starts = new Uint32Array(original.length);
+  const ends = new Uint32Array(original.length);
+  const units: string[] = [];
+  for (let at = 0; at < original.length; at += 1) {
+    const unit = original[at] as string;
+    const space = isSpace(unit);
+    if (space && units.at(-1) === ' ') {
+      ends[units.length - 1] = at + 1;
+      continue;
+    }
+    starts[units.length] = at;
+    ends[units.length] = at + 1;
+    units.push(space ? ' ' : foldUnit(unit));
+  }
+  return { text: units.join(''), starts: starts.subarray(0, units.length), ends: ends.subarray(0, units.length) };
+}
+
+/** One line in the fuzzy view, without outer white space. */
+export const foldLine = (line: string): string => foldText(line).text.trim();
+
+export const isSpace = (unit: string): boolean => /\s/.test(unit);
+
+const plainUnits: Readonly<Record<string, string>> = {
+  '\u2018': "'",
+  '\u2019': "'",
+  '\u201a': "'",
+  '\u201b': "'",
+  '\u201c': '"',
+  '\u201d': '"',
+  '\u201e': '"',
+  '\u201f': '"',
+  '\u2010': '-',
+  '\u2011': '-',
+  '\u2012': '-',
+  '\u2013': '-',
+  '\u2014': '-',
+  '\u2015': '-',
+  '\u2212': '-',
+};
+
+const foldUnit = (unit: string): string => plainUnits[unit] ?? unit;

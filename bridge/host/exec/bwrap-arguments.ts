@@ -1,0 +1,49 @@
+// The flags of bubblewrap: what a sandboxed command sees. Its own user, mount, process, network, IPC and host-name
+// namespaces; no capability; the system's programs and libraries, read-only; a private /tmp; the workspace at its
+// own path, so that paths in outputs mean the same outside; no home, no /etc but what the loader needs, no network.
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { COMMAND_TMP_BYTES_MAX } from '../limits.ts';
+import { lookUp } from '../workspace/directory.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import type { Command } from './sandbox.ts';
+
+export function bwrapArguments(workspace: Workspace, mounts: readonly string[], command: Command): readonly string[] {
+  const { path } = workspace;
+  const flags: readonly (readonly string[])[] = [
+    ['--unshare-all', '--unshare-user', '--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
+    ['--info-fd', '3', '--hostname', 'refold', '--clearenv'],
+    ...Object.entries(command.variables).map(([name, value]) => ['--setenv', name, value]),
+    mounts,
+    ['--proc', '/proc', '--dev', '/dev', '--size', String(COMMAND_TMP_BYTES_MAX), '--tmpfs', '/tmp'],
+    // After /tmp: a workspace may lie in there.
+    ['--bind', path, path],
+    protectedMounts(workspace),
+    ['--chdir', command.directory],
+  ];
+  return flags.flat();
+}
+
+/** Mounts of the system's programs; with `withNode`, also of this very node when it lies elsewhere. */
+export function systemMounts(withNode: boolean): readonly string[] {
+  const mounts = ['--ro-bind', '/usr', '/usr'];
+  for (const path of ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']) {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isSymbolicLink() === true) mounts.push('--symlink', readlinkSync(path), path);
+    else if (stats?.isDirectory() === true) mounts.push('--ro-bind', path, path);
+  }
+  // The loader's cache, and the links behind names such as `awk`.
+  for (const path of ['/etc/ld.so.cache', '/etc/alternatives']) mounts.push('--ro-bind-try', path, path);
+  const prefix = dirname(dirname(realpathSync(process.execPath)));
+  if (withNode && prefix !== '/' && prefix !== '/usr' && !prefix.startsWith('/usr/')) {
+    mounts.push('--ro-bind', prefix, prefix);
+  }
+  return mounts;
+}
+
+// Commands read the history of the workspace and do not write it: what lies there runs as the host's user later.
+function protectedMounts({ root, path }: Workspace): readonly string[] {
+  const stats = lookUp(root, '.git');
+  const real = stats?.isDirectory() === true || stats?.isFile() === true;
+  return real ? ['--ro-bind', `${path}/.git`, `${path}/.git`] : [];
+}

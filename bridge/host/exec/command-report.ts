@@ -1,0 +1,115 @@
+// How a command ended, as the model reads it and as data. A program's own exit code is a result, whatever it is;
+// only an end from outside is a failure of the call.
+import { writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { OUTPUT_BYTES_MIN, SPILL_BYTES_MAX } from '../limits.ts';
+import type { HostOutcome } from '../outcome.ts';
+import type { Capture, Excerpt } from './output-capture.ts';
+import type { CommandEnd, StopReason } from './run-command.ts';
+
+export interface FinishedCommand {
+  readonly end: CommandEnd;
+  readonly stdout: Capture;
+  readonly stderr: Capture;
+  readonly durationMs: number;
+  readonly timeoutMs: number;
+  /** Variables that were not passed on. */
+  readonly dropped: readonly string[];
+}
+
+export interface ReportRoom {
+  readonly outputBytesMax: number;
+  readonly spillPath: string;
+}
+
+/** Kept free for everything that is not output. */
+const FRAME_BYTES = 512;
+
+export function reportCommand(command: FinishedCommand, room: ReportRoom): HostOutcome {
+  const { stdout, stderr, durationMs, dropped } = command;
+  const verdict = verdictOf(command);
+  const available = Math.max(room.outputBytesMax, OUTPUT_BYTES_MIN) - FRAME_BYTES;
+  // The shorter stream may use half of the room; what it leaves is the other's.
+  const errBytes = Math.min(stderr.total(), Math.max(Math.floor(available / 2), available - stdout.total()));
+  const out = stdout.excerpt(available - errBytes);
+  const err = stderr.excerpt(errBytes);
+  const truncated = out.bytesOmitted + err.bytesOmitted > 0;
+  const headline = [verdict.headline, ...(dropped.length === 0 ? [] : [`[not passed on: ${dropped.join(', ')}]`])];
+  const text = [...headline, ...section('stdout', out), ...section('stderr', err)];
+  if (stdout.total() + stderr.total() === 0) text.push('(no output)');
+  const data: JsonObject = {
+    ...(verdict.exitCode === null ? {} : { exit_code: verdict.exitCode }),
+    ...(verdict.signal === null ? {} : { signal: verdict.signal }),
+    stdout_bytes: stdout.total(),
+    stderr_bytes: stderr.total(),
+    truncated,
+    duration_ms: durationMs,
+    ...(dropped.length === 0 ? {} : { env_dropped: dropped }),
+  };
+  return {
+    success: verdict.code === null,
+    ...(verdict.code === null ? {} : { code: verdict.code }),
+    text: text.join('\n'),
+    data,
+    ...(truncated ? { spill: writeSpill(headline, command, room.spillPath) } : {}),
+  };
+}
+
+interface Verdict {
+  readonly code: string | null;
+  readonly headline: string;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+function verdictOf({ end, timeoutMs }: FinishedCommand): Verdict {
+  const signal = end.signal ?? signalOf(end.exitCode);
+  const exitCode = end.signal === null ? end.exitCode : null;
+  const failure = (code: string, headline: string): Verdict => ({
+    code,
+    headline: `${code}: ${headline}`,
+    exitCode,
+    signal,
+  });
+  if (end.stopped !== null) {
+    const { code, headline } = stopTexts[end.stopped];
+    return failure(code, headline(timeoutMs));
+  }
+  if (signal !== null) return failure('signaled', `the command was ended by ${signal}`);
+  return { code: null, headline: `exit code ${exitCode ?? 0}`, exitCode: exitCode ?? 0, signal: null };
+}
+
+const stopTexts: Readonly<Record<StopReason, { readonly code: string; readonly headline: (ms: number) => string }>> = {
+  timeout: {
+    code: 'timeout',
+    headline: (ms) => `the command was ended after ${ms} ms; ask for more time, or less work`,
+  },
+  cancelled: { code: 'cancelled', headline: () => 'the call was cancelled and the command ended' },
+  session: { code: 'signaled', headline: () => 'the command was ended by host.session.signal' },
+  closed: { code: 'cancelled', headline: () => 'the host is closing and ended the command' },
+};
+
+// A sandbox and a shell both report the end by signal n as exit code 128 + n. It is read in this way everywhere, so
+// that a command is judged alike with and without a sandbox.
+function signalOf(exitCode: number | null): string | null {
+  if (exitCode === null) return null;
+  const found = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128);
+  return found?.[0] ?? null;
+}
+
+const section = (name: string, { text }: Excerpt): readonly string[] => (text === '' ? [] : [`[${name}]`, text]);
+
+function writeSpill(
+  headline: readonly string[],
+  { stdout, stderr }: FinishedCommand,
+  path: string,
+): { readonly path: string; readonly bytes: number } {
+  const parts: Buffer[] = [Buffer.from(`${headline.join('\n')}\n`)];
+  for (const [name, stream] of [['stdout', stdout] as const, ['stderr', stderr] as const]) {
+    if (stream.total() > 0) parts.push(Buffer.from(`[${name}]\n`), stream.whole(), Buffer.from('\n'));
+  }
+  const bytes = Buffer.concat(parts).subarray(0, SPILL_BYTES_MAX);
+  writeFileSync(path, bytes, { mode: 0o600, flag: 'wx' });
+  return { path, bytes: bytes.length };
+}

@@ -1,0 +1,107 @@
+// host.exec: runs one command and tells the model how it ended and what it wrote.
+import { Buffer } from 'node:buffer';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { invalidArgument, optionalCount, optionalObject, optionalText, requiredTexts } from '../arguments.ts';
+import { ARGV_BYTES_MAX, ARGV_MAX, EXEC_TIMEOUT_MS_MAX, PROGRESS_EVERY_MS, TERM_GRACE_MS } from '../limits.ts';
+import { type HostOutcome, ToolFault } from '../outcome.ts';
+import type { HostCallContext, HostParts } from '../tool.ts';
+import { withDirectory } from '../workspace/directory.ts';
+import { type WorkspacePath, showPath } from '../workspace/path-name.ts';
+import { type ChildEnvironment, childEnvironment } from './child-environment.ts';
+import { reportCommand } from './command-report.ts';
+import { type Capture, openCapture } from './output-capture.ts';
+import { findProgram, programDirectories } from './program.ts';
+import { type CommandEnd, type RunningCommand, startCommand } from './run-command.ts';
+
+interface ExecCall {
+  readonly argv: readonly string[];
+  readonly cwd: WorkspacePath;
+  readonly environment: ChildEnvironment;
+  readonly stdin: string | undefined;
+  readonly timeoutMs: number;
+}
+
+export async function exec(args: JsonObject, host: HostParts, context: HostCallContext): Promise<HostOutcome> {
+  const call = readCall(args, host, context);
+  const stdout = openCapture(host.scratch.newSpillPath(), host.redactor);
+  const stderr = openCapture(host.scratch.newSpillPath(), host.redactor);
+  try {
+    const startedMs = host.now();
+    const command = host.commands.track(() => start(call, host, stdout, stderr));
+    const end = await supervise(command, call, context, [stdout, stderr]);
+    if (end.spawnFault !== null) throw new ToolFault('spawn_failed', spawnAdvice(call, end.spawnFault));
+    const durationMs = Math.max(0, Math.round(host.now() - startedMs));
+    return reportCommand(
+      { end, stdout, stderr, durationMs, timeoutMs: call.timeoutMs, dropped: call.environment.dropped },
+      { outputBytesMax: context.outputBytesMax, spillPath: host.scratch.newSpillPath() },
+    );
+  } finally {
+    stdout.close();
+    stderr.close();
+  }
+}
+
+function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallContext): ExecCall {
+  const argv = requiredTexts(args, 'argv');
+  const [program] = argv;
+  if (program === undefined || program === '') {
+    throw new ToolFault('argv_empty', "'argv' must name a program first, then its arguments; call again with both");
+  }
+  const bytes = argv.reduce((sum, argument) => sum + Buffer.byteLength(argument) + 1, 0);
+  if (argv.length > ARGV_MAX || bytes > ARGV_BYTES_MAX || argv.some((argument) => argument.includes('\0'))) {
+    throw invalidArgument('argv', `at most ${ARGV_MAX} strings without NUL, of ${ARGV_BYTES_MAX} bytes in all`);
+  }
+  const added = optionalObject(args, 'env') ?? {};
+  const limitMs = Math.min(Math.max(1, Math.floor(context.timeoutMs)), EXEC_TIMEOUT_MS_MAX);
+  const call: ExecCall = {
+    argv,
+    cwd: workspace.parse(optionalText(args, 'cwd') ?? '.'),
+    environment: childEnvironment(added),
+    stdin: optionalText(args, 'stdin'),
+    timeoutMs: optionalCount(args, 'timeout_ms', 1, limitMs) ?? limitMs,
+  };
+  // Said before anything starts: a sandbox would only report that its innermost program could not be run.
+  if (!program.includes('/') && !Object.hasOwn(added, 'PATH') && findProgram(program) === null) {
+    throw new ToolFault('spawn_failed', spawnAdvice(call, 'ENOENT'));
+  }
+  return call;
+}
+
+function start(call: ExecCall, { workspace, sandbox }: HostParts, stdout: Capture, stderr: Capture): RunningCommand {
+  const { argv, cwd, environment, stdin } = call;
+  return withDirectory(workspace.root, cwd.names, (directory) => {
+    const path = [workspace.path, ...cwd.names].join('/');
+    const launch = sandbox.launch({ argv, directory: path, variables: environment.variables });
+    // A sandbox looks its directory up in what it can see. Without one, the open handle is where the command runs.
+    const place = sandbox.level === 'bwrap' ? '/' : directory.location;
+    return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr });
+  });
+}
+
+async function supervise(
+  command: RunningCommand,
+  { timeoutMs }: ExecCall,
+  { signal, onProgress }: HostCallContext,
+  streams: readonly Capture[],
+): Promise<CommandEnd> {
+  const cancel = (): void => command.stop('cancelled', TERM_GRACE_MS);
+  const timer = setTimeout(() => command.stop('timeout', TERM_GRACE_MS), timeoutMs);
+  const progress = setInterval(() => {
+    for (const news of streams.map((stream) => stream.news())) if (news !== '') onProgress?.(news);
+  }, PROGRESS_EVERY_MS);
+  signal.addEventListener('abort', cancel);
+  if (signal.aborted) cancel();
+  try {
+    return await command.ended;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(progress);
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+function spawnAdvice({ argv }: ExecCall, reason: string): string {
+  const program = showPath(argv[0] ?? '');
+  if (reason !== 'ENOENT') return `${program} could not be started (${reason})`;
+  return `there is no program ${program} in ${programDirectories().join(', ')}; give its path, or use another program`;
+}

@@ -1,0 +1,118 @@
+// What a command writes to one of its streams: head and tail in memory, the rest in a file, all bounded. The stream
+// is always read to its end, so that a command never blocks on a full pipe because of what was kept.
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { HEAD_BYTES, PROGRESS_BYTES_MAX, SPILL_BYTES_MAX, TAIL_BYTES } from '../limits.ts';
+import type { Redactor } from '../redact.ts';
+import { readRange } from '../workspace/workspace.ts';
+
+export interface Capture {
+  push(chunk: Buffer): void;
+  /** Bytes seen, kept or not. */
+  total(): number;
+  /** The output in at most `bytesMax` bytes, from both ends; secrets replaced. */
+  excerpt(bytesMax: number): Excerpt;
+  /** Everything up to the spill limit; secrets replaced. */
+  whole(): Buffer;
+  /** What is new since the last call, its end if it is much; secrets replaced. */
+  news(): string;
+  close(): void;
+}
+
+export interface Excerpt {
+  readonly text: string;
+  readonly bytesOmitted: number;
+}
+
+export function openCapture(spoolPath: string, redactor: Redactor): Capture {
+  const { reach } = redactor;
+  const headMax = HEAD_BYTES + reach;
+  let head = Buffer.alloc(0);
+  let tail: Buffer[] = [];
+  let tailBytes = 0;
+  let total = 0;
+  let told = 0;
+  let spool: number | null = null;
+  let spooled = 0;
+
+  function keepTail(chunk: Buffer): void {
+    tail.push(chunk);
+    tailBytes += chunk.length;
+    while (tailBytes - (tail[0]?.length ?? 0) >= TAIL_BYTES + reach) tailBytes -= tail.shift()?.length ?? 0;
+  }
+
+  // The file holds everything from the first byte on, but only once the head does not.
+  function keepSpool(chunk: Buffer): void {
+    if (spool === null) {
+      spool = openSync(spoolPath, 'wx+', 0o600);
+      spooled = writeSync(spool, head);
+    }
+    const room = SPILL_BYTES_MAX + reach - spooled;
+    if (room > 0) spooled += writeSync(spool, chunk.subarray(0, room));
+  }
+
+  return {
+    push(chunk) {
+      const room = headMax - head.length;
+      if (room < chunk.length) keepSpool(room > 0 && spool === null ? withHead(chunk, room) : chunk);
+      else head = Buffer.concat([head, chunk]);
+      keepTail(chunk);
+      total += chunk.length;
+    },
+    total: () => total,
+    excerpt(bytesMax) {
+      const last = Buffer.concat(tail);
+      if (total <= Math.min(bytesMax, HEAD_BYTES + TAIL_BYTES)) {
+        const all =
+          total <= head.length ? head : Buffer.concat([head, last.subarray(head.length - (total - tailBytes))]);
+        return { text: redactor.window(all, 0, total).toString('utf8'), bytesOmitted: 0 };
+      }
+      const half = Math.floor(bytesMax / 2);
+      const end = characterStart(head, Math.min(half, HEAD_BYTES));
+      const start = nextCharacter(last, last.length - Math.min(half, TAIL_BYTES));
+      const bytesOmitted = total - end - (last.length - start);
+      const first = redactor.window(head, 0, end).toString('utf8');
+      const closing = redactor.window(last, start, last.length).toString('utf8');
+      return { text: `${first}\n[… ${bytesOmitted} bytes left out …]\n${closing}`, bytesOmitted };
+    },
+    whole() {
+      const all = spool === null ? head : readRange(spool, 0, spooled);
+      return redactor.window(all, 0, Math.min(all.length, SPILL_BYTES_MAX));
+    },
+    news() {
+      const last = Buffer.concat(tail);
+      // The beginning of a secret waits until it is known not to be one.
+      const end = last.length - redactor.pending(last);
+      const fresh = Math.max(0, total - (last.length - end) - told);
+      const start = nextCharacter(last, Math.max(0, end - Math.min(fresh, PROGRESS_BYTES_MAX)));
+      told = total - (last.length - end);
+      return start < end ? redactor.window(last, start, end).toString('utf8') : '';
+    },
+    close() {
+      if (spool !== null) closeSync(spool);
+      rmSync(spoolPath, { force: true });
+      tail = [];
+    },
+  };
+
+  /** Fills the head, and returns what goes to the file after it. */
+  function withHead(chunk: Buffer, room: number): Buffer {
+    head = Buffer.concat([head, chunk.subarray(0, room)]);
+    return chunk.subarray(room);
+  }
+}
+
+/** The start of the character that byte `at` belongs to. */
+export function characterStart(bytes: Buffer, at: number): number {
+  let start = at;
+  while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start -= 1;
+  return isContinuation(bytes[start]) ? at : start;
+}
+
+/** The first start of a character from byte `at` on. */
+export function nextCharacter(bytes: Buffer, at: number): number {
+  let start = Math.max(0, at);
+  while (start < bytes.length && start - at < 3 && isContinuation(bytes[start])) start += 1;
+  return isContinuation(bytes[start]) ? Math.max(0, at) : start;
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

@@ -1,0 +1,120 @@
+// Which sandbox commands run in (DESIGN section 7). It is probed once, by running a command in it with the very
+// flags that are used afterwards: what is installed says little about what the kernel allows.
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { PROBE_MS_MAX } from '../limits.ts';
+import type { Owner, Workspace } from '../workspace/workspace.ts';
+import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
+import { childEnvironment } from './child-environment.ts';
+import { commandIdentity, describeUid } from './identity.ts';
+import { limitPrefix } from './kernel-limits.ts';
+import { findProgram } from './program.ts';
+
+export type SandboxLevel = 'none' | 'bwrap';
+
+export interface Command {
+  readonly argv: readonly string[];
+  /** Where it runs: absolute, in the workspace. */
+  readonly directory: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** The process to start for a command. */
+export interface Launch {
+  readonly argv: readonly string[];
+  /** Environment of that process; a sandbox hands its command the variables by itself. */
+  readonly env: Readonly<Record<string, string>>;
+  /** True when that process writes `{"child-pid": n}` to descriptor 3. */
+  readonly reportsChild: boolean;
+}
+
+export interface Sandbox {
+  readonly level: SandboxLevel;
+  readonly note: string;
+  /** As whom the process is started; null for the host's own user. */
+  readonly identity: Owner | null;
+  launch(command: Command): Launch;
+}
+
+export interface SandboxOptions {
+  readonly wanted: 'auto' | SandboxLevel;
+  readonly sandboxUid: number | undefined;
+}
+
+/** Throws when `bwrap` was asked for and does not work. */
+export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: SandboxOptions): Sandbox {
+  const identity = commandIdentity(workspace.owner, sandboxUid);
+  const limits = limitPrefix(identity);
+  const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${reachNote(workspace, identity)}`;
+  if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
+  const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
+  let fault = 'bwrap is not installed';
+  if (bwrap !== null) {
+    // Node may lie where the sandbox cannot show it (in root's home, say); a sandbox without it is still better.
+    const [full, withoutNode] = [true, false].map((withNode): Sandbox => {
+      const mounts = systemMounts(withNode);
+      const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
+      return confined(workspace, identity, { start: [bwrap], mounts, limits }, note);
+    }) as [Sandbox, Sandbox];
+    const why = probe(full, workspace);
+    if (why === null) return full;
+    if (probe(withoutNode, workspace) === null) return withoutNode;
+    fault = `bwrap does not work here (${why})`;
+  }
+  if (wanted === 'bwrap')
+    throw new Error(`the sandbox bwrap was asked for, but ${fault}; commands would run as ${who}`);
+  return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
+}
+
+function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
+  return {
+    level: 'none',
+    note,
+    identity,
+    launch: ({ argv, variables }) => ({ argv: [...limits, ...argv], env: variables, reportsChild: false }),
+  };
+}
+
+interface Confinement {
+  readonly start: readonly string[];
+  readonly mounts: readonly string[];
+  readonly limits: readonly string[];
+}
+
+function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Sandbox {
+  return {
+    level: 'bwrap',
+    note,
+    identity,
+    launch: (command) => ({
+      argv: [...how.start, ...bwrapArguments(workspace, how.mounts, command), '--', ...how.limits, ...command.argv],
+      env: {},
+      reportsChild: true,
+    }),
+  };
+}
+
+/** Null when a command runs in the sandbox, else why not. */
+function probe(sandbox: Sandbox, workspace: Workspace): string | null {
+  const { variables } = childEnvironment({});
+  const { argv, env } = sandbox.launch({ argv: ['true'], directory: workspace.path, variables });
+  const { status, error, stderr } = spawnSync(argv[0] as string, argv.slice(1), {
+    ...sandbox.identity,
+    cwd: '/',
+    env,
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    timeout: PROBE_MS_MAX,
+    encoding: 'utf8',
+  });
+  return status === 0 ? null : (stderr ?? '').trim().split('\n')[0] || (error?.message ?? `status ${status}`);
+}
+
+// An operator who runs the bridge as root on files of root's should learn here why commands cannot use them.
+function reachNote(workspace: Workspace, identity: Owner | null): string {
+  if (identity === null) return '';
+  const { mode, uid, gid } = statSync(workspace.path);
+  const others = gid === identity.gid ? 3 : 0;
+  const bits = (mode >> (uid === identity.uid ? 6 : others)) & 0o7;
+  if ((bits & 0o5) !== 0o5) return ' (that user cannot read the workspace)';
+  return (bits & 0o2) === 0 ? ' (that user cannot write the workspace)' : '';
+}

@@ -1,0 +1,41 @@
+// Makes any outcome fit to be sent: no secret in it, well-formed text, never empty, and not longer than the caller
+// allows. What is cut goes to a file, unless the tool has put the whole output into one already.
+import { writeFileSync } from 'node:fs';
+import { Buffer } from 'node:buffer';
+import { characterStart, nextCharacter } from './exec/output-capture.ts';
+import { OUTPUT_BYTES_MIN } from './limits.ts';
+import type { HostOutcome } from './outcome.ts';
+import type { HostParts } from './tool.ts';
+
+/** Kept free for the line that says what was left out. */
+const NOTE_BYTES = 64;
+
+export function fitOutcome(
+  outcome: HostOutcome,
+  outputBytesMax: number,
+  { redactor, scratch }: Pick<HostParts, 'redactor' | 'scratch'>,
+): HostOutcome {
+  const text = redactor.text(outcome.text).toWellFormed() || '(no output)';
+  const safe: HostOutcome = {
+    ...outcome,
+    text,
+    ...(outcome.data === undefined ? {} : { data: redactor.object(outcome.data) }),
+  };
+  const bytes = Buffer.from(text, 'utf8');
+  const bytesMax = Math.max(outputBytesMax, OUTPUT_BYTES_MIN);
+  if (bytes.length <= bytesMax) return safe;
+  return { ...safe, text: shorten(bytes, bytesMax), spill: outcome.spill ?? spill(bytes, scratch.newSpillPath()) };
+}
+
+function shorten(bytes: Buffer, bytesMax: number): string {
+  const half = Math.floor((bytesMax - NOTE_BYTES) / 2);
+  const end = characterStart(bytes, half);
+  const start = nextCharacter(bytes, bytes.length - half);
+  const head = bytes.toString('utf8', 0, end);
+  return `${head}\n[… ${start - end} bytes left out …]\n${bytes.toString('utf8', start)}`;
+}
+
+function spill(bytes: Buffer, path: string): { readonly path: string; readonly bytes: number } {
+  writeFileSync(path, bytes, { mode: 0o600, flag: 'wx' });
+  return { path, bytes: bytes.length };
+}

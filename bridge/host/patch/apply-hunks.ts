@@ -1,0 +1,186 @@
+// Applies the hunks of one file to its text. Pure. Hunks are located in the text as it was, never in what an
+// earlier hunk wrote, and may not overlap. Context lines come out as the file has them, also when they were found
+// only in the fuzzy view: a patch changes nothing but its '-' and '+' lines.
+import { foldLine } from '../edit/folded-text.ts';
+import { type Line, joinLines, prevailingEnd, splitLines } from '../edit/lines.ts';
+import { ToolFault } from '../outcome.ts';
+import type { Hunk } from './parse-patch.ts';
+
+/** What the hunks placed so far do. Lines are counted from 0; a gap is named by the line that follows it. */
+interface Changes {
+  readonly deleted: Set<number>;
+  readonly added: Map<number, Line[]>;
+  /** Where the last hunk's match ended, and where its last change was: context after it may be shared. */
+  matchEnd: number;
+  changeEnd: number;
+}
+
+/** What lines are searched in: as they are, and folded. */
+interface Original {
+  readonly exact: LineIndex;
+  readonly folded: () => LineIndex;
+}
+
+interface LineIndex {
+  readonly lines: readonly string[];
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
+
+export function applyHunks(text: string, hunks: readonly Hunk[], shown: string): string {
+  const lines = splitLines(text);
+  const original = readOriginal(lines);
+  const end = prevailingEnd(text) ?? '\n';
+  const changes: Changes = { deleted: new Set(), added: new Map(), matchEnd: 0, changeEnd: 0 };
+  for (const hunk of hunks) place(hunk, locate(original, hunk, changes, shown), changes, end);
+  return joinLines(closeLines(assemble(lines, changes), text, end));
+}
+
+function readOriginal(lines: readonly Line[]): Original {
+  let folded: LineIndex | undefined;
+  return {
+    exact: indexLines(lines.map((line) => line.text)),
+    folded: () => (folded ??= indexLines(lines.map((line) => foldLine(line.text)))),
+  };
+}
+
+function indexLines(lines: readonly string[]): LineIndex {
+  const places = new Map<string, number[]>();
+  for (const [index, line] of lines.entries()) {
+    const known = places.get(line);
+    if (known === undefined) places.set(line, [index]);
+    else known.push(index);
+  }
+  return { lines, places };
+}
+
+/**
+ * Where a hunk belongs. In this order: the first exact match after the hint (without one: after the hunk before
+ * it); the first exact match elsewhere; the same in the fuzzy view, where without a hint it must be the only one.
+ */
+function locate(original: Original, hunk: Hunk, changes: Changes, shown: string): number {
+  const old = hunk.lines.filter(({ kind }) => kind !== 'add').map(({ text }) => text);
+  const anchor = anchorOf(original, hunk, changes.changeEnd);
+  if (old.length === 0) return locateInsertion(original, hunk, { anchor, matchEnd: changes.matchEnd }, shown);
+  const exact = findLines(original.exact, old, changes.deleted);
+  const last = original.exact.lines.length - old.length;
+  if (hunk.atEnd && exact.includes(last)) return last;
+  const from = anchor === null ? [changes.matchEnd, changes.changeEnd, 0] : [anchor, 0];
+  const found = firstFrom(exact, from);
+  if (found !== undefined) {
+    // A hint that is nowhere cannot choose between equal places.
+    if (hunk.hints.length === 0 || anchor !== null || exact.length === 1) return found;
+    throw ambiguous(hunk, exact, shown);
+  }
+  const fuzzy = findLines(original.folded(), old.map(foldLine), changes.deleted);
+  const hinted = anchor === null ? undefined : firstFrom(fuzzy, [anchor]);
+  if (hinted !== undefined) return hinted;
+  if (fuzzy.length === 1 && fuzzy[0] !== undefined) return fuzzy[0];
+  if (fuzzy.length > 1) throw ambiguous(hunk, fuzzy, shown);
+  throw rejected(hunk, `failed to match hunk: the file does not have its old lines, from ${quote(old[0])} on`, shown);
+}
+
+/** Without old lines there is only the hint to go by, or the place where the hunk before it ended. */
+function locateInsertion(
+  original: Original,
+  hunk: Hunk,
+  at: { readonly anchor: number | null; readonly matchEnd: number },
+  shown: string,
+): number {
+  if (hunk.atEnd) return original.exact.lines.length;
+  if (hunk.hints.length === 0) return at.matchEnd;
+  if (at.anchor !== null) return at.anchor + 1;
+  throw rejected(hunk, `failed to match hunk: no line reads ${quote(hunk.hints.at(-1))}`, shown);
+}
+
+/** Every place where `wanted` stands line by line and no hunk has deleted any of it. */
+function findLines({ lines, places }: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
+  const starts = places.get(wanted[0] as string) ?? [];
+  return starts.filter((start) =>
+    wanted.every((line, index) => lines[start + index] === line && !deleted.has(start + index)),
+  );
+}
+
+function firstFrom(found: readonly number[], floors: readonly number[]): number | undefined {
+  for (const floor of floors) {
+    const first = found.find((start) => start >= floor);
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
+
+function place(hunk: Hunk, start: number, changes: Changes, end: '\n' | '\r\n'): void {
+  let at = start;
+  for (const { kind, text } of hunk.lines) {
+    if (kind === 'add') addedAt(changes, at).push({ text, end });
+    if (kind === 'delete') changes.deleted.add(at);
+    if (kind !== 'add') at += 1;
+    if (kind !== 'context') changes.changeEnd = at;
+  }
+  changes.matchEnd = at;
+}
+
+function addedAt({ added }: Changes, gap: number): Line[] {
+  const known = added.get(gap) ?? [];
+  added.set(gap, known);
+  return known;
+}
+
+function assemble(lines: readonly Line[], { added, deleted }: Changes): readonly Line[] {
+  const out: Line[] = [];
+  for (let at = 0; at <= lines.length; at += 1) {
+    for (const line of added.get(at) ?? []) out.push(line);
+    const own = lines[at];
+    if (own !== undefined && !deleted.has(at)) out.push(own);
+  }
+  return out;
+}
+
+/** Index of the line of the last hint; each hint is looked for from the one before it. Null when one is nowhere. */
+function anchorOf(original: Original, hunk: Hunk, cursor: number): number | null {
+  let at: number | null = null;
+  for (const hint of hunk.hints) {
+    const from: number = at ?? cursor;
+    at = findHint(original, hint, from) ?? (at === null ? findHint(original, hint, 0) : null);
+    if (at === null) return null;
+  }
+  return at;
+}
+
+function findHint({ exact, folded }: Original, hint: string, from: number): number | null {
+  const fuzzy = foldLine(hint);
+  const tests: readonly ((index: number) => boolean)[] = [
+    (index) => exact.lines[index]?.trim() === hint,
+    (index) => folded().lines[index] === fuzzy,
+    (index) => folded().lines[index]?.includes(fuzzy) === true,
+  ];
+  for (const test of tests) {
+    for (let index = from; index < exact.lines.length; index += 1) if (test(index)) return index;
+  }
+  return null;
+}
+
+// The file ends as it ended before: with a line end or without one. In between, every line has one.
+function closeLines(lines: readonly Line[], text: string, end: '\n' | '\r\n'): readonly Line[] {
+  const endsWithFeed = text.endsWith('\n');
+  return lines.map((line, index) => {
+    if (index === lines.length - 1 && !endsWithFeed) return { text: line.text, end: '' };
+    return line.end === '' ? { text: line.text, end } : line;
+  });
+}
+
+function ambiguous(hunk: Hunk, starts: readonly number[], shown: string): ToolFault {
+  const lines = starts.slice(0, 10).map((start) => start + 1);
+  return rejected(
+    hunk,
+    `ambiguous: it matches at lines ${lines.join(', ')}${starts.length > lines.length ? ', …' : ''}; add context lines`,
+    shown,
+  );
+}
+
+const rejected = (hunk: Hunk, message: string, shown: string): ToolFault =>
+  new ToolFault(
+    'hunk_rejected',
+    `${shown}, hunk at line ${hunk.patchLine} of the patch: ${message}. Nothing was written; read the file and send a new patch`,
+  );
+
+const quote = (line: string | undefined): string => JSON.stringify((line ?? '').slice(0, 120).toWellFormed());

@@ -1,0 +1,45 @@
+// The host's own directory: outputs too long to return, and the journal of patches. It lies outside of the
+// workspace, belongs to the host's user alone, and is found again by the next process (patches are finished there).
+import { createHash, randomUUID } from 'node:crypto';
+import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Scratch {
+  /** Journal of the patches that are being written. Shared by all processes of this workspace and user. */
+  readonly patches: string;
+  /** A new path for one spilled output; the directory goes when the host closes. */
+  newSpillPath(): string;
+  close(): void;
+}
+
+export function openScratch(workspacePath: string, tempDir: string | undefined): Scratch {
+  const base = tempDir ?? defaultBase(workspacePath);
+  mkdirSync(base, { recursive: true, mode: 0o700 });
+  const real = realpathSync(base);
+  if (`${real}/`.startsWith(`${workspacePath}/`)) throw new Error('tempDir must lie outside of the workspace');
+  const patches = join(real, 'patches');
+  mkdirSync(patches, { recursive: true, mode: 0o700 });
+  const spills = mkdtempSync(join(real, 'spill-'));
+  return {
+    patches,
+    newSpillPath: () => join(spills, randomUUID()),
+    close: () => rmSync(spills, { recursive: true, force: true }),
+  };
+}
+
+// The name must be the same in the next process, and so can be guessed: another user may have taken it. Then a
+// fresh directory serves, and only the finishing of patches after a crash is lost.
+function defaultBase(workspacePath: string): string {
+  const uid = process.getuid?.() ?? 0;
+  const key = createHash('sha256').update(workspacePath).digest('hex').slice(0, 16);
+  const base = join(tmpdir(), `refold-host-${uid}-${key}`);
+  try {
+    mkdirSync(base, { mode: 0o700 });
+    return base;
+  } catch {
+    const stats = lstatSync(base, { throwIfNoEntry: false });
+    const ours = stats?.isDirectory() === true && stats.uid === uid && (stats.mode & 0o077) === 0;
+    return ours ? base : mkdtempSync(join(tmpdir(), 'refold-host-'));
+  }
+}

@@ -1,0 +1,183 @@
+// host.fs.grep: lines by pattern, `path:line:text`, sorted by path and line. Patterns are JavaScript regular
+// expressions, line by line. Files with a NUL byte near their start, files with several hard links and files above
+// the size limit are not searched; `tree-files.ts` says which directories are.
+import type { JsonObject } from '../../../schemas/json.ts';
+import { optionalCount, optionalFlag, optionalText, requiredText } from '../arguments.ts';
+import {
+  BINARY_PROBE_BYTES,
+  FILE_BYTES_MAX,
+  GREP_BATCH_BYTES,
+  GREP_BATCH_FILES,
+  PREFILTER_FILES_MIN,
+  RESULTS_DEFAULT,
+  RESULTS_MAX,
+} from '../limits.ts';
+import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
+import type { HostCallContext, HostParts } from '../tool.ts';
+import { lookUp, withDirectory } from '../workspace/directory.ts';
+import { type WorkspacePath, pathOf, showPath } from '../workspace/path-name.ts';
+import { type Workspace, absent, readRange, withFile, withParent } from '../workspace/workspace.ts';
+import { underDeadline } from './deadline.ts';
+import { readGlob } from './glob.ts';
+import { type LineMatcher, literalOf, openMatcher } from './line-matcher.ts';
+import { canPrefilter, filesHolding } from './ripgrep.ts';
+import { type Tree, cutNote, listTree } from './tree-files.ts';
+
+export interface GrepQuery {
+  readonly pattern: string;
+  readonly base: WorkspacePath;
+  readonly globFilter: string | undefined;
+  readonly ignoreCase: boolean;
+  readonly max: number;
+}
+
+export interface Prefilter {
+  readonly ripgrep: string | null;
+  /** Trees of fewer files are read without it. */
+  readonly filesMin: number;
+}
+
+export async function grep(args: JsonObject, host: HostParts, call: HostCallContext): Promise<HostOutcome> {
+  const query: GrepQuery = {
+    pattern: requiredText(args, 'pattern'),
+    base: host.workspace.parse(optionalText(args, 'path') ?? '.'),
+    globFilter: optionalText(args, 'glob_filter'),
+    ignoreCase: optionalFlag(args, 'case_insensitive'),
+    max: optionalCount(args, 'max_results', 1, RESULTS_MAX) ?? RESULTS_DEFAULT,
+  };
+  if (query.pattern === '') throw new ToolFault('invalid_regex', 'the pattern is empty; give something to look for');
+  const prefilter = { ripgrep: host.ripgrep, filesMin: PREFILTER_FILES_MIN };
+  return await underDeadline(call, (signal) => searchWorkspace(host.workspace, query, prefilter, signal));
+}
+
+/** The search itself; `prefilter` changes how long it takes and nothing else. */
+export async function searchWorkspace(
+  workspace: Workspace,
+  query: GrepQuery,
+  prefilter: Prefilter,
+  signal: AbortSignal,
+): Promise<HostOutcome> {
+  const matcher = openMatcher(query.pattern, query.ignoreCase, signal);
+  try {
+    const tree = await listSearched(workspace, query, signal);
+    const files = await narrow(workspace, tree.files, { query, prefilter }, signal);
+    const { count, lines } = await matchFiles(workspace, files, { query, matcher }, signal);
+    const truncated = lines.length < count || tree.cut;
+    const data = { match_count: count, shown: lines.length, truncated };
+    if (count === 0) return succeeded(`No matches found${cutNote(tree.cut)}`, data);
+    const more =
+      lines.length < count ? `\n[${lines.length} of ${count} matches; narrow the search or raise max_results]` : '';
+    return succeeded(`${lines.join('\n')}${more}${cutNote(tree.cut)}`, data);
+  } finally {
+    await matcher.close();
+  }
+}
+
+/** Files to search, as names from the workspace downwards. */
+async function listSearched(workspace: Workspace, query: GrepQuery, signal: AbortSignal): Promise<Tree> {
+  const { base, globFilter } = query;
+  const filter = globFilter === undefined ? null : readGlob(globFilter, 'invalid_glob_filter');
+  if (isFile(workspace, base)) return { files: [base.names], cut: false };
+  const tree = await listTree(workspace, base.names, signal);
+  // Without a slash a filter speaks of names, at any depth; with one, of paths below the searched directory.
+  const wanted = tree.files.filter(
+    (names) => filter === null || filter.matches(filter.anchored ? names.join('/') : (names.at(-1) ?? '')),
+  );
+  return { files: wanted.map((names) => [...base.names, ...names]), cut: tree.cut };
+}
+
+function isFile(workspace: Workspace, base: WorkspacePath): boolean {
+  if (base.names.length === 0) return false;
+  const stats = withParent(workspace, base, lookUp);
+  if (stats === null) throw absent(base);
+  // A file named outright answers why it cannot be read; in a tree it would only be left out.
+  if (!stats.isDirectory()) withFile(workspace, base, () => undefined);
+  return !stats.isDirectory();
+}
+
+async function narrow(
+  workspace: Workspace,
+  files: Tree['files'],
+  { query, prefilter }: { readonly query: GrepQuery; readonly prefilter: Prefilter },
+  signal: AbortSignal,
+): Promise<Tree['files']> {
+  const literal = literalOf(query.pattern, query.ignoreCase);
+  const { ripgrep, filesMin } = prefilter;
+  if (ripgrep === null || literal === null || !canPrefilter(literal) || files.length < filesMin) return files;
+  // A single file that was named outright is read at once.
+  if (files[0]?.length === query.base.names.length) return files;
+  const directory = withDirectory(workspace.root, query.base.names, () =>
+    [workspace.path, ...query.base.names].join('/'),
+  );
+  const holding = await filesHolding(ripgrep, literal, directory, signal);
+  if (holding === null) return files;
+  return files.filter((names) => holding.has(names.slice(query.base.names.length).join('/')));
+}
+
+interface Matched {
+  readonly count: number;
+  readonly lines: readonly string[];
+}
+
+async function matchFiles(
+  workspace: Workspace,
+  files: Tree['files'],
+  { query, matcher }: { readonly query: GrepQuery; readonly matcher: LineMatcher },
+  signal: AbortSignal,
+): Promise<Matched> {
+  const lines: string[] = [];
+  let count = 0;
+  for (let at = 0; at < files.length;) {
+    const batch = readBatch(workspace, files, at);
+    at = batch.next;
+    const found = await matcher.match(batch.texts, query.max - lines.length);
+    signal.throwIfAborted();
+    for (const [index, { count: inText, hits }] of found.entries()) {
+      const path = showPath((batch.paths[index] ?? []).join('/'));
+      for (const hit of hits) if (lines.length < query.max) lines.push(`${path}:${hit.line}:${hit.text}`);
+      count += inText;
+    }
+  }
+  return { count, lines };
+}
+
+interface Batch {
+  readonly texts: readonly string[];
+  readonly paths: Tree['files'];
+  /** Index of the first file that is not in this batch. */
+  readonly next: number;
+}
+
+function readBatch(workspace: Workspace, files: Tree['files'], start: number): Batch {
+  const texts: string[] = [];
+  const paths: (readonly string[])[] = [];
+  let bytes = 0;
+  let next = start;
+  while (next < files.length && next - start < GREP_BATCH_FILES && bytes < GREP_BATCH_BYTES) {
+    const names = files[next] as readonly string[];
+    next += 1;
+    const text = readSearched(workspace, names);
+    if (text === null) continue;
+    texts.push(text);
+    paths.push(names);
+    bytes += text.length;
+  }
+  return { texts, paths, next };
+}
+
+function readSearched(workspace: Workspace, names: readonly string[]): string | null {
+  try {
+    return withFile(workspace, pathOf(names), ({ fd, stats }) => {
+      if (stats.size > FILE_BYTES_MAX) return null;
+      const bytes = readRange(fd, 0, stats.size);
+      if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) return null;
+      // Bytes that are no UTF-8 become replacement characters: the rest of the file is still worth finding.
+      return bytes.toString('utf8');
+    });
+  } catch (error) {
+    if (error instanceof ToolFault) return null;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'ENOENT' || code === 'EPERM') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,93 @@
+// host.fs.read_file: a window of a file, as text or as base64.
+import type { JsonObject } from '../../../schemas/json.ts';
+import { optionalChoice, optionalCount, requiredText } from '../arguments.ts';
+import { OUTPUT_BYTES_MIN } from '../limits.ts';
+import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
+import type { Redactor } from '../redact.ts';
+import type { HostCallContext, HostParts } from '../tool.ts';
+import type { OpenFile } from './directory.ts';
+import type { WorkspacePath } from './path-name.ts';
+import { decodeUtf8, readRange, withFile } from './workspace.ts';
+
+/** Kept free for the line that says where to read on. */
+const NOTE_BYTES = 160;
+/** Longest character of UTF-8. */
+const CHARACTER_BYTES = 4;
+
+export function readFile(args: JsonObject, { workspace, redactor }: HostParts, call: HostCallContext): HostOutcome {
+  const path = workspace.parse(requiredText(args, 'path'));
+  const encoding = optionalChoice(args, 'encoding', ['utf8', 'bytes']);
+  const offset = optionalCount(args, 'offset_bytes', 0, Number.MAX_SAFE_INTEGER) ?? 0;
+  const room = Math.max(call.outputBytesMax, OUTPUT_BYTES_MIN) - NOTE_BYTES;
+  // Three bytes are four base64 digits.
+  const roomBytes = encoding === 'bytes' ? Math.floor(room / 4) * 3 : room;
+  const bytesMax = Math.min(optionalCount(args, 'max_bytes', 1, roomBytes) ?? roomBytes, roomBytes);
+  return withFile(workspace, path, (file) => {
+    const window = windowOf(file, offset, bytesMax, Math.max(redactor.reach, CHARACTER_BYTES));
+    const read = encoding === 'utf8' ? asText(window, path, redactor) : asBase64(window, redactor);
+    return describe(read, path, file.stats.size);
+  });
+}
+
+interface FileWindow {
+  /** The window with some bytes on both sides: to find whole characters and whole secrets. */
+  readonly bytes: Buffer;
+  readonly base: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Read {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+function windowOf({ fd, stats }: OpenFile, offset: number, bytesMax: number, reach: number): FileWindow {
+  const start = Math.min(offset, stats.size);
+  const end = Math.min(start + bytesMax, stats.size);
+  const base = Math.max(0, start - reach);
+  const bytes = readRange(fd, base, Math.min(stats.size, end + reach) - base);
+  // A file that shrank meanwhile ends where its bytes end.
+  return { bytes, base, start, end: Math.max(start, Math.min(end, base + bytes.length)) };
+}
+
+// A window that begins or ends inside a character is moved to whole ones, so that reading on from `end` loses
+// nothing; and it holds at least one, so that reading on comes to an end.
+function asText(window: FileWindow, path: WorkspacePath, redactor: Redactor): Read {
+  const { bytes, base } = window;
+  const first = window.start - base;
+  let start = first;
+  while (start - first < CHARACTER_BYTES - 1 && base + start > 0 && isContinuation(bytes[start])) start += 1;
+  let end = Math.max(start, window.end - base);
+  while (end > start && isContinuation(bytes[end])) end -= 1;
+  if (end === start && end < bytes.length) {
+    do end += 1;
+    while (end - start < CHARACTER_BYTES && isContinuation(bytes[end]));
+  }
+  if (decodeUtf8(bytes.subarray(start, end)) === null) {
+    throw new ToolFault(
+      'invalid_utf8',
+      `${path.shown} is not UTF-8 text in this range; read it with encoding "bytes" (base64)`,
+    );
+  }
+  const text = decodeUtf8(redactor.window(bytes, start, end)) ?? '';
+  return { text, start: base + start, end: base + end };
+}
+
+function asBase64({ bytes, base, start, end }: FileWindow, redactor: Redactor): Read {
+  return { text: redactor.window(bytes, start - base, end - base).toString('base64'), start, end };
+}
+
+function describe({ text, start, end }: Read, path: WorkspacePath, size: number): HostOutcome {
+  const truncated = end < size;
+  const data = { path: path.shown, size_bytes: size, offset_bytes: start, read_bytes: end - start, truncated };
+  if (end === start) {
+    const why = size === 0 ? 'the file is empty' : `nothing after byte ${start}; the file has ${size} bytes`;
+    return succeeded(`(${why})`, data);
+  }
+  const note = `[bytes ${start} to ${end} of ${size}; read on with offset_bytes ${end}]`;
+  return succeeded(truncated ? `${text}\n${note}` : text, data);
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

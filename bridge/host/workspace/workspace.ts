@@ -1,0 +1,116 @@
+// The workspace: the one directory whose files the tools may touch, held open for the life of the host, so that
+// replacing it under its path changes nothing.
+import { closeSync, fstatSync, readSync, realpathSync, type Stats } from 'node:fs';
+import { resolve } from 'node:path';
+import { FILE_BYTES_MAX } from '../limits.ts';
+import { ToolFault } from '../outcome.ts';
+import {
+  type Directory,
+  type OpenFile,
+  type WalkKind,
+  lookUp,
+  openFile,
+  openRoot,
+  walkKindHere,
+  withDirectory,
+} from './directory.ts';
+import { type WorkspacePath, parsePath, pathOf } from './path-name.ts';
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface Workspace {
+  /** Absolute path without links: what outputs and sandboxes show. */
+  readonly path: string;
+  readonly root: Directory;
+  /** Whom the workspace belongs to. New files are given to it when the host runs as root. */
+  readonly owner: Owner;
+  parse(raw: string): WorkspacePath;
+  close(): void;
+}
+
+export function openWorkspace(path: string, walk: WalkKind = walkKindHere()): Workspace {
+  const real = realpathSync(path);
+  if (real === '/') throw new Error('the workspace must be a directory of its own, not /');
+  const root = openRoot(real, walk);
+  const { uid, gid } = fstatSync(root.fd);
+  const roots = [real, resolve(path)];
+  return {
+    path: real,
+    root,
+    owner: { uid, gid },
+    parse: (raw) => parsePath(raw, roots),
+    close: () => closeSync(root.fd),
+  };
+}
+
+/** Runs `use` with the directory that holds `path`, and its name there. The workspace itself is no file. */
+export function withParent<T>(
+  workspace: Workspace,
+  path: WorkspacePath,
+  use: (directory: Directory, name: string) => T,
+): T {
+  const name = path.names.at(-1);
+  if (name === undefined) throw new ToolFault('is_directory', '. is the workspace directory; name a file in it');
+  return withDirectory(workspace.root, path.names.slice(0, -1), (directory) => use(directory, name));
+}
+
+/** Runs `use` with a regular file open for reading; see `openFile` for what is refused. */
+export function withFile<T>(workspace: Workspace, path: WorkspacePath, use: (file: OpenFile) => T): T {
+  return withParent(workspace, path, (directory, name) => {
+    if (lookUp(directory, name) === null) throw absent(path);
+    const file = openFile(directory, name);
+    try {
+      return use(file);
+    } finally {
+      closeSync(file.fd);
+    }
+  });
+}
+
+/** The whole of a regular file of at most {@link FILE_BYTES_MAX} bytes, and what the file system says of it. */
+export function readWhole(
+  workspace: Workspace,
+  path: WorkspacePath,
+): { readonly bytes: Buffer; readonly stats: Stats } {
+  return withFile(workspace, path, ({ fd, stats }) => {
+    if (stats.size > FILE_BYTES_MAX) {
+      throw new ToolFault(
+        'file_too_large',
+        `${path.shown} has ${stats.size} bytes; at most ${FILE_BYTES_MAX} are read`,
+      );
+    }
+    return { bytes: readRange(fd, 0, stats.size), stats };
+  });
+}
+
+/** Bytes from `start`, at most `length`, fewer when the file ends before. */
+export function readRange(fd: number, start: number, length: number): Buffer {
+  const buffer = Buffer.allocUnsafe(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = readSync(fd, buffer, filled, length - filled, start + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return buffer.subarray(0, filled);
+}
+
+/** The text of UTF-8 bytes, byte order mark kept; null when they are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+export const absent = (path: WorkspacePath): ToolFault =>
+  new ToolFault(
+    'not_found',
+    `${path.shown} does not exist; list ${pathOf(path.names.slice(0, -1)).shown} to see what does`,
+  );
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

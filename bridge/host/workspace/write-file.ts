@@ -1,0 +1,29 @@
+// host.fs.write_file.
+import type { JsonObject } from '../../../schemas/json.ts';
+import { optionalChoice, optionalFlag, requiredText } from '../arguments.ts';
+import { type HostOutcome, recoding, succeeded } from '../outcome.ts';
+import type { HostParts } from '../tool.ts';
+import { refuseProtected } from './path-name.ts';
+import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
+import { withParent } from './workspace.ts';
+
+export function writeFile(args: JsonObject, { workspace }: HostParts): HostOutcome {
+  const path = workspace.parse(requiredText(args, 'path'));
+  const bytes = Buffer.from(requiredText(args, 'text'), 'utf8');
+  const exclusive = optionalChoice(args, 'mode', ['overwrite', 'create_new']) === 'create_new';
+  refuseProtected(path);
+  if (optionalFlag(args, 'create_parents')) {
+    makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner);
+  }
+  const created = recoding({ not_found: 'parent_not_found' }, () =>
+    withParent(workspace, path, (directory, name) => {
+      const previous = findReplaceable(directory, name);
+      if (previous !== null && exclusive) throw existsFault(path.shown);
+      const like = previous === null ? workspace.owner : attributesOf(previous);
+      replaceFile(directory, name, bytes, { like, exclusive });
+      return previous === null;
+    }),
+  );
+  const data = { path: path.shown, written_bytes: bytes.length, created };
+  return succeeded(`Wrote ${bytes.length} bytes to ${path.shown} (${created ? 'created' : 'replaced'}).`, data);
+}

@@ -1,0 +1,109 @@
+// The leases this bridge holds, kept alive together. A lease that is lost takes its work with it: somebody else may
+// have it now.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { EngineClient } from '../src/client/client.ts';
+import type { Effect } from '../schemas/effect.ts';
+import type { OwnerId } from '../schemas/ids.ts';
+import { LEASE_TTL_MS } from '../schemas/limits.ts';
+import type { LeaseKey } from '../schemas/wire.ts';
+import { type Clock, sleep } from './clock.ts';
+import { LEASES_HELD_MAX, RELEASE_MS_MAX } from './limits.ts';
+import type { Log } from './log.ts';
+
+/** One lease: ended by whoever did the work, or lost. */
+export interface Lease {
+  readonly key: LeaseKey;
+  readonly onLost: () => void;
+}
+
+export interface Leases {
+  /** False when it is held already: then nothing changes. */
+  hold(effect: Effect, onLost: () => void): boolean;
+  has(key: LeaseKey): boolean;
+  end(key: LeaseKey): void;
+  /** How many more may be held. */
+  room(): number;
+  /** Answers when there is room again, or the signal aborts. */
+  roomMade(signal: AbortSignal): Promise<void>;
+  setTtl(ttlMs: number): void;
+  /** Beats three times in the life of a lease, until the signal aborts. */
+  beat(signal: AbortSignal): Promise<void>;
+  /** Gives all of them back, if the engine is there. */
+  release(): Promise<void>;
+}
+
+interface LeasesOptions {
+  readonly client: EngineClient;
+  readonly owner: OwnerId;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const nameOf = ({ session_id, effect_id }: LeaseKey): string => `${session_id} ${effect_id}`;
+
+export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases {
+  const held = new Map<string, Lease>();
+  let wakers: (() => void)[] = [];
+  let ttlMs = LEASE_TTL_MS;
+
+  const keys = (): readonly LeaseKey[] => [...held.values()].map(({ key }) => key);
+
+  function end(key: LeaseKey): void {
+    if (!held.delete(nameOf(key))) return;
+    const waiting = wakers;
+    wakers = [];
+    for (const wake of waiting) wake();
+  }
+
+  // A beat that is not answered is made up for by the next one.
+  async function beatOnce(): Promise<void> {
+    const leases = keys();
+    if (leases.length === 0) return;
+    const reply = await client
+      .heartbeat({ owner, leases })()
+      .catch(() => null);
+    if (reply === null || isLeft(reply)) return;
+    for (const key of reply.right.lost) {
+      const lease = held.get(nameOf(key));
+      if (lease === undefined) continue;
+      log({ event: 'lease_lost', session_id: key.session_id, effect_id: key.effect_id });
+      end(key);
+      lease.onLost();
+    }
+  }
+
+  return {
+    hold({ session_id, effect_id }, onLost) {
+      const key = { session_id, effect_id };
+      if (held.has(nameOf(key))) return false;
+      held.set(nameOf(key), { key, onLost });
+      return true;
+    },
+    has: (key) => held.has(nameOf(key)),
+    end,
+    room: () => LEASES_HELD_MAX - held.size,
+    roomMade: (signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+        wakers.push(resolve);
+      }),
+    setTtl(next) {
+      ttlMs = next;
+    },
+    async beat(signal) {
+      while (!signal.aborted) {
+        await sleep(clock, Math.max(1, Math.floor(ttlMs / 3)), signal);
+        if (!signal.aborted) await beatOnce();
+      }
+    },
+    async release() {
+      const leases = keys();
+      if (leases.length === 0) return;
+      const given = client
+        .release({ owner, leases })()
+        .catch(() => null);
+      await Promise.race([given, sleep(clock, RELEASE_MS_MAX, new AbortController().signal)]);
+    },
+  };
+}

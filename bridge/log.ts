@@ -1,0 +1,60 @@
+// What a bridge says of its work: one flat JSON object for each line.
+import type { BatchId, CallId, RunId, SessionId, ToolId } from '../schemas/ids.ts';
+import type { CallOutcome } from '../schemas/tool-call.ts';
+import type { Usage } from '../schemas/run.ts';
+
+interface OfCall {
+  readonly session_id: SessionId;
+  readonly batch_id: BatchId;
+  readonly call_id: CallId;
+  readonly tool_id: ToolId;
+}
+
+interface OfTurn {
+  readonly session_id: SessionId;
+  readonly run_id: RunId;
+  readonly turn: number;
+}
+
+export type BridgeLogLine =
+  | (OfCall & { readonly event: 'call_started'; readonly group: number; readonly attempt: number })
+  | (OfCall & {
+      readonly event: 'call_settled';
+      readonly outcome: CallOutcome;
+      readonly code?: string;
+      readonly duration_ms: number;
+    })
+  | (OfCall & { readonly event: 'call_dropped'; readonly why: string })
+  | (OfTurn & { readonly event: 'generate_started'; readonly messages: number; readonly tools: number })
+  | (OfTurn & {
+      readonly event: 'generate_settled';
+      readonly calls: number;
+      readonly duration_ms: number;
+      readonly usage?: Usage;
+    })
+  | (OfTurn & {
+      readonly event: 'generate_failed';
+      readonly code: string;
+      readonly message: string;
+      readonly duration_ms: number;
+    })
+  | {
+      readonly event: 'host_session';
+      readonly session_id: SessionId;
+      readonly status: string;
+      readonly detail?: string;
+    }
+  | {
+      readonly event: 'report_refused';
+      readonly session_id: SessionId;
+      readonly kind: string;
+      readonly event_id: string;
+      readonly code: string;
+      readonly message: string;
+    }
+  | { readonly event: 'lease_lost'; readonly session_id: SessionId; readonly effect_id: string }
+  | { readonly event: 'reconnecting'; readonly during: string; readonly code: string; readonly message: string }
+  | { readonly event: 'reconnected'; readonly during: string }
+  | { readonly event: 'stopping'; readonly running: number };
+
+export type Log = (line: BridgeLogLine) => void;

@@ -1,0 +1,250 @@
+// The bridge loop: lease what the engine's sessions owe, do it, report it. The bridge decides nothing, and survives
+// the engine being away: what was done waits here until it is on record.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { EngineClient } from '../src/client/client.ts';
+import { effects } from '../src/core/index.ts';
+import type { Effect, EffectOfKind } from '../schemas/effect.ts';
+import type { OwnerId, SessionId } from '../schemas/ids.ts';
+import { CONCURRENCY_MAX, LEASE_EFFECTS_MAX, LEASE_WAIT_MS_MAX } from '../schemas/limits.ts';
+import { unreachable } from '../schemas/rejection.ts';
+import type { LeaseGrant, LeaseRequest } from '../schemas/wire.ts';
+import { batchSettled, closingOf } from './batch-close.ts';
+import { type BlobReader, newBlobReader } from './blob-reader.ts';
+import { type CallBoard, newCallBoard } from './call-board.ts';
+import { type CallRunner, newCallRunner, newNonce } from './call-runner.ts';
+import type { PutBlob } from './call-output.ts';
+import { type Clock, sleep } from './clock.ts';
+import type { Executors } from './executors/executors.ts';
+import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
+import { OPEN_TOOL, openHostSession } from './host-session.ts';
+import { type Leases, newLeases } from './leases.ts';
+import { BACKOFF_MS_BASE, STOP_GRACE_MS, WATCH_EVERY_MS } from './limits.ts';
+import { type Link, newLink } from './link.ts';
+import type { BridgeLogLine } from './log.ts';
+import { type Outbox, newOutbox } from './outbox.ts';
+import { newPlanCheck } from './plan-check.ts';
+import type { Provider } from './providers/provider.ts';
+
+export interface BridgeOptions {
+  readonly client: EngineClient;
+  /** Names this process; no other bridge that is alive may have it. */
+  readonly owner: OwnerId;
+  readonly executors: Executors;
+  readonly provider: Provider;
+  /** Calls that run at a time, over all sessions; each session has its own maximum besides. */
+  readonly concurrency?: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: (line: BridgeLogLine) => void;
+  /** Stops leasing, stops what runs, gives the leases back, and ends. */
+  readonly signal: AbortSignal;
+  /** Serves these sessions only. */
+  readonly sessions?: readonly SessionId[];
+}
+
+/** Serves until the signal aborts. Throws when the engine refuses to be asked at all. */
+export async function runBridge(options: BridgeOptions): Promise<void> {
+  const gone = new AbortController();
+  const crew = newCrew(options, gone.signal);
+  const { signal, clock, log } = options;
+  // A fault of ours ends the loop; the leases run out, and another bridge takes over.
+  const failed = new Promise<never>((_, reject) => {
+    crew.onFault = reject;
+  });
+  failed.catch(() => undefined);
+  void crew.leases.beat(gone.signal);
+  void watchStrangers(crew, signal);
+  try {
+    await Promise.race([leaseLoop(crew, signal), failed]);
+    log({ event: 'stopping', running: crew.work.size });
+    stopAll(crew);
+    const settled = Promise.allSettled(crew.work);
+    await Promise.race([settled, sleep(clock, STOP_GRACE_MS, gone.signal)]);
+    await crew.leases.release();
+  } finally {
+    stopAll(crew);
+    gone.abort();
+  }
+}
+
+/** Everything the loop works with. */
+interface Crew {
+  readonly options: BridgeOptions;
+  readonly link: Link;
+  readonly outbox: Outbox;
+  readonly leases: Leases;
+  readonly board: CallBoard;
+  readonly calls: CallRunner;
+  readonly generates: GenerateRunner;
+  readonly blobs: BlobReader;
+  readonly putBlob: PutBlob;
+  /** What is under way, and how to stop what is no call. */
+  readonly work: Set<Promise<void>>;
+  readonly aborts: Set<AbortController>;
+  onFault: (error: unknown) => void;
+}
+
+function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
+  const { client, owner, clock, random, log } = options;
+  const link = newLink({ clock, random, log, signal: gone });
+  const board = newCallBoard(options.concurrency ?? CONCURRENCY_MAX);
+  const outbox = newOutbox({ client, owner, link, log, companions: closingOf(board) });
+  const leases = newLeases({ client, owner, clock, log });
+  const blobs = newBlobReader(client, link);
+  const putBlob: PutBlob = async (bytes) => {
+    const kept = await link.ask('put_blob', () => client.putBlob(bytes));
+    if (isLeft(kept)) throw new Error(`${kept.left.code}: ${kept.left.message}`);
+    return kept.right;
+  };
+  const shared = { outbox, leases, putBlob, clock, log };
+  const generates = newGenerateRunner({ ...shared, provider: options.provider, blobs });
+  const calls = newCallRunner({
+    ...shared,
+    owner,
+    nonce: newNonce(random),
+    executors: options.executors,
+    board,
+    planCheck: newPlanCheck((ref) => blobs.read(ref)),
+    moved: () => startCalls(crew),
+  });
+  const base = { options, link, outbox, leases, board, calls, generates, blobs, putBlob };
+  const crew: Crew = { ...base, work: new Set(), aborts: new Set(), onFault: () => undefined };
+  return crew;
+}
+
+async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
+  const { client, clock } = crew.options;
+  while (!signal.aborted) {
+    const room = crew.leases.room();
+    if (room <= 0) {
+      await crew.leases.roomMade(signal);
+      continue;
+    }
+    const request = leaseRequest(crew.options, Math.min(room, LEASE_EFFECTS_MAX));
+    const askedAt = clock.now();
+    const grant = await crew.link.ask('lease', () => client.lease(request, signal), signal);
+    if (signal.aborted) return;
+    if (isLeft(grant)) throw new Error(`the engine refuses the bridge: ${grant.left.code}: ${grant.left.message}`);
+    const fresh = takeGrant(crew, grant.right);
+    // An engine that keeps answering at once with nothing new is not asked in a tight circle.
+    if (fresh === 0 && clock.now() - askedAt < BACKOFF_MS_BASE) await sleep(clock, BACKOFF_MS_BASE, signal);
+  }
+}
+
+function leaseRequest({ owner, executors, sessions }: BridgeOptions, max: number): LeaseRequest {
+  const opens = executors.find(OPEN_TOOL) === null ? [] : (['host_session.open'] as const);
+  return {
+    owner,
+    kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens],
+    tools: executors.tools,
+    max,
+    wait_ms: LEASE_WAIT_MS_MAX,
+    ...(sessions === undefined ? {} : { sessions }),
+  };
+}
+
+/** How many of the effects were new here. */
+function takeGrant(crew: Crew, { effects: granted, plans, ttl_ms }: LeaseGrant): number {
+  crew.leases.setTtl(ttl_ms);
+  const fresh = granted.filter((effect) => takeEffect(crew, effect, plans)).length;
+  startCalls(crew);
+  return fresh;
+}
+
+function takeEffect(crew: Crew, effect: Effect, plans: LeaseGrant['plans']): boolean {
+  switch (effect.kind) {
+    case 'tool.call':
+      return takeCall(crew, effect, plans);
+    case 'tool.cancel': {
+      const call = crew.board.find(effect.session_id, effect.batch_id, effect.call_id);
+      if (call !== null && call.effect.attempt === effect.attempt) crew.calls.stop(call, 'cancelled');
+      return call !== null;
+    }
+    case 'llm.generate':
+      return begin(crew, effect, (abort) => crew.generates.run(effect, abort.signal));
+    case 'host_session.open':
+      return begin(crew, effect, (abort) => openSession(crew, effect, abort));
+    case 'batch.settle':
+      return begin(crew, effect, async () => {
+        await crew.outbox.report(effect.session_id, batchSettled(effect.batch_id, effect.plan_hash));
+        crew.leases.end(effect);
+      });
+    case 'wake':
+      return false;
+  }
+  return unreachable(effect);
+}
+
+function takeCall(crew: Crew, effect: EffectOfKind<'tool.call'>, plans: LeaseGrant['plans']): boolean {
+  const leased = plans.find(
+    ({ session_id, batch_id }) => session_id === effect.session_id && batch_id === effect.batch_id,
+  );
+  const call = crew.board.add(effect, leased?.plan ?? null);
+  if (call === null) {
+    // Granted again, after the engine forgot who held it: the lease is kept for the work that goes on.
+    const here = crew.board.find(effect.session_id, effect.batch_id, effect.call_id);
+    if (here !== null) crew.leases.hold(effect, () => crew.calls.stop(here, 'lost'));
+    return false;
+  }
+  crew.leases.hold(effect, () => crew.calls.stop(call, 'lost'));
+  return true;
+}
+
+function startCalls(crew: Crew): void {
+  if (crew.options.signal.aborted) return;
+  for (let call = crew.board.startNext(); call !== null; call = crew.board.startNext()) {
+    track(crew, crew.calls.run(call));
+  }
+}
+
+/** Does the work of an effect that is no call, unless it is under way already. */
+function begin(crew: Crew, effect: Effect, work: (abort: AbortController) => Promise<void>): boolean {
+  const abort = new AbortController();
+  if (!crew.leases.hold(effect, () => abort.abort())) return false;
+  crew.aborts.add(abort);
+  track(
+    crew,
+    work(abort).finally(() => crew.aborts.delete(abort)),
+  );
+  return true;
+}
+
+function track(crew: Crew, work: Promise<void>): void {
+  const tracked = work.catch((error: unknown) => crew.onFault(error)).finally(() => crew.work.delete(tracked));
+  crew.work.add(tracked);
+}
+
+async function openSession(
+  crew: Crew,
+  effect: EffectOfKind<'host_session.open'>,
+  abort: AbortController,
+): Promise<void> {
+  const { executors, clock, log } = crew.options;
+  const executor = executors.find(OPEN_TOOL);
+  if (executor === null) return;
+  const event = await openHostSession(effect, { executor, putBlob: crew.putBlob, clock, abort });
+  if (abort.signal.aborted) return;
+  await crew.outbox.report(effect.session_id, event);
+  crew.leases.end(effect);
+  const detail = event.detail === undefined ? {} : { detail: event.detail };
+  const status = event.host_session.host_session_status ?? 'error';
+  log({ event: 'host_session', session_id: effect.session_id, status, ...detail });
+}
+
+/** Calls that wait for what another bridge holds: the engine is asked now and then what is still owed. */
+async function watchStrangers(crew: Crew, signal: AbortSignal): Promise<void> {
+  const { client, clock } = crew.options;
+  while (!signal.aborted) {
+    await sleep(clock, WATCH_EVERY_MS, signal);
+    for (const session of crew.board.watched()) {
+      const view = await crew.link.ask('session', () => client.session(session), signal);
+      if (!isLeft(view)) crew.board.observe(session, effects(view.right.state));
+    }
+    startCalls(crew);
+  }
+}
+
+function stopAll(crew: Crew): void {
+  for (const call of crew.board.held()) crew.calls.stop(call, 'stopping');
+  for (const abort of crew.aborts) abort.abort();
+}

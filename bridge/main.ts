@@ -1,0 +1,110 @@
+// The entry of a bridge process: one JSON object a line on standard output, and nothing else.
+import { randomUUID } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { connect } from '../src/client/index.ts';
+import { type OwnerId, brand } from '../schemas/ids.ts';
+import { messageOf } from './call-run.ts';
+import { systemClock } from './clock.ts';
+import { combineExecutors } from './executors/executors.ts';
+import { hostExecutor } from './executors/host-executor.ts';
+import { openHost } from './host/host-tools.ts';
+import { RECORDING_BYTES_MAX } from './limits.ts';
+import { runBridge } from './loop.ts';
+import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './main-options.ts';
+import { openAiCompatible } from './providers/openai-compatible.ts';
+import type { Provider } from './providers/provider.ts';
+import { recordedProvider } from './providers/recorded.ts';
+
+type Secrets = Readonly<Record<string, string>>;
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2), process.env);
+  const secrets = await takeSecrets(options);
+  const stop = new AbortController();
+  stopOn(stop, options);
+  const provider = await openProvider(options, secrets);
+  const token = (await readFile(options.tokenFile, 'utf8')).trim();
+  const host = await openHost({
+    workspace: options.workspace,
+    sandbox: options.sandbox,
+    now: systemClock.now,
+    secrets: [token, ...Object.values(secrets)],
+  });
+  const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
+  const client = connect(options.url, token);
+  print({ event: 'ready', owner, sandbox: host.sandbox, sandbox_note: host.sandboxNote, pid: process.pid });
+  try {
+    await runBridge({
+      client,
+      executors: combineExecutors([hostExecutor(host)]),
+      provider,
+      clock: systemClock,
+      random: Math.random,
+      log: print,
+      signal: stop.signal,
+      ...settingsOf(options, owner),
+    });
+  } finally {
+    await host.close();
+    await client.close();
+  }
+}
+
+const settingsOf = ({ concurrency, sessions }: MainOptions, owner: OwnerId) => ({
+  owner,
+  ...(concurrency === undefined ? {} : { concurrency }),
+  ...(sessions === undefined ? {} : { sessions }),
+});
+
+/** Secrets do not stay where a command that the bridge runs, or anybody who reads its environment, could see them. */
+async function takeSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {
+  const key = process.env['OPENAI_API_KEY'];
+  delete process.env['OPENAI_API_KEY'];
+  if (secretsStdin) return parseSecrets(await readFirstLine(process.stdin));
+  return key === undefined || key === '' ? {} : { OPENAI_API_KEY: key };
+}
+
+function stopOn(stop: AbortController, { exitWithParent }: MainOptions): void {
+  const abort = (): void => stop.abort();
+  process.once('SIGTERM', abort);
+  process.once('SIGINT', abort);
+  // A parent that is gone reads no longer; what is said to it is lost, and no reason to crash.
+  process.stdout.on('error', abort);
+  if (!exitWithParent) return;
+  process.stdin.once('end', abort);
+  process.stdin.once('error', abort);
+  process.stdin.resume();
+}
+
+async function openProvider(options: MainOptions, secrets: Secrets): Promise<Provider> {
+  if (options.provider === 'recorded') return await openRecording(options.recording ?? '');
+  const apiKey = secrets['OPENAI_API_KEY'];
+  return openAiCompatible({
+    baseUrl: options.baseUrl,
+    clock: systemClock,
+    random: Math.random,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(options.model === undefined ? {} : { model: options.model }),
+  });
+}
+
+async function openRecording(path: string): Promise<Provider> {
+  const { size } = await stat(path);
+  if (size > RECORDING_BYTES_MAX) throw new Misuse(`${path} is larger than ${RECORDING_BYTES_MAX} bytes`);
+  return recordedProvider(await readFile(path, 'utf8'));
+}
+
+function print(line: object): void {
+  process.stdout.write(`${JSON.stringify({ at_ms: systemClock.now(), ...line })}\n`);
+}
+
+// Calls that ignore being stopped would keep the process alive.
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  const misuse = error instanceof Misuse;
+  print({ event: 'failed', message: messageOf(error) });
+  process.stderr.write(`bridge: ${messageOf(error)}\n${misuse ? `\n${USAGE}` : ''}`);
+  process.exit(misuse ? 2 : 1);
+}

@@ -1,0 +1,120 @@
+// Reports on their way to the engine: one lane for each session, in order. What is reported while a submit is in
+// flight travels together in the next one, so a burst of settlements costs one durable write.
+import { type Either, isLeft, isRight, right } from 'fp-ts/lib/Either.js';
+import type { EngineClient } from '../src/client/client.ts';
+import type { Ingress } from '../schemas/event.ts';
+import type { OwnerId, SessionId } from '../schemas/ids.ts';
+import type { Rejection } from '../schemas/rejection.ts';
+import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from './limits.ts';
+import type { Link } from './link.ts';
+import type { Log } from './log.ts';
+
+type Answer = Either<Rejection, void>;
+
+export interface Outbox {
+  /** Durable when it answers right. Left is final: the engine refused this very event. */
+  report(session: SessionId, event: Ingress): Promise<Answer>;
+}
+
+interface OutboxOptions {
+  readonly client: EngineClient;
+  readonly owner: OwnerId;
+  readonly link: Link;
+  readonly log: Log;
+  /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
+  readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
+}
+
+/** An event nobody waits for: it is sent with others, and once more alone when the others were at fault. */
+export interface Companion extends Sent {
+  readonly answered: (answer: Answer) => void;
+}
+
+interface Sent {
+  readonly event: Ingress;
+}
+
+interface Entry extends Sent {
+  readonly chars: number;
+  readonly answered: (answer: Answer) => void;
+}
+
+export function newOutbox({ client, owner, link, log, companions }: OutboxOptions): Outbox {
+  const lanes = new Map<SessionId, Entry[]>();
+
+  async function drain(session: SessionId, waiting: Entry[]): Promise<void> {
+    // The rest of this tick's work may have something to report as well.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    while (waiting.length > 0) await send(session, takeGroup(waiting));
+    lanes.delete(session);
+  }
+
+  async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
+    const extra = companions(session, eventsOf(group));
+    const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
+    if (together !== null && isRight(together)) {
+      for (const entry of [...group, ...extra]) entry.answered(together);
+      return;
+    }
+    await sendPlain(session, group);
+    for (const companion of extra) await sendCompanion(session, companion, together);
+  }
+
+  // All or none is the engine's rule; one stale report must not cost the others.
+  async function sendPlain(session: SessionId, group: readonly Entry[]): Promise<void> {
+    const answer = await submit(session, group);
+    if (isRight(answer) || group.length === 1) {
+      for (const entry of group) settle(session, entry, answer);
+      return;
+    }
+    for (const entry of group) settle(session, entry, await submit(session, [entry]));
+  }
+
+  // A refusal that was its own fault stands; one that was the fault of the others does not.
+  async function sendCompanion(session: SessionId, companion: Companion, together: Answer | null): Promise<void> {
+    const own = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
+    companion.answered(own ? together : await submit(session, [companion]));
+  }
+
+  function settle(session: SessionId, entry: Entry, answer: Answer): void {
+    if (isLeft(answer)) {
+      const { kind, event_id = '' } = entry.event;
+      const { code, message } = answer.left;
+      log({ event: 'report_refused', session_id: session, kind, event_id, code, message });
+    }
+    entry.answered(answer);
+  }
+
+  async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
+    const answer = await link.ask('submit', () => client.submit(session, { events: eventsOf(entries), owner }));
+    return isRight(answer) ? right(undefined) : answer;
+  }
+
+  return {
+    report: (session, event) =>
+      new Promise((resolve) => {
+        const entry = { event, chars: JSON.stringify(event).length, answered: resolve };
+        const waiting = lanes.get(session);
+        waiting?.push(entry);
+        if (waiting !== undefined) return;
+        const lane = [entry];
+        lanes.set(session, lane);
+        void drain(session, lane);
+      }),
+  };
+}
+
+const eventsOf = (entries: readonly Sent[]): readonly Ingress[] => entries.map(({ event }) => event);
+
+function takeGroup(waiting: Entry[]): readonly Entry[] {
+  let chars = 0;
+  let count = 0;
+  for (const entry of waiting) {
+    chars += entry.chars;
+    if (count === REPORT_EVENTS_MAX || (count > 0 && chars > REPORT_CHARS_MAX)) break;
+    count += 1;
+  }
+  return waiting.splice(0, count);
+}

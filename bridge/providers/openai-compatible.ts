@@ -1,0 +1,240 @@
+// Chat Completions over HTTP, as OpenAI and many others serve it. Streams where the server does, takes a whole answer
+// where it does not, and asks again where that may help.
+import { createParser } from 'eventsource-parser';
+import { type Clock, backoffMs, sleep } from '../clock.ts';
+import { messageOf } from '../call-run.ts';
+import {
+  BACKOFF_MS_BASE,
+  BACKOFF_MS_MAX,
+  ERROR_BYTES_MAX,
+  PROVIDER_RETRIES_MAX,
+  PROVIDER_SILENCE_MS_DEFAULT,
+  REPLY_BYTES_MAX,
+  RETRY_AFTER_MS_MAX,
+} from '../limits.ts';
+import { errorOfBody, refusesToStream } from './openai-error.ts';
+import { type ReplyAssembler, newReplyAssembler } from './openai-reply.ts';
+import { chatRequest } from './openai-request.ts';
+import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from './provider.ts';
+
+export interface OpenAiOptions {
+  /** Up to and without `/chat/completions`, e.g. `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** Sent as bearer token; never logged, and cut out of whatever the server says. */
+  readonly apiKey?: string;
+  /** Asked instead of the model that the run names. */
+  readonly model?: string;
+  /** Longest silence of the server, before and within an answer. */
+  readonly silenceMs?: number;
+  readonly retriesMax?: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** An attempt that failed, and when the server wants to be asked again. */
+class AttemptFailed extends Error {
+  override readonly name = 'AttemptFailed';
+  readonly fault: ProviderError;
+  readonly retryAfterMs: number | null;
+  readonly withoutStream: boolean;
+
+  constructor(fault: ProviderError, more: { retryAfterMs?: number | null; withoutStream?: boolean } = {}) {
+    super(fault.message);
+    this.fault = fault;
+    this.retryAfterMs = more.retryAfterMs ?? null;
+    this.withoutStream = more.withoutStream ?? false;
+  }
+}
+
+export function openAiCompatible(options: OpenAiOptions): Provider {
+  const { clock, random, retriesMax = PROVIDER_RETRIES_MAX } = options;
+  return {
+    async generate(request, signal) {
+      let stream = true;
+      for (let attempt = 0; ; attempt += 1) {
+        const failed = await tryOnce(options, request, { stream, signal });
+        if (!(failed instanceof AttemptFailed)) return failed;
+        if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
+        if (failed.withoutStream && stream) {
+          stream = false;
+          continue;
+        }
+        const { fault, retryAfterMs } = failed;
+        const wait = retryAfterMs ?? backoffMs(attempt, random, { baseMs: 5 * BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX });
+        const hopeless = fault.code !== 'provider_retryable' || wait > RETRY_AFTER_MS_MAX;
+        if (hopeless || attempt >= retriesMax) throw withoutKey(fault, options.apiKey);
+        await sleep(clock, wait, signal);
+      }
+    },
+  };
+}
+
+interface Attempt {
+  readonly stream: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function tryOnce(
+  options: OpenAiOptions,
+  request: GenerateRequest,
+  { stream, signal }: Attempt,
+): Promise<GenerateReply | AttemptFailed> {
+  const silence = watchSilence(options);
+  try {
+    const response = await fetch(`${options.baseUrl.replace(/\/+$/, '')}/chat/completions`, {
+      method: 'POST',
+      headers: headersOf(options),
+      body: JSON.stringify(chatRequest(request, { ...styleOf(options, request), stream })),
+      signal: AbortSignal.any([signal, silence.signal]),
+    });
+    silence.heard();
+    if (!response.ok) return await refused(response, silence, options);
+    return await readReply(response, silence);
+  } catch (error) {
+    if (error instanceof AttemptFailed) return error;
+    if (error instanceof ProviderError) return new AttemptFailed(error);
+    const message = silence.signal.aborted ? 'the server was silent for too long' : networkMessage(error);
+    return new AttemptFailed(new ProviderError('provider_retryable', message));
+  } finally {
+    silence.end();
+  }
+}
+
+const headersOf = ({ apiKey }: OpenAiOptions): Record<string, string> => ({
+  'content-type': 'application/json',
+  accept: 'text/event-stream, application/json',
+  ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+});
+
+const styleOf = ({ baseUrl, model }: OpenAiOptions, request: GenerateRequest) =>
+  ({
+    model: model ?? request.model,
+    tokensField: /\.(openai|azure)\.com/.test(baseUrl) ? 'max_completion_tokens' : 'max_tokens',
+  }) as const;
+
+interface Silence {
+  readonly signal: AbortSignal;
+  heard(): void;
+  end(): void;
+}
+
+function watchSilence({ clock, silenceMs = PROVIDER_SILENCE_MS_DEFAULT }: OpenAiOptions): Silence {
+  const controller = new AbortController();
+  const start = (): (() => void) => clock.after(silenceMs, () => controller.abort());
+  let cancel = start();
+  return {
+    signal: controller.signal,
+    heard() {
+      cancel();
+      cancel = start();
+    },
+    end: () => cancel(),
+  };
+}
+
+async function refused(response: Response, silence: Silence, { clock }: OpenAiOptions): Promise<AttemptFailed> {
+  let text = '';
+  // Only the beginning of an error matters, and one that breaks off is an error all the same.
+  try {
+    for await (const part of readText(response, silence)) {
+      text += part;
+      if (text.length > ERROR_BYTES_MAX) break;
+    }
+  } catch {
+    text ||= 'an error that broke off';
+  }
+  const fault = errorOfBody(parsed(text) ?? text, response.status);
+  const retryAfterMs = retryAfter(response.headers, clock.now());
+  return new AttemptFailed(fault, { retryAfterMs, withoutStream: refusesToStream(response.status, fault) });
+}
+
+/** RFC 9110 section 10.2.3: seconds or a date; and the milliseconds that some servers send beside it. */
+function retryAfter(headers: Headers, now: number): number | null {
+  const precise = Number(headers.get('retry-after-ms') ?? Number.NaN);
+  if (precise >= 0) return precise;
+  const value = headers.get('retry-after');
+  if (value === null) return null;
+  const seconds = Number(value);
+  if (seconds >= 0) return seconds * 1_000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+async function readReply(response: Response, silence: Silence): Promise<GenerateReply> {
+  const assembler = newReplyAssembler();
+  const type = response.headers.get('content-type') ?? '';
+  const whole = type.includes('application/json');
+  const closed = await (whole ? readWhole : readStream)(response, silence, assembler);
+  if (closed || assembler.isFinished()) return assembler.reply();
+  throw new ProviderError('provider_retryable', 'the answer broke off');
+}
+
+/** Answers true: what is whole has an end. */
+async function readWhole(response: Response, silence: Silence, assembler: ReplyAssembler): Promise<boolean> {
+  let text = '';
+  for await (const part of readText(response, silence)) text += part;
+  const completion = parsed(text);
+  if (completion === null) throw new ProviderError('provider_retryable', 'the answer is not JSON');
+  assembler.add(completion);
+  return true;
+}
+
+// A server that names no type sends either; so what never looked like an event is read as a whole.
+// Answers true when the stream said that it was over.
+async function readStream(response: Response, silence: Silence, assembler: ReplyAssembler): Promise<boolean> {
+  let events = 0;
+  let closed = false;
+  let text = '';
+  const parser = createParser({
+    onEvent({ data }) {
+      events += 1;
+      closed ||= data.trim() === '[DONE]';
+      if (data.trim() === '' || closed) return;
+      const chunk = parsed(data);
+      // Going on without it might leave arguments that are whole JSON and yet not what the model wrote.
+      if (chunk === null) throw new ProviderError('provider_retryable', 'a chunk of the answer is not JSON');
+      assembler.add(chunk);
+    },
+  });
+  for await (const part of readText(response, silence)) {
+    parser.feed(part);
+    if (events === 0) text += part;
+  }
+  parser.feed('\n\n');
+  const completion = events === 0 ? parsed(text) : null;
+  if (completion !== null) assembler.add(completion);
+  return closed;
+}
+
+async function* readText(response: Response, silence: Silence): AsyncGenerator<string> {
+  if (response.body === null) return;
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const part of response.body as AsyncIterable<Uint8Array>) {
+    silence.heard();
+    bytes += part.length;
+    if (bytes > REPLY_BYTES_MAX)
+      throw new ProviderError('provider_terminal', `an answer of over ${REPLY_BYTES_MAX} bytes`);
+    yield decoder.decode(part, { stream: true });
+  }
+  yield decoder.decode();
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+// `fetch failed` says nothing; its cause does.
+function networkMessage(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return `the server cannot be reached: ${messageOf(cause ?? error)}`;
+}
+
+function withoutKey(fault: ProviderError, apiKey: string | undefined): ProviderError {
+  if (apiKey === undefined || apiKey === '' || !fault.message.includes(apiKey)) return fault;
+  return new ProviderError(fault.code, fault.message.replaceAll(apiKey, '‹key›'));
+}

@@ -1,0 +1,140 @@
+// Assembles a reply from the chunks of a stream, or from one whole completion. Servers that speak this format differ
+// in every detail, so nothing is taken for granted: chunks come without index, without id, with the name or the id
+// repeated, with arguments as text, as a value or not at all, with content as text, as parts or null.
+import { type Json, isPlainObject } from '../../schemas/json.ts';
+import type { Usage } from '../../schemas/run.ts';
+import { ProviderError, type GenerateReply, type ReplyCall } from './provider.ts';
+import { errorOfBody } from './openai-error.ts';
+
+export interface ReplyAssembler {
+  /** Takes a chunk or a completion; throws a {@link ProviderError} when it holds an error. */
+  add(chunk: unknown): void;
+  /** The server said that the reply is over. */
+  isFinished(): boolean;
+  reply(): GenerateReply;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A call in the making. */
+interface Slot {
+  index: number | null;
+  id: string;
+  name: string;
+  text: string;
+  value: Json | undefined;
+}
+
+interface Choice {
+  text: string;
+  refusal: string;
+  readonly slots: Slot[];
+}
+
+export function newReplyAssembler(): ReplyAssembler {
+  // Several choices may come; the first by number is the reply.
+  const choices = new Map<number, Choice>();
+  let usage: Usage | undefined;
+  let finished = false;
+
+  function addChoice(value: Fields): void {
+    const index = typeof value['index'] === 'number' ? value['index'] : 0;
+    const choice = choices.get(index) ?? { text: '', refusal: '', slots: [] };
+    choices.set(index, choice);
+    const finish = value['finish_reason'];
+    if (finish === 'error') throw errorOfBody(value, null);
+    if (typeof finish === 'string' && finish !== '') finished = true;
+    if (isPlainObject(value['delta'])) addMessage(choice, value['delta'], false);
+    if (isPlainObject(value['message'])) {
+      addMessage(choice, value['message'], true);
+      finished = true;
+    }
+  }
+
+  return {
+    add(chunk) {
+      if (!isPlainObject(chunk)) throw new ProviderError('provider_retryable', 'the server sent what is no object');
+      const { error } = chunk;
+      if (error !== undefined && error !== null) throw errorOfBody(chunk, null);
+      usage = usageOf(chunk['usage']) ?? usage;
+      for (const value of listOf(chunk['choices'])) if (isPlainObject(value)) addChoice(value);
+    },
+    isFinished: () => finished,
+    reply() {
+      const first = Math.min(...choices.keys());
+      const { text, refusal, slots } = choices.get(first) ?? { text: '', refusal: '', slots: [] };
+      const content = text === '' ? refusal : text;
+      return {
+        ...(content === '' ? {} : { content }),
+        calls: slots.map(callOf),
+        ...(usage === undefined ? {} : { usage }),
+      };
+    },
+  };
+}
+
+function addMessage(choice: Choice, message: Fields, whole: boolean): void {
+  choice.text += textOf(message['content']);
+  if (typeof message['refusal'] === 'string') choice.refusal += message['refusal'];
+  for (const call of listOf(message['tool_calls'])) if (isPlainObject(call)) addCall(choice.slots, call, whole);
+  // The form that came before `tool_calls`: one call, without id.
+  const single = message['function_call'];
+  if (isPlainObject(single)) addCall(choice.slots, { index: 0, function: single }, whole);
+}
+
+function addCall(slots: Slot[], call: Fields, whole: boolean): void {
+  const body = fieldsOf(call['function']) ?? fieldsOf(call['custom']) ?? {};
+  const id = stringOf(call['id']);
+  const name = stringOf(body['name']);
+  const index = typeof call['index'] === 'number' ? call['index'] : null;
+  let slot = whole ? undefined : findSlot(slots, { index, id, name });
+  if (slot === undefined) {
+    slot = { index, id, name, text: '', value: undefined };
+    slots.push(slot);
+  }
+  if (slot.id === '') slot.id = id;
+  if (slot.name === '') slot.name = name;
+  const written = body['arguments'] ?? body['input'];
+  if (typeof written === 'string') slot.text += written;
+  else if (written !== undefined && written !== null) slot.value = written as Json;
+}
+
+/** The call that a delta continues; undefined when it begins one. */
+function findSlot(slots: readonly Slot[], { index, id, name }: Pick<Slot, 'index' | 'id' | 'name'>): Slot | undefined {
+  const sameId = id === '' ? undefined : slots.findLast((slot) => slot.id === id);
+  if (index === null) {
+    if (sameId !== undefined || id !== '') return sameId;
+    return name === '' ? slots.at(-1) : undefined;
+  }
+  const at = slots.findLast((slot) => slot.index === index);
+  if (at === undefined) return undefined;
+  // Some servers number every call 0: another id, or another name, is another call.
+  if (id !== '' && at.id !== '' && id !== at.id) return sameId;
+  return name !== '' && at.name !== '' && name !== at.name && id === '' ? undefined : at;
+}
+
+function callOf({ id, name, text, value }: Slot): ReplyCall {
+  const named = { ...(id === '' ? {} : { id }), name };
+  if (text.trim() !== '') return { ...named, arguments_text: text };
+  // A tool without parameters is often called with nothing at all.
+  return { ...named, arguments: value ?? {} };
+}
+
+/** Text, or the text of the parts it comes in. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map((part) => (isPlainObject(part) && part['type'] === 'text' ? stringOf(part['text']) : ''))
+    .join('');
+}
+
+function usageOf(value: unknown): Usage | undefined {
+  if (!isPlainObject(value)) return undefined;
+  const count = (tokens: unknown): number =>
+    Number.isSafeInteger(tokens) && (tokens as number) > 0 ? (tokens as number) : 0;
+  return { input_tokens: count(value['prompt_tokens']), output_tokens: count(value['completion_tokens']) };
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const fieldsOf = (value: unknown): Fields | undefined => (isPlainObject(value) ? value : undefined);

@@ -1,0 +1,74 @@
+// A model: asked with a whole conversation, it answers with text, calls, or both.
+import type { OfferedTool } from '../../schemas/effect.ts';
+import type { RunId, SessionId } from '../../schemas/ids.ts';
+import type { Json } from '../../schemas/json.ts';
+import type { Usage } from '../../schemas/run.ts';
+
+export type Message =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly MessageCall[] }
+  | {
+      readonly role: 'tool';
+      readonly call_id: string;
+      readonly name: string;
+      readonly text: string;
+      readonly is_error: boolean;
+    };
+
+/** A call the model made before. `arguments` is its text, which may not even be JSON. */
+export interface MessageCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface GenerateRequest {
+  readonly session_id: SessionId;
+  readonly run_id: RunId;
+  /** Counts from 1 in each run. */
+  readonly turn: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly instructions: string | null;
+  readonly output_tokens_max: number | null;
+  readonly tools: readonly OfferedTool[];
+  readonly messages: readonly Message[];
+}
+
+/** A call as the model made it: `arguments_text` as it came over the wire, or `arguments` when they are a value. */
+export interface ReplyCall {
+  readonly id?: string;
+  readonly name: string;
+  readonly arguments_text?: string;
+  readonly arguments?: Json;
+}
+
+export interface GenerateReply {
+  readonly content?: string;
+  readonly calls: readonly ReplyCall[];
+  readonly usage?: Usage;
+}
+
+export interface Provider {
+  /** Throws a {@link ProviderError} when there is no answer. */
+  generate(request: GenerateRequest, signal: AbortSignal): Promise<GenerateReply>;
+}
+
+export type ProviderErrorCode =
+  | 'provider_retryable'
+  | 'provider_terminal'
+  | 'provider_auth'
+  | 'context_length'
+  | 'recording_exhausted'
+  | 'cancelled';
+
+/** Why a model gave no answer. The message is for people, and never holds a key. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+  readonly code: ProviderErrorCode;
+
+  constructor(code: ProviderErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

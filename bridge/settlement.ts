@@ -1,0 +1,62 @@
+// The report of one call as the event it becomes.
+import type { EffectOfKind } from '../schemas/effect.ts';
+import type { Ingress } from '../schemas/event.ts';
+import type { ToolResult } from '../schemas/tool-call.ts';
+import { type PutBlob, outputContent } from './call-output.ts';
+import { type CallEnd, clip } from './call-run.ts';
+import { eventIdOf } from './event-id.ts';
+import { type CallReport, failedReport } from './executors/call-report.ts';
+import { RESULT_DATA_CHARS_MAX } from './limits.ts';
+
+type ToolCall = EffectOfKind<'tool.call'>;
+
+/** The settlement of a call; large output is a blob before this answers. */
+export async function settlementOf(
+  call: ToolCall,
+  { outcome, report, durationMs }: CallEnd,
+  putBlob: PutBlob,
+): Promise<Ingress> {
+  const { text, whole, host_session } = report;
+  const shown = text === '' ? '(no output)' : text;
+  const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
+  return {
+    ...addressOf(call),
+    event_id: eventIdOf(call.effect_id, 'settled'),
+    result: resultOf(report),
+    output,
+    outcome,
+    ...(outcome === 'succeeded' ? {} : { code: report.code ?? 'tool_failed' }),
+    duration_ms: durationMs,
+    ...(host_session === undefined ? {} : { host_session }),
+  };
+}
+
+/** What is said of a call whose own settlement the engine would not take for what it is. */
+export function unreportable(call: ToolCall, { code, message }: { code: string; message: string }): Ingress {
+  const report = failedReport('invalid_output', clip(`the result could not be recorded (${code}: ${message})`));
+  return {
+    ...addressOf(call),
+    event_id: eventIdOf(call.effect_id, 'unreportable'),
+    result: resultOf(report),
+    output: { text: report.text },
+    outcome: 'failed',
+    code: 'invalid_output',
+  };
+}
+
+const addressOf = ({ batch_id, call_id, plan_hash, attempt }: ToolCall) =>
+  ({ kind: 'ToolCallSettled', batch_id, call_id, plan_hash, attempt }) as const;
+
+// The result says what came of the call; what the model reads of it is the output, and is not said twice.
+function resultOf(report: CallReport): ToolResult {
+  const { success, text, data, terminal, needsFollowup, nextAction } = report;
+  const small = data !== undefined && JSON.stringify(data).length <= RESULT_DATA_CHARS_MAX;
+  return {
+    success,
+    ...(success ? {} : { error: clip(text) }),
+    ...(small ? { data } : {}),
+    ...(terminal === undefined ? {} : { terminal }),
+    ...(needsFollowup === undefined ? {} : { needsFollowup }),
+    ...(nextAction === undefined ? {} : { nextAction }),
+  };
+}

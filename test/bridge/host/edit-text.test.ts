@@ -1,0 +1,237 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Edited, editText } from '../../../bridge/host/edit/edit-text.ts';
+import { foldText } from '../../../bridge/host/edit/folded-text.ts';
+import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import { type TestHost, makeHost } from '../../support/host/workspace.ts';
+
+const edit = (text: string, oldText: string, newText: string, all = false): Edited =>
+  editText(text, { oldText, newText, all });
+const result = (text: string, oldText: string, newText: string, all = false): string => {
+  const edited = edit(text, oldText, newText, all);
+  return edited.kind === 'edited' ? edited.text : `(${edited.kind})`;
+};
+
+describe('an exact match', () => {
+  test('is replaced once when it is the only one', () => {
+    expect(edit('one two three', 'two', '2')).toEqual({
+      kind: 'edited',
+      text: 'one 2 three',
+      replacements: 1,
+      fuzzy: false,
+    });
+  });
+  test('is refused when there are several, with their lines', () => {
+    expect(edit('alpha\nalpha\n', 'alpha', 'beta')).toEqual({
+      kind: 'ambiguous',
+      matches: 2,
+      lines: [1, 2],
+      fuzzy: false,
+    });
+  });
+  test('is replaced everywhere when asked', () => {
+    expect(edit('alpha\nalpha\n', 'alpha', 'beta', true)).toMatchObject({ text: 'beta\nbeta\n', replacements: 2 });
+  });
+  test('that overlaps itself is ambiguous, and replaced from the left', () => {
+    expect(edit('aaa', 'aa', 'b')).toMatchObject({ kind: 'ambiguous', matches: 2 });
+    expect(edit('aaa', 'aa', 'b', true)).toMatchObject({ text: 'ba', replacements: 1 });
+  });
+  test('wins over a fuzzy one elsewhere', () => {
+    expect(result('a  b\na b\n', 'a b', 'x')).toBe('a  b\nx\n');
+  });
+  test('takes replacement patterns literally', () => {
+    expect(result('price', 'price', '$& $1 $$')).toBe('$& $1 $$');
+  });
+  test('can be of white space, and can be replaced by it', () => {
+    expect(result('a\t\tb', '\t\t', ' ')).toBe('a b');
+    expect(result('a,b', ',', '\n')).toBe('a\nb');
+    expect(result('a b', 'zz ', 'x')).toBe('(not_found)');
+  });
+  test('can be deleted', () => {
+    expect(result('keep\ndrop\nkeep\n', 'drop\n', '')).toBe('keep\nkeep\n');
+  });
+});
+
+describe('line ends', () => {
+  test('of the file stay, whatever the arguments use', () => {
+    expect(result('one\r\ntwo\r\n', 'one\ntwo', '1\n1.5\n2')).toBe('1\r\n1.5\r\n2\r\n');
+    expect(result('one\r\ntwo\r\n', 'two', '2\n3')).toBe('one\r\n2\r\n3\r\n');
+    expect(result('one\ntwo\n', 'one\r\ntwo', '1\r\n2')).toBe('1\n2\n');
+  });
+  test('of a mixed file follow the passage, else the file', () => {
+    expect(result('a\r\nb\nc\nd\n', 'a\nb', 'x\ny')).toBe('x\r\ny\nc\nd\n');
+    expect(result('a\r\nb\nc\nd\n', 'd', 'x\ny')).toBe('a\r\nb\nc\nx\ny\n');
+  });
+  test('a carriage return that ends no line is text', () => {
+    expect(result('a\rb', 'a\rb', 'x')).toBe('x');
+  });
+  test('a file without a line end at its end stays without one', () => {
+    expect(result('a\nb', 'b', 'c')).toBe('a\nc');
+    expect(result('a\r\nb', 'a', 'c')).toBe('c\r\nb');
+  });
+});
+
+describe('a fuzzy match', () => {
+  test('overlooks runs of white space, quotes and dashes', () => {
+    expect(edit('let s = "hello   world";', 'let s = “hello world”;', 'done')).toEqual({
+      kind: 'edited',
+      text: 'done',
+      replacements: 1,
+      fuzzy: true,
+    });
+    expect(result('a — b', 'a - b', 'x')).toBe('x');
+    expect(result('it’s', "it's", 'x')).toBe('x');
+  });
+  test('may span lines that are indented differently', () => {
+    expect(result('if (x) {\n\t\treturn 1;\n}\n', 'if (x) {\n  return 1;\n}', 'done')).toBe('done\n');
+  });
+  test('has the same rule for several, and for all of them', () => {
+    expect(edit('a  b\na   b\n', 'a b', 'x')).toEqual({ kind: 'ambiguous', matches: 2, lines: [1, 2], fuzzy: true });
+    expect(edit('a  b\na   b\n', 'a b', 'x', true)).toMatchObject({ text: 'x\nx\n', replacements: 2 });
+  });
+  test('keeps the line break and the indentation around it', () => {
+    expect(result('x\n\tfoo  bar\ny\n', '  foo bar\n', '  baz\n')).toBe('x\n\tbaz\ny\n');
+    expect(result('x\r\n\tfoo  bar\r\ny\r\n', '  foo bar\n', '  baz\n')).toBe('x\r\n\tbaz\r\ny\r\n');
+  });
+  test('deletes the whole line when the whole line was given', () => {
+    expect(result('x\n\tfoo  bar\ny\n', '  foo bar\n', '')).toBe('x\ny\n');
+    expect(result('x\r\n\tfoo  bar\r\ny\r\n', '  foo bar\n', '')).toBe('x\r\ny\r\n');
+  });
+  test('does not find a word inside of another one when white space was asked for', () => {
+    expect(result('foobar  x', 'foo x', 'y')).toBe('(not_found)');
+    expect(result('afoo  b', ' foo b', 'y')).toBe('(not_found)');
+  });
+  test('of white space alone is none', () => {
+    expect(result('a b', '  ', 'x')).toBe('(not_found)');
+  });
+});
+
+// The dumb references: every substring is tried.
+const dumbFold = (text: string): string =>
+  text.replaceAll(/[“”]/g, '"').replaceAll(/[—–]/g, '-').replaceAll(/\s+/g, ' ');
+
+function dumbExact(text: string, wanted: string): readonly number[] {
+  return Array.from({ length: text.length + 1 }, (_, at) => at).filter((at) => text.slice(at).startsWith(wanted));
+}
+
+function dumbFuzzy(text: string, wanted: string): readonly (readonly [number, number])[] {
+  const core = dumbFold(wanted.trim());
+  const found: [number, number][] = [];
+  if (core === '') return found;
+  const space = (unit: string | undefined): boolean => unit === undefined || unit.trim() === '';
+  for (let from = 0; from < text.length; from += 1) {
+    for (let to = from + 1; to <= text.length; to += 1) {
+      const part = text.slice(from, to);
+      if (part.trim() !== part || dumbFold(part) !== core) continue;
+      if (wanted.trimStart() !== wanted && !space(text[from - 1])) continue;
+      if (wanted.trimEnd() !== wanted && !space(text[to])) continue;
+      found.push([from, to]);
+    }
+  }
+  return found;
+}
+
+const scraps = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '"', '“', '-', '—'), maxLength: 14 });
+const needle = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '"', '-'), minLength: 1, maxLength: 5 });
+
+describe('laws', () => {
+  test('finds what trying every place finds', () => {
+    fc.assert(
+      fc.property(scraps, needle, fc.boolean(), (text, wanted, all) => {
+        const exact = dumbExact(text, wanted);
+        const fuzzy = exact.length > 0 ? [] : dumbFuzzy(text, wanted);
+        const count = exact.length + fuzzy.length;
+        const edited = edit(text, wanted, 'X', all);
+        if (count === 0) expect(edited.kind).toBe('not_found');
+        else if (count > 1 && !all)
+          expect(edited).toMatchObject({ kind: 'ambiguous', matches: count, fuzzy: exact.length === 0 });
+        else expect(edited).toMatchObject({ kind: 'edited', fuzzy: exact.length === 0 });
+        if (edited.kind !== 'edited') return;
+        if (exact.length > 0)
+          expect(edited.text).toBe(all ? text.replaceAll(wanted, () => 'X') : text.replace(wanted, () => 'X'));
+        const [only] = fuzzy;
+        if (fuzzy.length === 1 && only !== undefined && wanted.trim() === wanted) {
+          expect(edited.text).toBe(`${text.slice(0, only[0])}X${text.slice(only[1])}`);
+        }
+      }),
+    );
+  });
+
+  test('a file of CRLF is edited as the same file of LF', () => {
+    fc.assert(
+      fc.property(scraps, needle, scraps, (text, wanted, wish) => {
+        const toCrlf = (plain: string): string => plain.replaceAll('\n', '\r\n');
+        fc.pre(text.includes('\n'));
+        const plain = edit(text, wanted, wish);
+        const carried = edit(toCrlf(text), wanted, wish);
+        expect(carried.kind).toBe(plain.kind);
+        if (plain.kind === 'edited' && carried.kind === 'edited') expect(carried.text).toBe(toCrlf(plain.text));
+      }),
+    );
+  });
+
+  test('folding keeps the way back to the original', () => {
+    fc.assert(
+      fc.property(scraps, (text) => {
+        const folded = foldText(text);
+        expect(folded.text).toBe(dumbFold(text));
+        let at = 0;
+        for (const [index, start] of folded.starts.entries()) {
+          expect(start).toBe(at);
+          at = folded.ends[index] ?? 0;
+        }
+        expect(at).toBe(text.length);
+      }),
+    );
+  });
+});
+
+describe('host.fs.edit_file', () => {
+  let host: TestHost;
+  beforeAll(async () => {
+    host = await makeHost({}, { sandbox: 'none' });
+  });
+  afterAll(() => host.end());
+  const call = (path: string, old_string: string, new_string: string, more = {}): Promise<HostOutcome> =>
+    host.call('host.fs.edit_file', { path, old_string, new_string, ...more });
+
+  test('edits, deletes, and writes white space', async () => {
+    host.workspace.write('plan.txt', 'state: draft\nremove me\n');
+    expect(await call('plan.txt', 'draft', 'final')).toMatchObject({
+      success: true,
+      text: 'Updated plan.txt (1 replacement).',
+      data: { replacements: 1 },
+    });
+    expect(await call('plan.txt', 'remove me\n', '')).toMatchObject({ success: true });
+    expect(await call('plan.txt', ':', ' \t')).toMatchObject({ success: true });
+    expect(host.workspace.read('plan.txt')).toBe('state \t final\n');
+  });
+
+  test('a failed edit changes nothing and says what to do', async () => {
+    host.workspace.write('same.txt', 'alpha\nalpha\n');
+    const failures = [
+      [await call('same.txt', 'alpha', 'beta'), 'ambiguous_matches', 'replace_all'],
+      [await call('same.txt', 'gamma', 'beta'), 'edit_target_not_found', 'read the file'],
+      [await call('same.txt', '', 'beta'), 'invalid_input_empty_old_string', 'write_file'],
+      [await call('same.txt', 'alpha', 'alpha'), 'edit_no_change', 'nothing to change'],
+      [await call('none.txt', 'a', 'b'), 'path_not_found', 'none.txt'],
+      [await call('.', 'a', 'b'), 'is_directory', '.'],
+    ] as const;
+    for (const [outcome, code, advice] of failures) {
+      expect(outcome).toMatchObject({ success: false, code });
+      expect(outcome.text).toContain(advice);
+    }
+    expect(failures[0][0].data).toMatchObject({ matches: 2 });
+    expect(host.workspace.read('same.txt')).toBe('alpha\nalpha\n');
+  });
+
+  test('bytes that are no text are not edited', async () => {
+    host.workspace.write('raw.bin', new Uint8Array([97, 255]));
+    expect(await call('raw.bin', 'a', 'b')).toMatchObject({ success: false, code: 'invalid_utf8' });
+  });
+
+  test('a file of a million equal places is refused, not chewed on', async () => {
+    host.workspace.write('many.txt', 'a'.repeat(1_000_000));
+    expect(await call('many.txt', 'a', 'b', { replace_all: true })).toMatchObject({ code: 'too_many_matches' });
+  });
+});

@@ -1,0 +1,432 @@
+// Commands, at every sandbox level that this machine has.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type HostOutcome, openHost } from '../../../bridge/host/host-tools.ts';
+import { commandIdentity } from '../../../bridge/host/exec/identity.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { until } from '../../support/host/condition.ts';
+import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+
+const probe = await makeHost();
+const levels = probe.sandbox === 'bwrap' ? (['bwrap', 'none'] as const) : (['none'] as const);
+if (probe.sandbox !== 'bwrap') process.stderr.write(`bwrap is NOT tested here: ${probe.sandboxNote}\n`);
+await probe.end();
+
+const isRoot = process.getuid?.() === 0;
+
+/** Processes, zombies apart, whose command line holds the marker. */
+function survivors(marker: string): number {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name) || name === String(process.pid)) return false;
+    try {
+      if (!readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(marker)) return false;
+      return !/\) Z /.test(readFileSync(`/proc/${name}/stat`, 'utf8'));
+    } catch {
+      return false;
+    }
+  }).length;
+}
+let markers = 0;
+/** An argument that no other process has. */
+const newMarker = (): string => `refold-mark-${process.pid}-${(markers += 1)}`;
+
+describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
+  let host: TestHost;
+  beforeAll(async () => {
+    host = await makeHost({ 'notes/token.txt': 'cmd-7349\n', 'src/x.txt': 'x' }, { sandbox });
+  });
+  afterAll(() => host.end());
+  const exec = (args: JsonObject, context = {}): Promise<HostOutcome> => host.call('host.exec', args, context);
+  const sh = (script: string, more: JsonObject = {}, context = {}): Promise<HostOutcome> =>
+    exec({ argv: ['sh', '-c', script], ...more }, context);
+
+  test('runs a command and gives what it wrote', async () => {
+    const outcome = await exec({ argv: ['cat', 'notes/token.txt'] });
+    expect(outcome).toMatchObject({
+      success: true,
+      data: { exit_code: 0, stdout_bytes: 9, stderr_bytes: 0, truncated: false },
+    });
+    expect(outcome.text).toBe('exit code 0\n[stdout]\ncmd-7349\n');
+    expect(outcome.spill).toBeUndefined();
+  });
+
+  test('a non-zero exit code is a result', async () => {
+    const outcome = await sh('echo out; echo err >&2; exit 7');
+    expect(outcome).toMatchObject({ success: true, data: { exit_code: 7 } });
+    expect(outcome.text).toBe('exit code 7\n[stdout]\nout\n\n[stderr]\nerr\n');
+    expect((await sh('true')).text).toBe('exit code 0\n(no output)');
+  });
+
+  test('delivers stdin; a command that does not read it is no fault', async () => {
+    expect((await exec({ argv: ['cat'], stdin: 'from-stdin' })).text).toContain('from-stdin');
+    expect(await exec({ argv: ['true'], stdin: 'x'.repeat(500_000) })).toMatchObject({ success: true });
+    expect((await exec({ argv: ['cat'] })).text).toContain('(no output)');
+  });
+
+  test('runs in the workspace, or in a directory of it, under its own path', async () => {
+    expect((await exec({ argv: ['pwd', '-P'] })).text).toContain(`${host.workspace.path}\n`);
+    expect((await exec({ argv: ['pwd', '-P'], cwd: 'src' })).text).toContain(`${host.workspace.path}/src\n`);
+    expect((await sh('echo new > made.txt && cat made.txt', { cwd: 'src' })).text).toContain('new');
+    expect(host.workspace.read('src/made.txt')).toBe('new\n');
+  });
+
+  test('does not run outside of it', async () => {
+    symlinkSync('/etc', host.workspace.at(`etc-${sandbox}`));
+    for (const [cwd, code] of [
+      ['..', 'forbidden'],
+      ['/etc', 'forbidden'],
+      [`etc-${sandbox}`, 'forbidden'],
+      ['none', 'not_found'],
+      ['src/x.txt', 'not_directory'],
+    ]) {
+      expect(await exec({ argv: ['pwd'], cwd: cwd ?? '' })).toMatchObject({ success: false, code });
+    }
+  });
+
+  test('has a clean environment: four variables, and what the call adds', async () => {
+    process.env['REFOLD_TEST_LEAK'] = 'leaked';
+    const lines = async (env: JsonObject): Promise<readonly string[]> =>
+      (await exec({ argv: ['env'], env })).text
+        .split('\n')
+        .filter((line) => line.includes('=') && !line.startsWith('PWD='))
+        .sort();
+    const names = async (env: JsonObject): Promise<readonly string[]> =>
+      (await lines(env)).map((line) => line.split('=')[0] ?? '');
+    expect(await names({})).toEqual(['HOME', 'LANG', 'PATH', 'TERM']);
+    expect(await lines({})).toEqual(expect.arrayContaining(['HOME=/tmp', 'LANG=C.UTF-8', 'TERM=dumb']));
+    expect(await names({ MINE: '1' })).toEqual(['HOME', 'LANG', 'MINE', 'PATH', 'TERM']);
+    delete process.env['REFOLD_TEST_LEAK'];
+  });
+
+  test('leaves out variables that look like secrets, and says so', async () => {
+    const env = { A_API_KEY: '1', b_token: '2', C_PASSWORD: '3', D_SECRET: '4', E_CREDENTIAL: '5', FINE: '6' };
+    const outcome = await exec({ argv: ['env'], env });
+    expect(outcome.data?.['env_dropped']).toEqual(['A_API_KEY', 'b_token', 'C_PASSWORD', 'D_SECRET', 'E_CREDENTIAL']);
+    expect(outcome.text).toContain('[not passed on: A_API_KEY,');
+    expect(outcome.text).toContain('FINE=6');
+    expect(outcome.text).not.toContain('C_PASSWORD=3');
+  });
+
+  test.each([
+    { LD_PRELOAD: '/x.so' },
+    { LD_LIBRARY_PATH: '/x' },
+    { NODE_OPTIONS: '--require x' },
+    { BASH_ENV: 'x' },
+    { 'A=B': 'x' },
+    { '': 'x' },
+    { N: 7 },
+    { N: 'a\0b' },
+  ])('refuses the variable of %j', async (env) => {
+    expect(await exec({ argv: ['env'], env: env as unknown as JsonObject })).toMatchObject({
+      success: false,
+      code: 'tool_invalid_args',
+    });
+  });
+
+  test('never runs as root, nor with its groups', async () => {
+    const outcome = await sh('id -u; id -G');
+    const [uid, groups] = outcome.text.split('\n').slice(2);
+    expect(uid).not.toBe('0');
+    if (isRoot) expect([uid, groups]).toEqual(['65534', '65534']);
+    else expect(uid).toBe(String(process.getuid?.()));
+  });
+
+  test('node is this node, and its test runner works', async () => {
+    expect((await exec({ argv: ['node', '--version'] })).text).toContain(process.version);
+    host.workspace.write('unit/a.test.mjs', "import test from 'node:test';\ntest('works', () => {});\n");
+    const outcome = await exec({ argv: ['node', '--test'], cwd: 'unit' });
+    expect(outcome.text).toContain('# pass 1');
+    expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
+  });
+
+  test.each([
+    [{ argv: [] }, 'argv_empty'],
+    [{ argv: [''] }, 'argv_empty'],
+    [{ argv: ['no-such-program-here'] }, 'spawn_failed'],
+    [{ argv: ['echo', 'a\0b'] }, 'tool_invalid_args'],
+    [{ argv: ['echo', 'x'.repeat(200_000)] }, 'tool_invalid_args'],
+    [{ argv: Array.from({ length: 2_000 }, () => 'x') }, 'tool_invalid_args'],
+    [{ argv: ['true'], timeout_ms: 0 }, 'tool_invalid_args'],
+  ])('refuses %#: %s', async (args, code) => {
+    expect(await exec(args)).toMatchObject({ success: false, code });
+  });
+
+  test('a path that is no program is told by the system', async () => {
+    const outcome = await exec({ argv: ['./missing'] });
+    expect(outcome.success ? outcome.data?.['exit_code'] : outcome.code).toSatisfy(
+      (code) => code === 127 || code === 'spawn_failed',
+    );
+  });
+
+  describe('ends', () => {
+    test('after its time, with what it wrote until then', async () => {
+      const outcome = await sh('echo early; sleep 100', { timeout_ms: 150 });
+      expect(outcome).toMatchObject({ success: false, code: 'timeout' });
+      expect(outcome.text).toContain('after 150 ms');
+      expect(outcome.text).toContain('early');
+    });
+
+    test('after the caller’s time, whatever was asked', async () => {
+      expect(await sh('sleep 100', { timeout_ms: 100_000 }, { timeoutMs: 50 })).toMatchObject({ code: 'timeout' });
+    });
+
+    test('when the call is cancelled', async () => {
+      const controller = new AbortController();
+      const running = sh('touch started-$0; sleep 100', {}, { signal: controller.signal });
+      await until('the command started', () => host.workspace.list().some((name) => name.startsWith('started-')));
+      controller.abort();
+      expect(await running).toMatchObject({ success: false, code: 'cancelled' });
+    });
+
+    test('by a signal of its own: signaled', async () => {
+      const outcome = await sh('kill -9 $$');
+      expect(outcome).toMatchObject({ success: false, code: 'signaled', data: { signal: 'SIGKILL' } });
+    });
+
+    test('when the session is signalled, and is warned first', async () => {
+      const running = sh('trap "echo warned; exit 5" TERM; touch trapped; while :; do sleep 0.02; done');
+      await until('the command started', () => existsSync(host.workspace.at('trapped')));
+      expect(await host.call('host.session.signal', { signal: 'term' })).toMatchObject({
+        success: true,
+        data: { ended: 1 },
+      });
+      const outcome = await running;
+      expect(outcome).toMatchObject({ success: false, code: 'signaled', data: { exit_code: 5 } });
+      expect(outcome.text).toContain('warned');
+    });
+
+    test('by force when it does not heed the warning', async () => {
+      const marker = newMarker();
+      const running = sh(`trap "" TERM; touch deaf; while :; do sleep 0.02; done # ${marker}`);
+      await until('the command started', () => existsSync(host.workspace.at('deaf')));
+      await host.call('host.session.signal', { signal: 'term', grace_timeout_ms: 50 });
+      expect(await running).toMatchObject({ success: false, code: 'signaled' });
+      await until('nothing is left', () => survivors(marker) === 0);
+    });
+
+    test('with the whole of its group: nothing of it survives', async () => {
+      const marker = newMarker();
+      const outcome = await sh(`(sh -c 'sleep 1000 # ${marker}' & sh -c ': ${marker}; sleep 1000' & wait)`, {
+        timeout_ms: 200,
+      });
+      expect(outcome).toMatchObject({ code: 'timeout' });
+      await until('nothing is left', () => survivors(marker) === 0);
+    });
+
+    test('at its end, also when something in the background holds its output', async () => {
+      const marker = newMarker();
+      const started = performance.now();
+      const outcome = await sh(`echo done; sh -c ': ${marker}; sleep 1000' & exit 0`);
+      expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
+      expect(outcome.text).toContain('done');
+      expect(performance.now() - started).toBeLessThan(8_000);
+      await until('nothing is left', () => survivors(marker) === 0);
+    });
+
+    test('at its end, also when a session of its own holds its output', async () => {
+      const marker = newMarker();
+      const outcome = await sh(`echo done; setsid sh -c ': ${marker}; sleep 3' & sleep 0.1; exit 0`);
+      expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
+      // Only a process namespace holds those too; without one they live on until they end by themselves.
+      if (sandbox === 'bwrap') await until('nothing is left', () => survivors(marker) === 0);
+      else process.stderr.write('a setsid grandchild is only held by bwrap; at level none it survives\n');
+    });
+  });
+
+  describe('much output', () => {
+    test('of 10 MB keeps head and tail, and all of it in a file', async () => {
+      const outcome = await sh(
+        "echo FIRST; head -c 10000000 /dev/zero | tr '\\0' 'x'; echo; echo LAST",
+        {},
+        { outputBytesMax: 100_000 },
+      );
+      expect(outcome).toMatchObject({
+        success: true,
+        data: { exit_code: 0, stdout_bytes: 10_000_012, truncated: true },
+      });
+      expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(100_000);
+      expect(outcome.text).toMatch(/^exit code 0\n\[stdout\]\nFIRST\nx+\n\[… \d+ bytes left out …\]\nx+\nLAST\n$/);
+      const { path, bytes } = outcome.spill ?? { path: '', bytes: 0 };
+      expect(statSync(path).size).toBe(bytes);
+      const whole = readFileSync(path, 'utf8');
+      expect(whole.length).toBe('exit code 0\n[stdout]\n'.length + 10_000_012 + 1);
+      expect(whole).toMatch(/LAST\n\n$/);
+    });
+
+    test('without end is read until the time is up, and does not fill the disk', async () => {
+      const outcome = await exec({ argv: ['yes'], timeout_ms: 700 });
+      expect(outcome).toMatchObject({ success: false, code: 'timeout', data: { truncated: true } });
+      expect(outcome.spill?.bytes ?? 0).toBeLessThanOrEqual(16 * 1_048_576);
+    });
+
+    test('on both streams shares the room', async () => {
+      const outcome = await sh(
+        "head -c 50000 /dev/zero | tr '\\0' 'o'; head -c 50000 /dev/zero | tr '\\0' 'e' >&2",
+        {},
+        { outputBytesMax: 20_000 },
+      );
+      expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(20_000);
+      expect(outcome.text).toMatch(/\[stdout\]\no+\n\[….*\n\[stderr\]\ne+\n\[…/s);
+    });
+
+    test('that is no text stays well formed and within its room', async () => {
+      const outcome = await sh('head -c 60000 /dev/urandom', {}, { outputBytesMax: 30_000 });
+      expect(outcome.text.isWellFormed()).toBe(true);
+      expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(30_000);
+    });
+  });
+
+  test('a long command tells what it is doing, a short one only how it ended', async () => {
+    const news: string[] = [];
+    const onProgress = (text: string): void => {
+      news.push(text);
+      writeFileSync(host.workspace.at(`go-${sandbox}`), '');
+    };
+    await sh('echo short', {}, { onProgress });
+    expect(news).toEqual([]);
+    const outcome = await sh(
+      `echo working; while [ ! -e go-${sandbox} ]; do sleep 0.02; done; echo finished`,
+      {},
+      { onProgress },
+    );
+    expect(news).toEqual(['working\n']);
+    expect(outcome.text).toContain('finished');
+  });
+
+  test('no more commands run at a time than the limit', async () => {
+    const running = Array.from({ length: 66 }, () => exec({ argv: ['sleep', '1000'] }));
+    const refused = await Promise.all(running.slice(64));
+    expect(refused.map(({ code }) => code)).toEqual(['too_many_commands', 'too_many_commands']);
+    expect(await host.call('host.session.signal', { signal: 'kill' })).toMatchObject({ data: { ended: 64 } });
+    expect((await Promise.all(running)).filter(({ code }) => code === 'signaled')).toHaveLength(64);
+  });
+
+  test('leaves no handle open', async () => {
+    const count = (): number => readdirSync('/proc/self/fd').length;
+    await sh('true');
+    const before = count();
+    for (let n = 0; n < 5; n += 1) await sh('echo x; exit 1', { stdin: 'y' });
+    await until('the pipes are closed', () => count() <= before);
+  });
+});
+
+describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
+  let host: TestHost;
+  beforeAll(async () => {
+    host = await makeHost({ '.git/config': 'mine\n', 'a.txt': 'a' }, { sandbox: 'bwrap' });
+  });
+  afterAll(() => host.end());
+  const sh = async (script: string): Promise<string> =>
+    (await host.call('host.exec', { argv: ['sh', '-c', script] })).text;
+
+  test('there is no network, no home, no other process and no shadow', async () => {
+    expect(await sh('ls /sys/class/net 2>&1; cat /proc/net/dev | tail -n +3 | cut -d: -f1')).not.toMatch(
+      /eth|ens|wlan/,
+    );
+    expect(await sh('ls /root /home /etc/passwd /etc/shadow /var 2>&1')).not.toMatch(/^(?!ls:).*(root|home|passwd)$/m);
+    expect(await sh('ls /proc | grep -c "^[0-9]"')).toMatch(/\n[1-6]\n/);
+    expect(await sh('grep CapEff /proc/self/status')).toMatch(/CapEff:\t0+\n/);
+  });
+
+  test('the system is read-only and /tmp is its own', async () => {
+    expect(await sh('touch /usr/x 2>&1')).toContain('Read-only file system');
+    expect(await sh('touch /tmp/mine && ls /tmp')).toContain('mine');
+    expect(await sh('ls /tmp')).not.toContain('mine');
+  });
+
+  test('the workspace can be written, its .git cannot', async () => {
+    expect(await sh('echo b > a.txt; cat a.txt')).toContain('b\n');
+    expect(await sh('cat .git/config; echo x > .git/config; mv .git .gut; rm -rf .git; cat .git/config')).toMatch(
+      /mine[^]*mine/,
+    );
+    expect(host.workspace.read('.git/config')).toBe('mine\n');
+  });
+
+  test('the bridge’s environment cannot be read from its process', async () => {
+    process.env['REFOLD_TEST_CANARY'] = 'canary-9913';
+    expect(await sh('cat /proc/*/environ 2>/dev/null | tr "\\0" "\\n"')).not.toContain('canary-9913');
+    delete process.env['REFOLD_TEST_CANARY'];
+  });
+
+  test('a grandchild with a session of its own ends with the command', async () => {
+    const marker = newMarker();
+    const running = host.call('host.exec', {
+      argv: ['sh', '-c', `setsid sh -c ': ${marker}; touch up; sleep 1000' & sleep 1000`],
+    });
+    await until('the grandchild started', () => existsSync(host.workspace.at('up')));
+    await host.call('host.session.signal', { signal: 'kill' });
+    expect(await running).toMatchObject({ code: 'signaled' });
+    await until('nothing is left', () => survivors(marker) === 0);
+  });
+});
+
+describe('opening a host', () => {
+  const opened: TestHost[] = [];
+  afterEach(async () => {
+    for (const host of opened.splice(0)) await host.end();
+  });
+  const open = async (options: Parameters<typeof makeHost>[1]): Promise<TestHost> => {
+    const host = await makeHost({}, options);
+    opened.push(host);
+    return host;
+  };
+
+  test('says in one line which level is in force, as whom, and why', async () => {
+    const host = await open({ sandbox: 'none' });
+    expect(host.sandbox).toBe('none');
+    expect(host.sandboxNote).toMatch(/^none: chosen by the operator; commands run as uid [1-9]\d*/);
+    const best = await open({});
+    expect(best.sandboxNote).toMatch(best.sandbox === 'bwrap' ? /^bwrap as uid [1-9]\d*/ : /^none: bwrap /);
+  });
+
+  test.runIf(isRoot)(
+    'warns when the commands’ user cannot use the workspace, and falls back only when allowed',
+    async () => {
+      const workspace = makeWorkspace();
+      execFileSync('chown', ['0:0', workspace.path]);
+      execFileSync('chmod', ['700', workspace.path]);
+      const options = { workspace: workspace.path, tempDir: workspace.tempDir, now: () => 0 };
+      const host = await openHost(options);
+      expect(host.sandbox).toBe('none');
+      expect(host.sandboxNote).toContain('that user cannot read the workspace');
+      await host.close();
+      await expect(openHost({ ...options, sandbox: 'bwrap' })).rejects.toThrow(/asked for, but/);
+      workspace.remove();
+    },
+  );
+
+  test('commands are never given to root', () => {
+    expect(() => commandIdentity({ uid: 1, gid: 1 }, 0)).toThrow(/never run as root/);
+    if (!isRoot) expect(commandIdentity({ uid: 5, gid: 6 }, undefined)).toBeNull();
+    else {
+      expect(commandIdentity({ uid: 0, gid: 0 }, undefined)).toEqual({ uid: 65_534, gid: 65_534 });
+      expect(commandIdentity({ uid: 5, gid: 6 }, undefined)).toEqual({ uid: 5, gid: 6 });
+      expect(commandIdentity({ uid: 5, gid: 0 }, undefined)).toEqual({ uid: 5, gid: 5 });
+      expect(commandIdentity({ uid: 5, gid: 6 }, 7)).toEqual({ uid: 7, gid: 7 });
+    }
+  });
+
+  test('refuses a workspace that is none, / itself, and a temporary directory inside of it', async () => {
+    const options = { now: () => 0, sandbox: 'none' as const };
+    await expect(openHost({ ...options, workspace: '/no/such/place' })).rejects.toThrow();
+    await expect(openHost({ ...options, workspace: '/' })).rejects.toThrow(/not \//);
+    const workspace = makeWorkspace();
+    mkdirSync(workspace.at('tmp'));
+    await expect(openHost({ ...options, workspace: workspace.path, tempDir: workspace.at('tmp') })).rejects.toThrow(
+      /outside/,
+    );
+    workspace.remove();
+  });
+
+  test('closing ends what runs and removes what was spilled', async () => {
+    const host = await open({});
+    const marker = newMarker();
+    const running = host.call('host.exec', { argv: ['sh', '-c', `: ${marker}; touch up; sleep 1000; :`] });
+    await until('the command started', () => existsSync(host.workspace.at('up')));
+    await host.close();
+    expect(await running).toMatchObject({ success: false, code: 'cancelled' });
+    await until('nothing is left', () => survivors(marker) === 0);
+    expect(readdirSync(host.workspace.tempDir)).toEqual(['patches']);
+  });
+});

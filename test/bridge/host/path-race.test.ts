@@ -1,0 +1,128 @@
+// The walk against an attacker in a thread of its own, who swaps what the tools are just about to open for links to
+// the outside, without pause. The laws: no byte from outside is ever returned, and nothing outside is ever changed.
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import { type Host, openHost } from '../../../bridge/host/host-tools.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { callContext } from '../../support/host/workspace.ts';
+
+/** The long suite multiplies the rounds. */
+const OPERATIONS = 5_000 * Math.max(1, Number(process.env['REFOLD_TEST_ROUNDS'] ?? '1') || 1);
+const MARK = 'OUTSIDE-CONTENT';
+
+const ATTACK = `
+  const fs = require('node:fs');
+  const { workerData: { workspace, outside, flag } } = require('node:worker_threads');
+  const stop = new Int32Array(flag);
+  const quietly = (act) => { try { act(); } catch {} };
+  while (Atomics.load(stop, 0) === 0) {
+    // The directory becomes a link to a directory outside, and itself again.
+    quietly(() => fs.renameSync(workspace + '/d', workspace + '/d.real'));
+    quietly(() => fs.symlinkSync(outside, workspace + '/d'));
+    // A call may have made a directory of that name meanwhile.
+    quietly(() => fs.rmSync(workspace + '/d', { recursive: true, force: true }));
+    quietly(() => fs.renameSync(workspace + '/d.real', workspace + '/d'));
+    // The file becomes a symbolic link, a hard link, and itself again.
+    quietly(() => fs.renameSync(workspace + '/e/file.txt', workspace + '/e/file.real'));
+    quietly(() => fs.symlinkSync(outside + '/file.txt', workspace + '/e/file.txt'));
+    quietly(() => fs.unlinkSync(workspace + '/e/file.txt'));
+    quietly(() => fs.linkSync(outside + '/file.txt', workspace + '/e/file.txt'));
+    quietly(() => fs.unlinkSync(workspace + '/e/file.txt'));
+    quietly(() => fs.renameSync(workspace + '/e/file.real', workspace + '/e/file.txt'));
+    Atomics.add(stop, 1, 1);
+  }`;
+
+let base: string;
+let workspace: string;
+let outside: string;
+let host: Host;
+const flag = new SharedArrayBuffer(8);
+const counters = new Int32Array(flag);
+let attacker: Worker;
+
+beforeEach(async () => {
+  // In memory where there is such a place: every write is followed by fsync.
+  const fast = statSync('/dev/shm', { throwIfNoEntry: false })?.isDirectory() === true ? '/dev/shm' : tmpdir();
+  base = mkdtempSync(join(fast, 'refold-race-'));
+  workspace = join(base, 'workspace');
+  outside = join(base, 'outside');
+  for (const directory of [workspace, join(workspace, 'd'), join(workspace, 'e'), outside]) mkdirSync(directory);
+  writeFileSync(join(workspace, 'd', 'file.txt'), 'inside');
+  writeFileSync(join(workspace, 'e', 'file.txt'), 'inside');
+  writeFileSync(join(outside, 'file.txt'), MARK);
+  host = await openHost({ workspace, sandbox: 'none', now: () => 0, tempDir: join(base, 'host') });
+  counters.fill(0);
+  attacker = new Worker(ATTACK, { eval: true, workerData: { workspace, outside, flag } });
+});
+
+afterEach(async () => {
+  Atomics.store(counters, 0, 1);
+  await attacker.terminate();
+  await host.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+// Mostly reads; writes go through every tool that writes.
+function operation(round: number): readonly [string, JsonObject] {
+  const path = round % 2 === 0 ? 'd/file.txt' : 'e/file.txt';
+  switch (round % 20) {
+    case 3:
+      return ['host.fs.write_file', { path: 'd/written.txt', text: 'inside' }];
+    case 6:
+      return ['host.fs.edit_file', { path, old_string: 'i', new_string: 'i', replace_all: true }];
+    case 7:
+      return ['host.fs.edit_file', { path, old_string: 'inside', new_string: 'inside ' }];
+    case 9:
+      return ['host.fs.write_file', { path, text: 'inside' }];
+    case 12:
+      return ['host.fs.write_file', { path: 'd/sub/new.txt', text: 'inside', create_parents: true }];
+    case 14:
+      return [
+        'host.fs.apply_patch',
+        {
+          patch: `*** Begin Patch\n*** Add File: d/p${round}.txt\n+inside\n*** Delete File: ${path}\n*** Add File: ${path}\n+inside\n*** End Patch`,
+        },
+      ];
+    case 16:
+      return ['host.fs.grep', { pattern: 'E', path: 'd' }];
+    case 18:
+      return ['host.fs.list_dir', { path: 'd' }];
+    default:
+      return ['host.fs.read_file', { path }];
+  }
+}
+
+test(
+  `${OPERATIONS} operations under attack: nothing comes in from outside and nothing goes out`,
+  { timeout: 3_600_000 },
+  async () => {
+    const context = callContext();
+    const outcomes = new Map<string, number>();
+    let escapes = 0;
+    const look = ({ text, code, data }: HostOutcome): void => {
+      outcomes.set(code ?? 'ok', (outcomes.get(code ?? 'ok') ?? 0) + 1);
+      if (text.includes(MARK) || JSON.stringify(data ?? {}).includes(MARK)) escapes += 1;
+    };
+    // At least so many, and until the attack has really been met.
+    let round = 0;
+    for (; round < OPERATIONS || !outcomes.has('forbidden') || !outcomes.has('ok'); round += 1) {
+      const [id, args] = operation(round);
+      look(await host.run(id, args, context));
+      // Patches leave files; the attack needs few of them.
+      if (round % 1_000 === 999)
+        for (const name of readdirSync(join(workspace, 'e')))
+          if (name.startsWith('.')) rmSync(join(workspace, 'e', name));
+    }
+    const summary = [...outcomes].sort(([, a], [, b]) => b - a).map(([code, count]) => `${code} ${count}`);
+    process.stdout.write(
+      `race: ${round} operations, ${Atomics.load(counters, 1)} swaps, ${escapes} escapes (${summary.join(', ')})\n`,
+    );
+    expect(escapes).toBe(0);
+    expect(readdirSync(outside)).toEqual(['file.txt']);
+    expect(readFileSync(join(outside, 'file.txt'), 'utf8')).toBe(MARK);
+  },
+);

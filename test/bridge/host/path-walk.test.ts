@@ -1,0 +1,126 @@
+// The path walk by itself: what it opens, what it refuses, and that it gives every handle back. Both forms of it.
+import { execFileSync } from 'node:child_process';
+import { linkSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type WalkKind, walkKindHere, withDirectory } from '../../../bridge/host/workspace/directory.ts';
+import { parsePath } from '../../../bridge/host/workspace/path-name.ts';
+import { type Workspace, openWorkspace, readWhole } from '../../../bridge/host/workspace/workspace.ts';
+import { type TestWorkspace, makeWorkspace } from '../../support/host/workspace.ts';
+
+const walks: readonly WalkKind[] = walkKindHere() === 'fd' ? ['fd', 'lstat'] : ['lstat'];
+
+const openHandles = (): number => (walkKindHere() === 'fd' ? readdirSync('/proc/self/fd').length : 0);
+const codeOf = (act: () => unknown): string => {
+  try {
+    act();
+    return 'ok';
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error);
+  }
+};
+
+describe.each(walks)('the %s walk', (walk) => {
+  let files: TestWorkspace;
+  let workspace: Workspace;
+  beforeEach(() => {
+    files = makeWorkspace({ 'a/b/c.txt': 'inside', 'top.txt': 'top' });
+    workspace = openWorkspace(files.path, walk);
+  });
+  afterEach(() => {
+    workspace.close();
+    files.remove();
+  });
+  const read = (path: string): string => readWhole(workspace, workspace.parse(path)).bytes.toString();
+
+  test('reads through real directories', () => {
+    expect([read('a/b/c.txt'), read('./a//b/./c.txt'), read('a/x/../b/c.txt'), read('top.txt')]).toEqual([
+      'inside',
+      'inside',
+      'inside',
+      'top',
+    ]);
+  });
+
+  test('follows no link: not to a file, not to a directory, not inside and not outside', () => {
+    symlinkSync('c.txt', files.at('a/b/link.txt'));
+    symlinkSync('/etc', files.at('a/etc'));
+    symlinkSync('b', files.at('a/same'));
+    symlinkSync('..', files.at('a/up'));
+    symlinkSync('nowhere', files.at('a/dangling'));
+    const paths = ['a/b/link.txt', 'a/etc/passwd', 'a/same/c.txt', 'a/up/top.txt', 'a/dangling'];
+    expect(paths.map((path) => codeOf(() => read(path)))).toEqual(paths.map(() => 'forbidden'));
+  });
+
+  test('opens no FIFO, device or socket, and does not wait for one', () => {
+    execFileSync('mkfifo', [files.at('a/pipe')]);
+    expect(codeOf(() => read('a/pipe'))).toBe('forbidden');
+    const dev = openWorkspace('/dev', walk);
+    try {
+      expect(codeOf(() => readWhole(dev, dev.parse('null')))).toBe('forbidden');
+    } finally {
+      dev.close();
+    }
+  });
+
+  test('refuses a hard link, whose other name may be anywhere', () => {
+    linkSync(files.at('top.txt'), files.at('again.txt'));
+    expect(codeOf(() => read('again.txt'))).toBe('forbidden');
+  });
+
+  test('a name that is missing, and a file in place of a directory, have codes of their own', () => {
+    expect(codeOf(() => read('a/none/c.txt'))).toBe('not_found');
+    expect(codeOf(() => read('top.txt/c.txt'))).toBe('not_directory');
+  });
+
+  test('gives back every handle, whatever happens', () => {
+    symlinkSync('/etc', files.at('a/etc'));
+    const before = openHandles();
+    for (const path of ['a/b/c.txt', 'a/etc/passwd', 'a/none/x', 'a/b', 'top.txt/x']) codeOf(() => read(path));
+    codeOf(() =>
+      withDirectory(workspace.root, ['a', 'b'], () => {
+        throw new Error('while inside');
+      }),
+    );
+    expect(openHandles()).toBe(before);
+  });
+
+  test.runIf(walk === 'fd')('a directory stays the same one while it is held, whatever its name leads to', () => {
+    const names = withDirectory(workspace.root, ['a', 'b'], ({ location }) => {
+      renameSync(files.at('a'), files.at('moved'));
+      symlinkSync('/etc', files.at('a'));
+      return readdirSync(location);
+    });
+    expect(names).toEqual(['c.txt']);
+  });
+
+  test.runIf(walk === 'fd')('the workspace stays the same one when something else takes its path', () => {
+    renameSync(files.path, `${files.path}-moved`);
+    mkdirSync(files.path);
+    writeFileSync(files.at('top.txt'), 'impostor');
+    expect(read('top.txt')).toBe('top');
+  });
+});
+
+describe('parsePath', () => {
+  const roots = ['/work/place', '/link/place'];
+  const parse = (raw: string): string => parsePath(raw, roots).shown;
+
+  test('reads relative paths, and absolute ones below any spelling of the root', () => {
+    expect(['a/b', './a//b/', '/work/place/a/b', '/link/place/a/b', 'a/c/../b'].map(parse)).toEqual(
+      Array.from({ length: 5 }, () => 'a/b'),
+    );
+    expect(['.', '', '/work/place', 'a/..'].map((raw) => codeOf(() => parse(raw)))).toEqual([
+      'ok',
+      'invalid_path',
+      'ok',
+      'ok',
+    ]);
+    expect(parse('/work/place')).toBe('.');
+  });
+
+  test('a path that shares only the beginning of the root is outside', () => {
+    for (const raw of ['/work/placebo', '/work', '/work/place/../x', '..', 'a/../../b']) {
+      expect(codeOf(() => parse(raw))).toBe('forbidden');
+    }
+  });
+});

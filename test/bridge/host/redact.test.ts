@@ -1,0 +1,160 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openCapture } from '../../../bridge/host/exec/output-capture.ts';
+import { HEAD_BYTES, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../bridge/host/limits.ts';
+import { createRedactor } from '../../../bridge/host/redact.ts';
+import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+
+const SECRET = 'pä55word+/&x"y';
+
+describe('secrets', () => {
+  const redactor = createRedactor([SECRET, '', 'other-secret']);
+  test.each([
+    ['as they are', SECRET],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64url', Buffer.from(SECRET).toString('base64url')],
+    ['in a URL', encodeURIComponent(SECRET)],
+    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+  ])('are replaced %s', (_how, form) => {
+    expect(redactor.text(`<${form}> other-secret`)).toBe('<‹secret›> ‹secret›');
+    expect(redactor.object({ deep: [{ [form]: form }] })).toEqual({ deep: [{ '‹secret›': '‹secret›' }] });
+  });
+
+  test('without any, nothing is touched', () => {
+    expect(createRedactor([]).text('a‹secret›b')).toBe('a‹secret›b');
+  });
+
+  test('a window shows no part of one that is cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', 'Sécr', 'Sécret1', 'et1', '1'), { maxLength: 20 }),
+        fc.nat(60),
+        fc.nat(60),
+        (parts, a, b) => {
+          const bytes = Buffer.from(parts.join(''));
+          const [start, end] = [Math.min(a, b, bytes.length), Math.min(Math.max(a, b), bytes.length)];
+          const shown = createRedactor(['Sécret1']).window(bytes, start, end).toString('latin1');
+          // The reference marks each byte that belongs to a secret, and shows the others.
+          const text = bytes.toString('latin1');
+          const secret = Buffer.from('Sécret1').toString('latin1');
+          const hidden = new Set<number>();
+          for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + secret.length)) {
+            for (let byte = at; byte < at + secret.length; byte += 1) hidden.add(byte);
+          }
+          const mark = Buffer.from('‹secret›').toString('latin1');
+          const visible = Array.from(text)
+            .filter((_, byte) => byte >= start && byte < end && !hidden.has(byte))
+            .join('');
+          expect(shown.replaceAll(mark, '')).toBe(visible);
+        },
+      ),
+    );
+  });
+});
+
+describe('captured output', () => {
+  const place = makeWorkspace();
+  afterAll(() => place.remove());
+  let files = 0;
+  const capture = (chunks: Iterable<Buffer>, secrets: readonly string[] = []): ReturnType<typeof openCapture> => {
+    const opened = openCapture(join(place.path, `spool-${(files += 1)}`), createRedactor(secrets));
+    for (const chunk of chunks) opened.push(chunk);
+    return opened;
+  };
+
+  test('is whole, or its head and tail with the right count between', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(90_000), { maxLength: 8 }), fc.nat(40), (sizes, secretBytes) => {
+        const whole = Buffer.alloc(
+          sizes.reduce((sum, size) => sum + size, 0),
+          'abcdefghij',
+        );
+        let at = 0;
+        const chunks = sizes.map((size) => whole.subarray(at, (at += size)));
+        const opened = capture(chunks, secretBytes === 0 ? [] : ['#'.repeat(secretBytes)]);
+        const { text, bytesOmitted } = opened.excerpt(1_000_000);
+        expect(opened.whole().equals(whole)).toBe(true);
+        expect(opened.total()).toBe(whole.length);
+        if (whole.length <= HEAD_BYTES + TAIL_BYTES) expect(text).toBe(whole.toString());
+        else {
+          expect(bytesOmitted).toBe(whole.length - HEAD_BYTES - TAIL_BYTES);
+          expect(text.startsWith(whole.toString('utf8', 0, HEAD_BYTES))).toBe(true);
+          expect(text.endsWith(whole.toString('utf8', whole.length - TAIL_BYTES))).toBe(true);
+        }
+        opened.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('shows no half of a secret at its cuts, nor between its chunks', () => {
+    const secret = 'correct-horse';
+    const filler = 'x'.repeat(HEAD_BYTES - 5);
+    const opened = capture(
+      [`${filler}corr`, `ect-horse${'y'.repeat(200_000)}correct-ho`, `rse${'z'.repeat(TAIL_BYTES - 6)}`].map((part) =>
+        Buffer.from(part),
+      ),
+      [secret],
+    );
+    const { text } = opened.excerpt(1_000_000);
+    expect(text).not.toMatch(/corr|orse|ect-/);
+    expect(text.match(/‹secret›/g)).toHaveLength(2);
+    expect(opened.whole().toString()).not.toMatch(/corr|orse/);
+    opened.close();
+  });
+
+  test('is cut between characters', () => {
+    const opened = capture([Buffer.from('é'.repeat(100_000))]);
+    expect(opened.excerpt(1_001).text).toMatch(/^é+\n\[… \d+ bytes left out …\]\né+$/);
+    opened.close();
+  });
+
+  test('is kept up to a limit, and counted beyond it', () => {
+    const chunk = Buffer.alloc(1_048_576, 'k');
+    const opened = capture(Array.from({ length: 18 }, () => chunk));
+    expect(opened.whole().length).toBe(SPILL_BYTES_MAX);
+    expect(opened.total()).toBe(18 * 1_048_576);
+    opened.close();
+  });
+
+  test('news are told once, and not before a secret is whole', () => {
+    const opened = capture([Buffer.from('begin tok')], ['token-1']);
+    expect(opened.news()).toBe('begin ');
+    opened.push(Buffer.from('en-1 end.'));
+    expect(opened.news()).toBe('‹secret› end.');
+    expect(opened.news()).toBe('');
+    opened.close();
+  });
+});
+
+describe('through the host', () => {
+  let host: TestHost;
+  beforeAll(async () => {
+    host = await makeHost({ 'has.txt': `before ${SECRET} after\n` }, { sandbox: 'none', secrets: [SECRET] });
+  });
+  afterAll(() => host.end());
+
+  test('no tool gives a secret away: not as text, not as data, not in a file name, not in a spill', async () => {
+    host.workspace.write('pass/other-file', SECRET.repeat(3_000));
+    const outcomes = [
+      await host.call('host.fs.read_file', { path: 'has.txt' }),
+      await host.call('host.fs.read_file', { path: 'has.txt', encoding: 'bytes' }),
+      await host.call('host.fs.grep', { pattern: 'bef[o]re' }),
+      await host.call('host.fs.grep', { pattern: 'ä', path: 'pass' }, { outputBytesMax: 1_024 }),
+      await host.call('host.exec', { argv: ['cat', 'has.txt'] }),
+      await host.call('host.exec', { argv: ['cat', 'pass/other-file'] }, { outputBytesMax: 4_096 }),
+      await host.call('host.fs.stat', { path: SECRET.replace('/', '') }),
+    ];
+    const leaks = (text: string): boolean =>
+      text.includes(SECRET) || text.includes(Buffer.from(SECRET).toString('base64'));
+    for (const { text, data, spill } of outcomes) {
+      expect(leaks(text)).toBe(false);
+      expect(leaks(JSON.stringify(data ?? {}))).toBe(false);
+      if (spill !== undefined) expect(leaks(readFileSync(spill.path, 'utf8'))).toBe(false);
+    }
+    expect(outcomes[5]?.spill).toBeDefined();
+    expect(Buffer.from(outcomes[1]?.text ?? '', 'base64').toString()).toBe('before ‹secret› after\n');
+  });
+});

@@ -1,0 +1,201 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { SESSION_STEPS, type SessionStatus, type SessionStep, createSession } from '../../../bridge/host/session.ts';
+import { type TestHost, callContext, makeHost } from '../../support/host/workspace.ts';
+
+const hosts: TestHost[] = [];
+const open = async (...args: Parameters<typeof makeHost>): Promise<TestHost> => {
+  const host = await makeHost(...args);
+  hosts.push(host);
+  return host;
+};
+afterEach(async () => {
+  for (const host of hosts.splice(0)) await host.end();
+});
+
+const TOOLS = [
+  'host.exec',
+  'host.fs.apply_patch',
+  'host.fs.edit_file',
+  'host.fs.exists',
+  'host.fs.glob',
+  'host.fs.grep',
+  'host.fs.list_dir',
+  'host.fs.read_file',
+  'host.fs.stat',
+  'host.fs.write_file',
+  'host.session.open',
+  'host.session.signal',
+];
+
+describe('the twelve tools', () => {
+  test('are there, and nothing else is', async () => {
+    const host = await open();
+    expect(TOOLS.filter((id) => host.has(id))).toEqual(TOOLS);
+    expect(host.has('toString')).toBe(false);
+    expect(await host.call('host.fs.format_disk', {})).toMatchObject({ success: false, code: 'unknown_tool' });
+  });
+
+  test.each(TOOLS)('%s answers odd arguments with a code, and never rejects', async (id) => {
+    const host = await open();
+    const odd = [null, [], 'text', 7, { path: 7 }, { path: '\ud800' }, { argv: [1] }, { argv: 'ls' }, { patch: null }];
+    for (const args of [...odd, { pattern: {} }, { signal: 'explode' }, { path: 'a', max_bytes: -1 }, { target: 3 }]) {
+      const outcome = await host.call(id, args as never);
+      expect(outcome.text).not.toBe('');
+      if (!outcome.success) expect(outcome.text).toContain(outcome.code);
+    }
+  });
+
+  test.each([
+    ['host.fs.read_file', {}, "'path'"],
+    ['host.exec', {}, "'argv'"],
+    ['host.fs.write_file', { path: 'a' }, "'text'"],
+    ['host.fs.write_file', { path: 'a', text: 'x', mode: 'append' }, "'mode'"],
+    ['host.fs.grep', { pattern: 'x', max_results: 1.5 }, "'max_results'"],
+    ['host.fs.edit_file', { path: 'a', old_string: 'x', new_string: 'y', replace_all: 'yes' }, "'replace_all'"],
+    ['host.session.signal', {}, "'signal'"],
+  ])('%s names the wrong field of %j', async (id, args, field) => {
+    const host = await open({ a: 'x' });
+    const outcome = await host.call(id, args);
+    expect(outcome).toMatchObject({ success: false, code: 'tool_invalid_args' });
+    expect(outcome.text).toContain(field);
+  });
+
+  test('a call that was cancelled before it started is not run', async () => {
+    const host = await open();
+    const signal = AbortSignal.abort();
+    const outcome = await host.call('host.fs.write_file', { path: 'a', text: 'x' }, { signal });
+    expect(outcome).toMatchObject({ success: false, code: 'cancelled' });
+    expect(host.workspace.list()).toEqual([]);
+  });
+
+  test('a closed host runs nothing more, and closes once', async () => {
+    const host = await open({ a: 'x' });
+    await host.close();
+    await host.close();
+    expect(await host.call('host.fs.stat', { path: 'a' })).toMatchObject({ success: false, code: 'host_closed' });
+  });
+});
+
+describe('host.session.open', () => {
+  test('given no session, opens one and says what is in force', async () => {
+    const host = await open();
+    const outcome = await host.call('host.session.open', { session_ttl_ms: 5_000, labels: { who: 'test' } });
+    expect(outcome.success).toBe(true);
+    expect(outcome.hostSession).toMatchObject({
+      host_session_status: 'ready',
+      expires_at_ms: 6_000,
+      sandbox: host.sandbox,
+      workspace: host.workspace.path,
+    });
+    expect(outcome.hostSession?.host_session_id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('refuses a target it does not have, and does not spoil a session that is open', async () => {
+    const host = await open();
+    const first = await host.call('host.session.open', { target: { sandbox: { image: 'x' } } });
+    expect(first).toMatchObject({ success: false, code: 'unsupported_target' });
+    expect(first.hostSession?.host_session_status).toBe('error');
+    expect(await host.call('host.session.open', { target: { local: { network_mode: 'none' } } })).toMatchObject({
+      success: true,
+    });
+    const again = await host.call('host.session.open', { target: { sandbox: {} } });
+    expect(again.hostSession).toBeUndefined();
+    expect(await host.call('host.fs.exists', { path: 'a' })).toMatchObject({ success: true });
+  });
+});
+
+describe('the life of a session', () => {
+  test('a process that never opened one adopts the session that state speaks of, and says so once', async () => {
+    const host = await open({ a: 'x' });
+    const first = await host.call('host.fs.exists', { path: 'a' });
+    expect(first.hostSession).toEqual({
+      host_session_status: 'ready',
+      sandbox: host.sandbox,
+      workspace: host.workspace.path,
+    });
+    expect((await host.call('host.fs.exists', { path: 'a' })).hostSession).toBeUndefined();
+  });
+
+  test('adoption is a fact also when the call itself fails', async () => {
+    const host = await open();
+    const first = await host.call('host.fs.read_file', { path: 'missing' });
+    expect(first).toMatchObject({ success: false, code: 'not_found', hostSession: { host_session_status: 'ready' } });
+  });
+
+  test('after its time it has expired, for every call, until a new one is opened', async () => {
+    let now = 1_000;
+    const host = await open({ a: 'x' }, { now: () => now });
+    await host.call('host.session.open', { session_ttl_ms: 10 });
+    now = 1_009;
+    expect(await host.call('host.fs.stat', { path: 'a' })).toMatchObject({ success: true });
+    now = 1_010;
+    for (const id of ['host.fs.stat', 'host.session.signal']) {
+      expect(await host.call(id, { path: 'a', signal: 'term' })).toMatchObject({
+        success: false,
+        code: 'session_expired',
+        hostSession: { host_session_status: 'expired' },
+      });
+    }
+    expect(await host.call('host.session.open', {})).toMatchObject({ success: true });
+    expect(await host.call('host.fs.stat', { path: 'a' })).toMatchObject({ success: true });
+  });
+
+  test('closing it closes it for every tool but open', async () => {
+    const host = await open();
+    await host.call('host.session.open', {});
+    const closed = await host.call('host.session.signal', { signal: 'close' });
+    expect(closed).toMatchObject({ success: true, hostSession: { host_session_status: 'closed' } });
+    for (const id of TOOLS.filter((tool) => tool !== 'host.session.open')) {
+      expect(await host.call(id, {})).toMatchObject({
+        success: false,
+        code: 'session_closed',
+        hostSession: { host_session_status: 'closed' },
+      });
+    }
+  });
+
+  test('signalling a session that runs nothing is no error', async () => {
+    const host = await open();
+    expect(await host.call('host.session.signal', { signal: 'term' })).toMatchObject({
+      success: true,
+      data: { signal: 'term', ended: 0 },
+    });
+  });
+
+  test('every step of the table is what the code does', () => {
+    const reach: Readonly<Record<SessionStatus, readonly SessionStep[]>> = {
+      unused: [],
+      ready: ['open'],
+      closed: ['open', 'close'],
+      expired: ['open', 'expire'],
+    };
+    for (const [from, steps] of Object.entries(SESSION_STEPS)) {
+      for (const [step, to] of Object.entries(steps)) {
+        let now = 0;
+        const session = createSession(() => now, {});
+        const take = (name: SessionStep): void => {
+          if (name === 'open') session.open(10);
+          if (name === 'close') session.close();
+          if (name === 'use') session.use();
+          if (name === 'expire') {
+            now = 100;
+            expect(() => session.use()).toThrow(/expired/);
+          }
+        };
+        for (const name of reach[from as SessionStatus]) take(name);
+        expect(session.status()).toBe(from);
+        // Time passes by itself: whether it ends a session is only asked of one that is ready.
+        if (step === 'expire' && from !== 'ready') continue;
+        if (to === null) expect(() => take(step as SessionStep)).toThrow(/open a new one/);
+        else take(step as SessionStep);
+        expect(session.status()).toBe(to ?? from);
+      }
+    }
+  });
+});
+
+test('the limits of a call are taken as they come', async () => {
+  const host = await open({ a: 'x'.repeat(5_000) });
+  const context = { ...callContext(), outputBytesMax: 0, timeoutMs: 0 };
+  expect(await host.run('host.fs.read_file', { path: 'a' }, context)).toMatchObject({ success: true });
+});

@@ -1,0 +1,30 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import { mkdtemp } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { connect, openEngine, serve } from '../../src/index.ts';
+const ok = async (t: any) => { const r = await t(); if (!isRight(r)) throw new Error(JSON.stringify(r.left)); return r.right as any; };
+test('http', async () => {
+  const dir = await mkdtemp('/tmp/refold-t-');
+  const engine = await ok(openEngine({ dataDir: dir }));
+  const serving = await serve(engine.client, { token: 'abc', port: 0 });
+  const c = connect(serving.url, 'abc');
+  console.log(await ok(c.info()));
+  const s = await ok(c.createSession());
+  const lease = c.lease({ owner: 'me' as never, kinds: ['llm.generate', 'tool.call', 'batch.settle'], tools: ['*'], max: 10, wait_ms: 5000 })();
+  console.log(await ok(c.submit(s.session_id, { events: [{ kind: 'RunRequested', input: { text: 'x' } }] })));
+  const g: any = await lease; console.log(g.right.effects.map((e: any) => e.kind));
+  console.log(await ok(c.submit(s.session_id, { owner: 'me' as never, events: [{ kind: 'ToolCallsObserved', run_id: 'run-1' as never, turn: 1, calls: [{ call_id: 'a' as never, tool_name: 'open_session', arguments_text: '{"session_ttl_ms":"x"}' }, { call_id: 'b' as never, tool_name: 'open_session', arguments_text: '{}' }] }] })));
+  const v = await ok(c.session(s.session_id));
+  console.log(JSON.stringify(v.state.active_tool_batch.plan.rejected));
+  const g2 = await ok(c.lease({ owner: 'me' as never, kinds: ['llm.generate', 'tool.call', 'batch.settle'], tools: ['*'], max: 10, wait_ms: 5000 }));
+  console.log(g2.effects.map((e: any) => e.effect_id), g2.plans.length);
+  await ok(c.submit(s.session_id, { owner: 'me' as never, events: [{ kind: 'ToolCallSettled', batch_id: 'batch-1' as never, call_id: 'b' as never, attempt: 1, plan_hash: g2.plans[0].plan.plan_hash, result: { success: true }, output: { text: 'opened' } , host_session: {host_session_status:'ready'}}, { kind: 'ToolBatchSettled', batch_id: 'batch-1' as never, plan_hash: g2.plans[0].plan.plan_hash }] }));
+  const seen = []; const ac = new AbortController();
+  for await (const r of c.follow(s.session_id, { signal: ac.signal })) { seen.push(r.event.kind); if (seen.length === 4) ac.abort(); }
+  console.log(seen);
+  await serving.close(); await engine.close();
+  const e2 = await ok(openEngine({ dataDir: dir }));
+  const v2 = await ok(e2.client.session(s.session_id));
+  expect(v2.state.run.turn).toBe(2);
+  await e2.close();
+});

@@ -1,0 +1,92 @@
+// A fresh workspace for one test, and a host on it.
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import {
+  type Host,
+  type HostCallContext,
+  type HostOptions,
+  type HostOutcome,
+  openHost,
+} from '../../../bridge/host/host-tools.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+
+/** Whom test workspaces belong to when the tests run as root, so that commands can write there. */
+export const NOBODY = 65_534;
+
+export interface TestWorkspace {
+  readonly path: string;
+  /** The host's own directory, outside of the workspace. */
+  readonly tempDir: string;
+  at(name: string): string;
+  write(name: string, content: string | Uint8Array): void;
+  read(name: string): string;
+  /** Every file and directory below, sorted; directories end in a slash. */
+  list(): readonly string[];
+  remove(): void;
+}
+
+export function makeWorkspace(files: Readonly<Record<string, string | Uint8Array>> = {}): TestWorkspace {
+  const base = mkdtempSync(join(tmpdir(), 'refold-test-'));
+  const path = join(base, 'workspace');
+  const at = (name: string): string => join(path, name);
+  const give = (target: string): void => {
+    if (process.getuid?.() === 0) chownSync(target, NOBODY, NOBODY);
+  };
+  mkdirSync(path);
+  for (const target of [base, path]) give(target);
+  const workspace: TestWorkspace = {
+    path,
+    tempDir: join(base, 'host'),
+    at,
+    write(name, content) {
+      mkdirSync(dirname(at(name)), { recursive: true });
+      for (let parent = dirname(at(name)); parent !== path; parent = dirname(parent)) give(parent);
+      writeFileSync(at(name), content);
+      give(at(name));
+    },
+    read: (name) => readFileSync(at(name), 'utf8'),
+    list: () =>
+      readdirSync(path, { recursive: true, encoding: 'utf8' })
+        .map((name) => (statSync(at(name), { throwIfNoEntry: false })?.isDirectory() === true ? `${name}/` : name))
+        .sort(),
+    remove: () => rmSync(base, { recursive: true, force: true }),
+  };
+  for (const [name, content] of Object.entries(files)) workspace.write(name, content);
+  return workspace;
+}
+
+export interface TestHost extends Host {
+  readonly workspace: TestWorkspace;
+  /** Runs a tool with roomy limits, unless told otherwise. */
+  call(toolId: string, args: JsonObject, context?: Partial<HostCallContext>): Promise<HostOutcome>;
+  end(): Promise<void>;
+}
+
+export async function makeHost(
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  options: Partial<HostOptions> = {},
+): Promise<TestHost> {
+  const workspace = makeWorkspace(files);
+  const host = await openHost({
+    workspace: workspace.path,
+    tempDir: workspace.tempDir,
+    now: () => 1_000,
+    ...options,
+  });
+  return {
+    ...host,
+    workspace,
+    call: (toolId, args, context) => host.run(toolId, args, { ...callContext(), ...context }),
+    async end() {
+      await host.close();
+      workspace.remove();
+    },
+  };
+}
+
+export const callContext = (): HostCallContext => ({
+  signal: new AbortController().signal,
+  timeoutMs: 30_000,
+  outputBytesMax: 262_144,
+});

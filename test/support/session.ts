@@ -1,0 +1,329 @@
+// Given, when, then over `step`: a session to which facts happen. Every event gets the next id (`e-1`, `e-2`, …) and
+// the next time, so that the same lines give the same bytes. A session is never changed: each method gives the next.
+//
+//   const run = session().runRequested().observed([call('a', 'read_file', { path: 'x' })]);
+//   run.settled('a').state; run.refusal('ToolBatchSettled', run.batchFields()).code;
+import { isLeft } from 'fp-ts/lib/Either.js';
+import {
+  type ArgumentsVerdict,
+  type Branded,
+  type CallId,
+  type Content,
+  type Digest,
+  type Effect,
+  type EffectOfKind,
+  type EventOfKind,
+  type Genesis,
+  type IngressEvent,
+  type IngressKind,
+  type JsonObject,
+  type Rejection,
+  type RunConfigPatch,
+  type SessionState,
+  type ToolCallObserved,
+  type ToolResult,
+  type TranscriptEntry,
+  brand,
+} from '../../schemas/index.ts';
+import { type GenesisOverrides, defaultGenesis, effects, initialState, stateBytes, step } from '../../src/core/index.ts';
+import { testPackage } from './tools.ts';
+
+/** The same shape with plain strings where ids are branded: tests write literals. */
+export type Loose<T> =
+  T extends Branded<infer _Name>
+    ? string
+    : T extends string | number | boolean | null | undefined
+      ? T
+      : string extends keyof T
+        ? T
+        : T extends readonly (infer Item)[]
+          ? readonly Loose<Item>[]
+          : { readonly [K in keyof T]: Loose<T[K]> };
+
+/** What an event says beside its envelope. */
+export type FieldsOf<K extends IngressKind> = Loose<Omit<EventOfKind<K>, 'kind' | 'v' | 'event_id' | 'at_ms'>>;
+
+/** Event number `index` of a stream: its id and its time follow from the number. */
+export const eventOf = <K extends IngressKind>(kind: K, fields: FieldsOf<K>, index = 1): IngressEvent =>
+  ({ kind, v: 1, event_id: `e-${index}`, at_ms: 1_000 * index, ...(fields as object) }) as unknown as IngressEvent;
+
+export const say = (text: string): Content => ({ text });
+
+/** One observed call. */
+export const call = (
+  call_id: string,
+  tool_name: string,
+  args: JsonObject = {},
+  rest: Loose<Omit<ToolCallObserved, 'call_id' | 'tool_name' | 'arguments'>> = {},
+): ToolCallObserved => ({ call_id: brand<'CallId'>(call_id), tool_name, arguments: args, ...(rest as object) });
+
+export const INVALID: ArgumentsVerdict = { valid: false, message: 'must have a path', path: '/path' };
+
+/** The state after all events. Throws, naming the event, when one is refused. */
+export function fold(genesis: Genesis, events: readonly IngressEvent[]): SessionState {
+  let state = initialState(genesis);
+  for (const event of events) state = accepted(state, event);
+  return state;
+}
+
+/** The state after one event; throws when it is refused. */
+export function accepted(state: SessionState, event: IngressEvent): SessionState {
+  const stepped = step(state, event);
+  if (isLeft(stepped)) throw new Error(`${event.kind} was refused: ${JSON.stringify(stepped.left)}`);
+  return stepped.right.state;
+}
+
+/** Why the event is refused; throws when it is taken. */
+export function rejectionOf(state: SessionState, event: IngressEvent): Rejection {
+  const stepped = step(state, event);
+  if (!isLeft(stepped)) throw new Error(`${event.kind} was taken`);
+  return stepped.left;
+}
+
+export const textOf = (state: SessionState): string => new TextDecoder().decode(stateBytes(state));
+
+/** What a settlement may differ in. */
+export interface Settlement {
+  readonly success?: boolean;
+  readonly outcome?: 'succeeded' | 'failed' | 'cancelled' | 'unknown';
+  readonly output?: string;
+  readonly code?: string;
+  readonly attempt?: number;
+  readonly result?: ToolResult;
+  readonly host_session?: NonNullable<FieldsOf<'ToolCallSettled'>['host_session']>;
+}
+
+export class Session {
+  readonly genesis: Genesis;
+  readonly events: readonly IngressEvent[];
+  readonly state: SessionState;
+
+  constructor(genesis: Genesis, events: readonly IngressEvent[], state: SessionState) {
+    this.genesis = genesis;
+    this.events = events;
+    this.state = state;
+  }
+
+  /** The next event of this session, as it would be sent. */
+  next<K extends IngressKind>(kind: K, fields: FieldsOf<K>): IngressEvent {
+    return eventOf(kind, fields, this.events.length + 1);
+  }
+
+  /** The session after a fact; throws when it is refused. */
+  takes<K extends IngressKind>(kind: K, fields: FieldsOf<K>): Session {
+    return this.taking(this.next(kind, fields));
+  }
+
+  taking(event: IngressEvent): Session {
+    return new Session(this.genesis, [...this.events, event], accepted(this.state, event));
+  }
+
+  /** Why a fact is refused; throws when it is taken, or when the refusal changed the state. */
+  refusal<K extends IngressKind>(kind: K, fields: FieldsOf<K>): Rejection {
+    return this.refusing(this.next(kind, fields));
+  }
+
+  refusing(event: IngressEvent): Rejection {
+    const before = textOf(this.state);
+    const rejection = rejectionOf(this.state, event);
+    if (textOf(this.state) !== before) throw new Error(`${event.kind} was refused and changed the state`);
+    return rejection;
+  }
+
+  // ── what happens to a run ──
+
+  runRequested(run_overrides: Loose<RunConfigPatch> = {}, rest: Partial<FieldsOf<'RunRequested'>> = {}): Session {
+    return this.takes('RunRequested', { input: say('go'), run_overrides, ...rest });
+  }
+
+  steered(text: string): Session {
+    return this.takes('RunSteered', { run_id: this.runId(), input: say(text) });
+  }
+
+  followUp(text: string, rest: Omit<FieldsOf<'FollowUpQueued'>['follow_up'], 'input'> = {}): Session {
+    return this.takes('FollowUpQueued', { follow_up: { input: say(text), ...rest } });
+  }
+
+  paused(): Session {
+    return this.takes('RunPaused', { run_id: this.runId() });
+  }
+
+  resumed(): Session {
+    return this.takes('RunResumed', { run_id: this.runId() });
+  }
+
+  interrupted(reason = 'stop'): Session {
+    return this.takes('RunInterrupted', { run_id: this.runId(), reason });
+  }
+
+  cancelled(reason = 'no more'): Session {
+    return this.takes('RunCancelled', { run_id: this.runId(), reason });
+  }
+
+  failed(code = 'gave_up', message = 'too hard'): Session {
+    return this.takes('RunFailed', { run_id: this.runId(), code, message });
+  }
+
+  completed(output?: string): Session {
+    return this.takes('RunCompleted', {
+      run_id: this.runId(),
+      ...(output === undefined ? {} : { output: say(output) }),
+    });
+  }
+
+  // ── what the model says ──
+
+  observed(calls: readonly ToolCallObserved[], rest: Partial<FieldsOf<'ToolCallsObserved'>> = {}): Session {
+    return this.takes('ToolCallsObserved', { ...this.turnFields(), calls, ...rest });
+  }
+
+  answered(text: string): Session {
+    return this.observed([], { content: say(text) });
+  }
+
+  generateFailed(code = 'provider_error', message = 'it said no'): Session {
+    return this.takes('GenerateFailed', { ...this.turnFields(), code, message });
+  }
+
+  // ── what the bridge reports ──
+
+  started(call_id: string, owner = 'bridge-1'): Session {
+    return this.takes('ToolCallStarted', { ...this.callFields(call_id), owner });
+  }
+
+  settled(call_id: string, settlement: Settlement = {}): Session {
+    return this.takes('ToolCallSettled', this.settlementFields(call_id, settlement));
+  }
+
+  leaseExpired(call_id: string): Session {
+    const { batch_id, attempt } = this.callFields(call_id);
+    return this.takes('LeaseExpired', { batch_id, call_id, attempt });
+  }
+
+  batchSettled(): Session {
+    return this.takes('ToolBatchSettled', this.batchFields());
+  }
+
+  /** Settles every call that is owed, in the order the plan allows, and then the batch. */
+  batchDone(settlement: Settlement = {}): Session {
+    let now = new Session(this.genesis, this.events, this.state);
+    for (const { call_id } of this.effectsOf('tool.call')) now = now.settled(call_id, settlement);
+    return now.batchSettled();
+  }
+
+  host(host_session: FieldsOf<'HostSessionUpdated'>['host_session'], detail?: string): Session {
+    return this.takes('HostSessionUpdated', { host_session, ...(detail === undefined ? {} : { detail }) });
+  }
+
+  hostReady(): Session {
+    return this.host({ host_session_id: 'host-1', host_session_status: 'ready' });
+  }
+
+  // ── what there is to see ──
+
+  runId(): string {
+    return this.state.run?.run_id ?? 'run-404';
+  }
+
+  turnFields(): { readonly run_id: string; readonly turn: number } {
+    return { run_id: this.runId(), turn: this.state.run?.turn ?? 1 };
+  }
+
+  batchFields(): { readonly batch_id: string; readonly plan_hash: string } {
+    const batch = this.state.active_tool_batch;
+    return { batch_id: batch?.batch_id ?? 'batch-404', plan_hash: batch?.plan.plan_hash ?? ZERO_DIGEST };
+  }
+
+  callFields(call_id: string): {
+    readonly batch_id: string;
+    readonly plan_hash: string;
+    readonly call_id: string;
+    readonly attempt: number;
+  } {
+    return { ...this.batchFields(), call_id, attempt: this.callState(call_id)?.attempt ?? 1 };
+  }
+
+  settlementFields(call_id: string, settlement: Settlement = {}): FieldsOf<'ToolCallSettled'> {
+    const success = settlement.success ?? (settlement.outcome === undefined || settlement.outcome === 'succeeded');
+    const fields = this.callFields(call_id);
+    return {
+      ...fields,
+      attempt: settlement.attempt ?? fields.attempt,
+      result: settlement.result ?? { success },
+      output: say(settlement.output ?? `output of ${call_id}`),
+      ...(settlement.outcome === undefined ? {} : { outcome: settlement.outcome }),
+      ...(settlement.code === undefined ? {} : { code: settlement.code }),
+      ...(settlement.host_session === undefined ? {} : { host_session: settlement.host_session }),
+    };
+  }
+
+  /** The state of a call of the open batch (of two with one id, the first). */
+  callState(call_id: string): CallStateOf {
+    const batch = this.state.active_tool_batch;
+    const index = batch?.observed.findIndex((observed) => observed.call_id === call_id) ?? -1;
+    return index === -1 ? undefined : batch?.pages.flat()[index];
+  }
+
+  effects(): readonly Effect[] {
+    return effects(this.state);
+  }
+
+  effectsOf<K extends Effect['kind']>(kind: K): readonly EffectOfKind<K>[] {
+    return this.effects().filter((effect): effect is EffectOfKind<K> => effect.kind === kind);
+  }
+
+  phase(): string {
+    return this.state.run?.phase ?? 'idle';
+  }
+
+  /** The names of the effective tools, in order. */
+  toolNames(): readonly string[] {
+    return this.state.effective_tools.ordered_tools.map((entry) => entry.tool_name);
+  }
+
+  toolIds(): readonly string[] {
+    return this.state.effective_tools.ordered_tools.map((entry) => entry.tool_id);
+  }
+
+  /** The open page of the transcript in short: `user go`, `assistant said [a b]`, `tool a said`, `tool! a said`. */
+  transcript(): readonly string[] {
+    return this.state.transcript.open.map((entry) => inShort(entry));
+  }
+
+  /** How the last run ended. */
+  ending(): SessionState['run_history'][number]['ending'] | null {
+    return this.state.run_history.at(-1)?.ending ?? null;
+  }
+
+  plan(): NonNullable<SessionState['active_tool_batch']>['plan'] {
+    const plan = this.state.active_tool_batch?.plan;
+    if (plan === undefined) throw new Error('no batch is open');
+    return plan;
+  }
+
+  /** The code of every rejected call of the open batch, by index. */
+  rejections(): Readonly<Record<number, string>> {
+    return Object.fromEntries(this.plan().rejected.map(({ index, code }) => [index, code]));
+  }
+}
+
+type CallStateOf = NonNullable<SessionState['active_tool_batch']>['pages'][number][number] | undefined;
+
+export const ZERO_DIGEST = `sha256:${'0'.repeat(64)}` as Digest;
+
+function inShort({ role, content, calls, call_id, is_error }: TranscriptEntry): string {
+  const words = [
+    is_error === true ? `${role}!` : role,
+    ...(call_id === undefined ? [] : [call_id]),
+    ...(content === undefined ? [] : ['text' in content ? content.text : content.ref]),
+    ...(calls === undefined ? [] : [`[${calls.map((entry): CallId => entry.call_id).join(' ')}]`]),
+  ];
+  return words.join(' ');
+}
+
+/** A fresh session of the test package; `session({ tool_package: defaultToolPackage() })` has the real tools. */
+export function session(overrides: GenesisOverrides = {}): Session {
+  return sessionOf(defaultGenesis({ tool_package: testPackage(), ...overrides }));
+}
+
+export const sessionOf = (genesis: Genesis): Session => new Session(genesis, [], initialState(genesis));

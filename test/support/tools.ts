@@ -1,0 +1,71 @@
+// A tool package for tests: one tool for each way of running beside others, none of which needs a host session
+// except the one that says so.
+import { type ToolPackage, type ToolSpec, brand, defineTool } from '../../schemas/index.ts';
+
+type Definition = Parameters<typeof defineTool>[0];
+type ClaimRule = NonNullable<ToolSpec['parallelism_hint']['claims']>[number];
+
+/** A tool that takes anything; its id is its name unless it is given. */
+export const tool = (tool_name: string, rest: Partial<Definition> = {}): ToolSpec =>
+  defineTool({ tool_id: tool_name, tool_name, description: `The tool ${tool_name}.`, input_schema: {}, ...rest });
+
+const rule = (
+  access: ClaimRule['access'],
+  form: ClaimRule['form'] = 'path',
+  argument = 'path',
+): ToolSpec['parallelism_hint'] => ({ parallel_safe: true, claims: [{ space: 'fs', argument, form, access }] });
+
+export const READ = tool('read', { read_only: true, destructive: false, parallelism_hint: rule('read') });
+export const WRITE = tool('write', { parallelism_hint: rule('write') });
+/** Reads `from` and writes `to`: one call, two claims. */
+export const COPY = tool('copy', {
+  parallelism_hint: {
+    parallel_safe: true,
+    claims: [
+      { space: 'fs', argument: 'from', form: 'path', access: 'read' },
+      { space: 'fs', argument: 'to', form: 'path', access: 'write' },
+    ],
+  },
+});
+/** Writes every path its patch names. */
+export const PATCH = tool('patch', { parallelism_hint: rule('write', 'patch', 'patch') });
+export const TOPIC = tool('topic', { parallelism_hint: rule('write', 'text', 'topic') });
+/** Parallel-safe and claims nothing. */
+export const FREE = tool('free', { parallelism_hint: { parallel_safe: true }, idempotent: true });
+/** As free, but may not run twice. */
+export const ONCE = tool('once', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'cancel' });
+export const KEYED = tool('keyed', { parallelism_hint: { parallel_safe: true, resource_key: 'queue/main' } });
+/** Not parallel-safe: a barrier. */
+export const BARRIER = tool('barrier');
+export const HOSTED = tool('hosted', {
+  parallelism_hint: { parallel_safe: true },
+  availability_rules: ['host_session_ready'],
+});
+export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
+/** Registered and in no profile. */
+export const SPARE = tool('spare', { parallelism_hint: { parallel_safe: true } });
+
+export const PROFILE_TOOLS: readonly ToolSpec[] = [
+  READ,
+  WRITE,
+  COPY,
+  PATCH,
+  TOPIC,
+  FREE,
+  ONCE,
+  KEYED,
+  BARRIER,
+  HOSTED,
+  WORKFLOW,
+];
+
+export const profileOf = (id: string, tools: readonly ToolSpec[]): ToolPackage['profiles'][number] => ({
+  profile_id: brand<'ProfileId'>(id),
+  tool_ids: tools.map((entry) => entry.tool_id),
+});
+
+export const testPackage = (): ToolPackage => ({
+  registry: [...PROFILE_TOOLS, SPARE],
+  profiles: [profileOf('all', PROFILE_TOOLS), profileOf('few', [WRITE, READ])],
+  provider_profiles: [{ provider_contains: '', profile_id: brand<'ProfileId'>('all') }],
+});
