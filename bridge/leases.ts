@@ -84,9 +84,13 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     room: () => LEASES_HELD_MAX - held.size,
     roomMade: (signal) =>
       new Promise((resolve) => {
+        const done = (): void => {
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
         if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
-        wakers.push(resolve);
+        signal.addEventListener('abort', done);
+        wakers.push(done);
       }),
     setTtl(next) {
       ttlMs = next;

@@ -155,11 +155,8 @@ function takeEffect(crew: Crew, effect: Effect, plans: LeaseGrant['plans']): boo
   switch (effect.kind) {
     case 'tool.call':
       return takeCall(crew, effect, plans);
-    case 'tool.cancel': {
-      const call = crew.board.find(effect.session_id, effect.batch_id, effect.call_id);
-      if (call !== null && call.effect.attempt === effect.attempt) crew.calls.stop(call, 'cancelled');
-      return call !== null;
-    }
+    case 'tool.cancel':
+      return cancelCall(crew, effect);
     case 'llm.generate':
       return begin(crew, effect, (abort) => crew.generates.run(effect, abort.signal));
     case 'host_session.open':
@@ -187,6 +184,19 @@ function takeCall(crew: Crew, effect: EffectOfKind<'tool.call'>, plans: LeaseGra
     return false;
   }
   crew.leases.hold(effect, () => crew.calls.stop(call, 'lost'));
+  return true;
+}
+
+/** The run is ending: this call stops, and what still waits in its batch does not start. */
+function cancelCall(crew: Crew, { session_id, batch_id, call_id, attempt }: EffectOfKind<'tool.cancel'>): boolean {
+  for (const call of crew.board.held()) {
+    const { effect, phase } = call;
+    if (effect.session_id !== session_id || effect.batch_id !== batch_id || phase !== 'waiting') continue;
+    crew.calls.stop(call, 'cancelled');
+  }
+  const call = crew.board.find(session_id, batch_id, call_id);
+  if (call === null || call.effect.attempt !== attempt) return false;
+  crew.calls.stop(call, 'cancelled');
   return true;
 }
 

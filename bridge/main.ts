@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const host = await openHost({
     workspace: options.workspace,
     sandbox: options.sandbox,
-    now: systemClock.now,
+    now: () => systemClock.now(),
     secrets: [token, ...Object.values(secrets)],
   });
   const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
@@ -73,7 +73,8 @@ function stopOn(stop: AbortController, { exitWithParent }: MainOptions): void {
   if (!exitWithParent) return;
   process.stdin.once('end', abort);
   process.stdin.once('error', abort);
-  process.stdin.resume();
+  if (process.stdin.readableEnded) abort();
+  else process.stdin.resume();
 }
 
 async function openProvider(options: MainOptions, secrets: Secrets): Promise<Provider> {

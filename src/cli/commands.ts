@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { brand } from '../../schemas/ids.ts';
-import { type Output, newOutput, reportFailure } from './output.ts';
+import { CommandFailure, type Output, newOutput, reportFailure } from './output.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -33,6 +33,12 @@ const text = (options: Options, name: string): string | undefined => {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 };
+
+function wholeNumber(options: Options, name: string, min: number): number {
+  const value = text(options, name) ?? '';
+  if (/^\d{1,12}$/.test(value) && Number(value) >= min) return Number(value);
+  throw new CommandFailure('invalid_shape', `--${name} takes a whole number from ${min} on, not "${value}"`);
+}
 
 const dataDir = async (options: Options): Promise<string> => {
   const { dataDirOf } = await import('./data-dir.ts');
@@ -84,10 +90,11 @@ export function addProcesses(program: Command): void {
       return await serveCommand(
         {
           dataDir: await dataDir(options),
-          port: Number(text(options, 'port') ?? 0),
+          port: wholeNumber(options, 'port', 0),
           host: text(options, 'host') ?? '127.0.0.1',
           allowRemote: options['allowRemote'] === true,
           exitWithParent: options['exitWithParent'] === true,
+          ...(options['leaseTtl'] === undefined ? {} : { leaseTtlMs: wholeNumber(options, 'leaseTtl', 100) }),
         },
         output,
       );
@@ -96,6 +103,7 @@ export function addProcesses(program: Command): void {
     .option('--port <n>', 'where to listen; 0 for any free port', '7423')
     .option('--host <address>', 'which address to listen on', '127.0.0.1')
     .option('--allow-remote', 'allow an address that is not loopback')
+    .option('--lease-ttl <ms>', 'how long a bridge may be silent before its work is given to others')
     .option('--exit-with-parent', 'end when standard input ends');
 
   command(
@@ -134,7 +142,7 @@ export function addInspection(program: Command): void {
 
   command(program, 'events <session>', 'the recorded events', async (options, [id = ''], output) => {
     const { eventsCommand } = await import('./commands/inspect.ts');
-    const from = Number(text(options, 'from') ?? 0);
+    const from = wholeNumber(options, 'from', 0);
     return await eventsCommand(
       { dataDir: await dataDir(options), id: brand(id), follow: options['follow'] === true, from },
       output,

@@ -15,6 +15,52 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** How often a process that ended by itself is started again. */
+const RESTARTS_MAX = 5;
+
+/**
+ * Keeps a process going: starts it again when it ends without having been asked to. Nothing is lost by that: the
+ * engine has its log, and what a bridge owed is leased again.
+ */
+export async function keepGoing(
+  startIt: (before: Child | null) => Promise<Child>,
+  onRestart: (problem: string | null) => void,
+): Promise<Child> {
+  let child = await startIt(null);
+  let stopped = false;
+  let restarting: Promise<void> = Promise.resolve();
+  let restarts = 0;
+  const guard = (): void => {
+    child.process.once('exit', () => {
+      if (!stopped) restarting = restart();
+    });
+  };
+  const restart = async (): Promise<void> => {
+    restarts += 1;
+    if (restarts > RESTARTS_MAX) return onRestart(`it ended ${restarts} times and is not started again`);
+    onRestart(null);
+    try {
+      child = await startIt(child);
+      guard();
+      if (stopped) await child.stop();
+    } catch (error) {
+      onRestart(String(error));
+    }
+  };
+  guard();
+  return {
+    get process() {
+      return child.process;
+    },
+    ready: child.ready,
+    stop: async () => {
+      stopped = true;
+      await restarting;
+      await child.stop();
+    },
+  };
+}
+
 export interface BridgeArguments {
   readonly url: string;
   readonly tokenFile: string;
@@ -25,9 +71,9 @@ export interface BridgeArguments {
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
-/** Starts an engine on a data directory and waits until it listens. It ends with this process. */
-export const startEngineProcess = (dataDir: string): Promise<Child> =>
-  start([CLI, 'serve', '--data-dir', dataDir, '--port', '0', '--json', '--exit-with-parent'], {
+/** Starts an engine on a data directory and waits until it listens (port 0: anywhere). It ends with this process. */
+export const startEngineProcess = (dataDir: string, port: number): Promise<Child> =>
+  start([CLI, 'serve', '--data-dir', dataDir, '--port', String(port), '--json', '--exit-with-parent'], {
     env: withoutSecrets(),
     onLine: () => undefined,
   });
@@ -68,10 +114,13 @@ async function start(argv: readonly string[], { env, onLine, stdin }: StartOptio
       fail(new CommandFailure('child_failed', `${argv[1] ?? 'a process'} ended with ${code}: ${complaints.trim()}`));
     });
   });
-  if (ready['error'] !== undefined) {
+  if (ready['event'] !== 'ready') {
     await exited;
-    const { code, message } = ready['error'] as { readonly code: string; readonly message: string };
-    throw new CommandFailure(code, message);
+    const { code = 'child_failed', message = complaints.trim() } = {
+      ...ready,
+      ...(ready['error'] as object | undefined),
+    };
+    throw new CommandFailure(String(code), String(message));
   }
   return {
     process: child,

@@ -31,7 +31,7 @@ const TELL: Tellers = {
     return [`  ${pc.blue('▸')} ${pc.dim(`g${group}`)} ${describeCall(call)} ${pc.dim('started')}`];
   },
   ToolCallSettled: ({ before, after }, event) => [settledLine(event, before), ...hostLines(before, after)],
-  ToolBatchSettled: ({ after }) => (after.run === null ? [] : [offerLine(after)]),
+  ToolBatchSettled: ({ before, after }) => (after.run === null || sameOffer(before, after) ? [] : [offerLine(after)]),
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
   TimeReached: ({ before, after }) => hostLines(before, after),
   LeaseExpired: (_, event) => [pc.yellow(`  ! ${event.call_id}: its bridge was lost`)],
@@ -66,8 +66,16 @@ function settledLine(event: EventOfKind<'ToolCallSettled'>, before: SessionState
   const good = event.result.success;
   const mark = good ? pc.green('✓') : pc.red('✗');
   const took = event.duration_ms === undefined ? '' : pc.dim(` ${event.duration_ms} ms`);
-  const why = good ? '' : pc.red(` ${event.outcome ?? 'failed'}: ${event.code ?? 'tool_failed'}`);
+  const exit = exitCodeOf(event);
+  const ended = exit === null ? '' : (exit === 0 ? pc.green : pc.yellow)(` exit ${exit}`);
+  const why = good ? ended : pc.red(` ${event.outcome ?? 'failed'}: ${event.code ?? 'tool_failed'}`);
   return `  ${mark} ${pc.dim(`g${group}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(lastLine(event.output)))}`;
+}
+
+/** The exit code of the command that a call ran; null for every other event. */
+export function exitCodeOf(event: IngressEvent): number | null {
+  const code = event.kind === 'ToolCallSettled' ? event.result.data?.['exit_code'] : undefined;
+  return typeof code === 'number' ? code : null;
 }
 
 function callOf(batch: ActiveToolBatch | null, id: CallId): { call?: ToolCallObserved; group: number } {
@@ -82,6 +90,8 @@ function hostLines(before: SessionState, after: SessionState): readonly string[]
   const sandbox = now.sandbox === null ? '' : `, sandbox ${now.sandbox}`;
   return [pc.magenta(`  host session ${now.host_session_status ?? 'unknown'}${sandbox}`)];
 }
+
+const sameOffer = (before: SessionState, after: SessionState): boolean => offerLine(before) === offerLine(after);
 
 function offerLine(state: SessionState): string {
   const offer = state.run?.offer;

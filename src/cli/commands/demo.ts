@@ -1,6 +1,6 @@
 // `refold demo`: a whole session on a small workspace that ships with the package. The model's turns are a recording;
 // everything else is real: two processes, the tools, the tests they run, and the replay in a third process.
-import { cp, mkdtemp, realpath } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ export interface DemoCommand {
 export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Output): Promise<number> {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'refold-demo-')));
   const workspace = join(home, 'workspace');
-  await cp(join(FIXTURE, 'workspace'), workspace, { recursive: true });
+  await copyWorkspace(home, workspace);
   const data = dataDir ?? join(home, 'data');
   output.line(pc.bold('refold demo') + pc.dim('  recorded model, real tools, replay proven\n'));
   const summary = await runPrompt(
@@ -38,7 +38,23 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
   );
   const outcome = summary.state.run_history.at(-1)?.ending.outcome;
   if (outcome !== 'completed') throw new CommandFailure('demo_failed', `the demo run was ${outcome ?? 'not ended'}`, 1);
+  if (summary.lastExitCode !== 0) {
+    const message = `the tests still fail: the last command ended with ${summary.lastExitCode ?? 'nothing'}. See above, or --sandbox none`;
+    throw new CommandFailure('demo_failed', message, 1);
+  }
   return await proveReplay(summary, { data, workspace }, output);
+}
+
+/** Whoever starts the demo as root has its commands run as nobody, so the copy is nobody's. */
+const NOBODY = 65_534;
+
+async function copyWorkspace(home: string, workspace: string): Promise<void> {
+  await cp(join(FIXTURE, 'workspace'), workspace, { recursive: true });
+  if (process.getuid?.() !== 0) return;
+  await chmod(home, 0o755);
+  await chown(workspace, NOBODY, NOBODY);
+  for (const entry of await readdir(workspace, { recursive: true }))
+    await chown(join(workspace, entry), NOBODY, NOBODY);
 }
 
 interface Places {

@@ -9,8 +9,8 @@ import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
 import { findEngine } from '../data-dir.ts';
 import { type Output, must } from '../output.ts';
-import { progressLines } from '../progress.ts';
-import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { exitCodeOf, progressLines } from '../progress.ts';
+import { type Child, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
 import { storeContent } from '../store-content.ts';
 import { type WatchEnd, watch } from '../watch.ts';
 
@@ -29,6 +29,8 @@ export interface RunSummary extends WatchEnd {
   readonly sessionId: SessionId;
   readonly events: number;
   readonly elapsedMs: number;
+  /** How the last command that a tool ran has ended; null when there was none. */
+  readonly lastExitCode: number | null;
 }
 
 export async function runCommand(command: RunCommand, output: Output): Promise<number> {
@@ -63,7 +65,11 @@ async function engineFor(
     output.line(`engine ${running.url} ${pc.dim('(was running)')}`);
     return running;
   }
-  const engine = await startEngineProcess(dataDir);
+  // Started again where it was, so that bridge and watcher find it.
+  const engine = await keepGoing(
+    (before) => startEngineProcess(dataDir, before === null ? 0 : Number(new URL(String(before.ready['url'])).port)),
+    (problem) => tellRestart('engine', problem, output),
+  );
   started.push(engine);
   const url = String(engine.ready['url']);
   output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
@@ -76,18 +82,21 @@ async function startBridge(
   { url, id }: { readonly url: string; readonly id: SessionId },
   output: Output,
 ): Promise<Child> {
-  const bridge = await startBridgeProcess(
-    { url, tokenFile: tokenFile(dataDir), workspace, args: ['--session', id, ...bridgeArgs], secrets },
-    (line) => {
-      if (line['event'] !== 'reconnecting') return;
-      output.line(pc.yellow('  the bridge has lost the engine and tries again'));
-    },
+  const args = ['--session', id, ...bridgeArgs];
+  const bridge = await keepGoing(
+    () => startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, args, secrets }),
+    (problem) => tellRestart('bridge', problem, output),
   );
   const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;
   output.line(`bridge ${owner ?? ''} ${pc.dim(`pid ${String(bridge.process.pid)}, workspace ${workspace}`)}`);
   output.line(`sandbox ${pc.bold(sandbox ?? 'unknown')} ${pc.dim(sandbox_note ?? '')}\n`);
   output.object({ event: 'bridge', pid: bridge.process.pid, owner, sandbox, sandbox_note, workspace });
   return bridge;
+}
+
+function tellRestart(who: string, problem: string | null, output: Output): void {
+  output.line(pc.yellow(`  ! the ${who} ended unexpectedly; ${problem ?? 'starting it again'}`));
+  output.object({ event: 'restart', process: who, problem });
 }
 
 async function follow(command: RunCommand, client: EngineClient, id: SessionId, output: Output): Promise<RunSummary> {
@@ -98,6 +107,7 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
   const cancelOnInterrupt = (): void => void cancel(client, id);
   process.once('SIGINT', cancelOnInterrupt);
   let events = 0;
+  let lastExitCode: number | null = null;
   const isOver = (state: SessionState): boolean => state.run === null && state.runs_started > before;
   const end = await watch(
     client,
@@ -105,13 +115,14 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
     (watched) => {
       events += 1;
       if (watched.after.runs_started <= before) return;
+      lastExitCode = exitCodeOf(watched.record.event) ?? lastExitCode;
       output.object({ event: 'folded', record: watched.record });
       for (const line of progressLines(watched)) output.line(line);
     },
     isOver,
   );
   process.removeListener('SIGINT', cancelOnInterrupt);
-  return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt) };
+  return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt), lastExitCode };
 }
 
 /** A person pressed Ctrl-C: the run is cancelled, and its end is watched like any other. */

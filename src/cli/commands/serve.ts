@@ -14,6 +14,8 @@ export interface ServeCommand {
   readonly host: string;
   readonly allowRemote: boolean;
   readonly exitWithParent: boolean;
+  /** How long a lease lasts without a heartbeat; the engine's default when absent. */
+  readonly leaseTtlMs?: number;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
@@ -23,7 +25,8 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw new CommandFailure('forbidden', message);
   }
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const engine = await must(openEngine({ dataDir }));
+  const { leaseTtlMs } = command;
+  const engine = await must(openEngine({ dataDir, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
   const token = await ensureToken(dataDir);
   const serving = await serve(engine.client, { token, port, host }).catch(async (error: unknown) => {
     await engine.close();

@@ -131,6 +131,26 @@ function dumbFuzzy(text: string, wanted: string): readonly (readonly [number, nu
   return found;
 }
 
+function dumbVerdict(count: number, all: boolean, fuzzy: boolean): object {
+  if (count === 0) return { kind: 'not_found' };
+  return count > 1 && !all ? { kind: 'ambiguous', matches: count, fuzzy } : { kind: 'edited', fuzzy };
+}
+
+const ANY_TEXT: unknown = expect.any(String);
+
+/** For a needle with white space around it there is more than one right answer: those are examples above. */
+function dumbReplace(text: string, wanted: string, found: readonly (readonly [number, number])[]): unknown {
+  if (wanted.trim() !== wanted) return ANY_TEXT;
+  let out = '';
+  let at = 0;
+  for (const [from, to] of found) {
+    if (from < at) continue;
+    out += `${text.slice(at, from)}X`;
+    at = to;
+  }
+  return out + text.slice(at);
+}
+
 const scraps = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '"', '“', '-', '—'), maxLength: 14 });
 const needle = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '"', '-'), minLength: 1, maxLength: 5 });
 
@@ -142,17 +162,9 @@ describe('laws', () => {
         const fuzzy = exact.length > 0 ? [] : dumbFuzzy(text, wanted);
         const count = exact.length + fuzzy.length;
         const edited = edit(text, wanted, 'X', all);
-        if (count === 0) expect(edited.kind).toBe('not_found');
-        else if (count > 1 && !all)
-          expect(edited).toMatchObject({ kind: 'ambiguous', matches: count, fuzzy: exact.length === 0 });
-        else expect(edited).toMatchObject({ kind: 'edited', fuzzy: exact.length === 0 });
-        if (edited.kind !== 'edited') return;
-        if (exact.length > 0)
-          expect(edited.text).toBe(all ? text.replaceAll(wanted, () => 'X') : text.replace(wanted, () => 'X'));
-        const [only] = fuzzy;
-        if (fuzzy.length === 1 && only !== undefined && wanted.trim() === wanted) {
-          expect(edited.text).toBe(`${text.slice(0, only[0])}X${text.slice(only[1])}`);
-        }
+        expect(edited).toMatchObject(dumbVerdict(count, all, exact.length === 0));
+        const expected = exact.length > 0 ? text.replaceAll(wanted, () => 'X') : dumbReplace(text, wanted, fuzzy);
+        expect(edited.kind === 'edited' ? edited.text : expected).toEqual(expected);
       }),
     );
   });
@@ -165,7 +177,8 @@ describe('laws', () => {
         const plain = edit(text, wanted, wish);
         const carried = edit(toCrlf(text), wanted, wish);
         expect(carried.kind).toBe(plain.kind);
-        if (plain.kind === 'edited' && carried.kind === 'edited') expect(carried.text).toBe(toCrlf(plain.text));
+        const texts = [plain, carried].map((each) => (each.kind === 'edited' ? each.text : ''));
+        expect(texts[1]).toBe(toCrlf(texts[0] ?? ''));
       }),
     );
   });

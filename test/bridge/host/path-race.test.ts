@@ -84,11 +84,13 @@ function operation(round: number): readonly [string, JsonObject] {
       return [
         'host.fs.apply_patch',
         {
-          patch: `*** Begin Patch\n*** Add File: d/p${round}.txt\n+inside\n*** Delete File: ${path}\n*** Add File: ${path}\n+inside\n*** End Patch`,
+          patch: `*** Begin Patch\n*** Add File: d/p.txt\n+inside\n*** Delete File: ${path}\n*** Add File: ${path}\n+inside\n*** End Patch`,
         },
       ];
     case 16:
       return ['host.fs.grep', { pattern: 'E', path: 'd' }];
+    case 17:
+      return ['host.fs.apply_patch', { patch: '*** Begin Patch\n*** Delete File: d/p.txt\n*** End Patch' }];
     case 18:
       return ['host.fs.list_dir', { path: 'd' }];
     default:
@@ -112,10 +114,6 @@ test(
     for (; round < OPERATIONS || !outcomes.has('forbidden') || !outcomes.has('ok'); round += 1) {
       const [id, args] = operation(round);
       look(await host.run(id, args, context));
-      // Patches leave files; the attack needs few of them.
-      if (round % 1_000 === 999)
-        for (const name of readdirSync(join(workspace, 'e')))
-          if (name.startsWith('.')) rmSync(join(workspace, 'e', name));
     }
     const summary = [...outcomes].sort(([, a], [, b]) => b - a).map(([code, count]) => `${code} ${count}`);
     process.stdout.write(

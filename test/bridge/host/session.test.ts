@@ -41,7 +41,7 @@ describe('the twelve tools', () => {
     for (const args of [...odd, { pattern: {} }, { signal: 'explode' }, { path: 'a', max_bytes: -1 }, { target: 3 }]) {
       const outcome = await host.call(id, args as never);
       expect(outcome.text).not.toBe('');
-      if (!outcome.success) expect(outcome.text).toContain(outcome.code);
+      expect(outcome.text).toContain(outcome.success ? '' : outcome.code);
     }
   });
 
@@ -173,21 +173,22 @@ describe('the life of a session', () => {
       for (const [step, to] of Object.entries(steps)) {
         let now = 0;
         const session = createSession(() => now, {});
-        const take = (name: SessionStep): void => {
-          if (name === 'open') session.open(10);
-          if (name === 'close') session.close();
-          if (name === 'use') session.use();
-          if (name === 'expire') {
-            now = 100;
-            expect(() => session.use()).toThrow(/expired/);
+        const take = (name: SessionStep): boolean => {
+          if (name === 'expire') now = 100;
+          try {
+            if (name === 'open') session.open(10);
+            else if (name === 'close') session.close();
+            else session.use();
+            return true;
+          } catch {
+            return name === 'expire';
           }
         };
         for (const name of reach[from as SessionStatus]) take(name);
         expect(session.status()).toBe(from);
         // Time passes by itself: whether it ends a session is only asked of one that is ready.
         if (step === 'expire' && from !== 'ready') continue;
-        if (to === null) expect(() => take(step as SessionStep)).toThrow(/open a new one/);
-        else take(step as SessionStep);
+        expect(take(step as SessionStep)).toBe(to !== null);
         expect(session.status()).toBe(to ?? from);
       }
     }

@@ -1,5 +1,5 @@
 // A fresh workspace for one test, and a host on it.
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
@@ -46,14 +46,19 @@ export function makeWorkspace(files: Readonly<Record<string, string | Uint8Array
       give(at(name));
     },
     read: (name) => readFileSync(at(name), 'utf8'),
-    list: () =>
-      readdirSync(path, { recursive: true, encoding: 'utf8' })
-        .map((name) => (statSync(at(name), { throwIfNoEntry: false })?.isDirectory() === true ? `${name}/` : name))
-        .sort(),
+    list: () => listBelow(path, '').sort(),
     remove: () => rmSync(base, { recursive: true, force: true }),
   };
   for (const [name, content] of Object.entries(files)) workspace.write(name, content);
   return workspace;
+}
+
+// Links are listed and not followed: one may lead to /etc.
+function listBelow(root: string, below: string): string[] {
+  return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
+    const name = `${below}${entry.name}`;
+    return entry.isDirectory() ? [`${name}/`, ...listBelow(root, `${name}/`)] : [name];
+  });
 }
 
 export interface TestHost extends Host {

@@ -1,0 +1,308 @@
+import { describe, expect, test } from 'vitest';
+import { newWorld, SESSION, call, resultsOf, statusOf, textOfEntry } from '../support/bridge/harness.ts';
+
+const kinds = (events: readonly { readonly kind: string }[]): string => events.map(({ kind }) => kind).join(' ');
+
+describe('a run', () => {
+  test('goes from request to the last word, with every result in call order', async () => {
+    const world = newWorld({
+      turns: [
+        [call('a', 'read', { ms: 30, text: 'A' }), call('b', 'read', { ms: 10, text: 'B' })],
+        [call('c', 'solo')],
+      ],
+    });
+    const bridge = world.start();
+    world.request();
+    await world.finish();
+    expect(statusOf(world)).toBe('completed');
+    expect(resultsOf(world).map((entry) => [entry.call_id, textOfEntry(entry)])).toEqual([
+      ['a', 'A'],
+      ['b', 'B'],
+      ['c', 'ok'],
+    ]);
+    await bridge.stop();
+    expect(world.engine.leases.size).toBe(0);
+  });
+
+  test('records the start of a call that may not run twice before it runs, and of no other', async () => {
+    const seen: string[] = [];
+    const world = newWorld({
+      turns: [[call('w', 'write', { ms: 5 }), call('r', 'read', { ms: 5 })]],
+      onRun: ({ engine }, id) => {
+        seen.push(
+          `${id}: ${engine
+            .of('ToolCallStarted')
+            .map(({ call_id }) => call_id)
+            .join()}`,
+        );
+      },
+    });
+    const bridge = world.start();
+    world.request();
+    await world.finish();
+    expect(seen.sort()).toEqual(['r: ', 'w: w']);
+    expect(world.engine.of('ToolCallStarted')[0]?.owner).toBe(bridge.owner);
+  });
+
+  test('does not run a call whose start is refused', async () => {
+    const world = newWorld({ turns: [[call('w', 'write')]] });
+    world.engine.fault = ({ events }) =>
+      events.some(({ kind }) => kind === 'ToolCallStarted')
+        ? { code: 'call_not_queued', path: '', message: 'it is running' }
+        : null;
+    world.start();
+    world.request();
+    await world.clock.until(() => world.log.some(({ event }) => event === 'call_dropped'));
+    expect(world.ran).toEqual([]);
+    expect(world.engine.of('ToolCallSettled')).toEqual([]);
+  });
+
+  test('says that a batch is over in the same breath as its last settlements', async () => {
+    const world = newWorld({ turns: [['a', 'b', 'c'].map((id) => call(id, 'read', { ms: 10 }))] });
+    world.start();
+    world.request();
+    await world.finish();
+    const last = world.engine.submits.find(({ events }) => events.some(({ kind }) => kind === 'ToolBatchSettled'));
+    expect(kinds(last?.events ?? [])).toBe('ToolCallSettled ToolCallSettled ToolCallSettled ToolBatchSettled');
+  });
+
+  test('reports what settles meanwhile together, and one stale report does not hurt the others', async () => {
+    const world = newWorld({
+      turns: [['a', 'b', 'c', 'd'].map((id) => call(id, 'read', { ms: id === 'd' ? 50 : 10 }))],
+    });
+    world.engine.fault = ({ events }) => {
+      const stale = events.some((event) => event.kind === 'ToolCallSettled' && event.call_id === 'b');
+      return stale ? { code: 'stale_attempt', path: '', message: 'given up' } : null;
+    };
+    world.start();
+    world.request();
+    await world.clock.until(() => world.ran.length === 4 && world.running() === 0);
+    await world.clock.settle();
+    expect(world.engine.of('ToolCallSettled').map(({ call_id }) => call_id)).toEqual(['a', 'c', 'd']);
+    expect(world.log.filter(({ event }) => event === 'report_refused')).toMatchObject([{ code: 'stale_attempt' }]);
+  });
+
+  test('a hundred quick calls cost a handful of submits', async () => {
+    const calls = Array.from({ length: 100 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
+    const world = newWorld({ turns: [calls] });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.engine.of('ToolCallSettled')).toHaveLength(100);
+    expect(world.engine.submits.length).toBeLessThan(10);
+  });
+
+  test('runs a batch of 600 calls, more than one lease request hands out', async () => {
+    const calls = Array.from({ length: 600 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
+    const world = newWorld({ turns: [calls], config: { calls_max: 1_000 } });
+    world.start({ concurrency: 50 });
+    world.request();
+    await world.finish();
+    expect(resultsOf(world).length + world.engine.state(SESSION).transcript.sealed.length).toBeGreaterThan(0);
+    expect(new Set(world.engine.of('ToolCallSettled').map(({ call_id }) => call_id)).size).toBe(600);
+    expect(world.ran).toHaveLength(600);
+  });
+});
+
+describe('the plan', () => {
+  test('a call starts the moment its own conflicts have settled, not when its group does', async () => {
+    const world = newWorld({
+      turns: [
+        [
+          call('slow', 'write', { path: 'x', ms: 1_000 }),
+          call('quick', 'write', { path: 'y', ms: 10 }),
+          call('next', 'write', { path: 'y', ms: 10 }),
+        ],
+      ],
+    });
+    world.start();
+    world.request();
+    await world.finish();
+    const at = (id: string): number => (world.ran.find(({ call_id }) => call_id === id)?.startedAt ?? 0) - 1_000_000;
+    expect([at('slow'), at('quick'), at('next')]).toEqual([0, 0, 10]);
+  });
+
+  test('no more calls run at a time than the run allows', async () => {
+    const calls = Array.from({ length: 12 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
+    const world = newWorld({ turns: [calls], config: { tool_concurrency_max: 3 } });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.peak()).toBe(3);
+    expect(Math.max(...world.ran.map(({ endedAt }) => endedAt ?? 0))).toBe(1_000_000 + 40);
+  });
+
+  test('no more calls run at a time, over all sessions, than the bridge allows', async () => {
+    const sessions = ['s-1', 's-2', 's-3'].map((id) => id as typeof SESSION);
+    const calls = Array.from({ length: 6 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
+    const world = newWorld({ turns: [calls], sessions, config: { tool_concurrency_max: 4 } });
+    world.start({ concurrency: 5 });
+    for (const session of sessions) world.request(session);
+    await world.clock.until(() => sessions.every((session) => world.engine.state(session).run === null));
+    expect(world.peak()).toBe(5);
+    expect(world.ran).toHaveLength(18);
+  });
+
+  test('a call that waits for one of another bridge starts soon after that has settled', async () => {
+    const world = newWorld({
+      turns: [[call('theirs', 'other', { path: 'x', ms: 2_000 }), call('mine', 'write', { path: 'x', ms: 10 })]],
+    });
+    world.start({ owner: 'bridge-a', tools: ['test.*'] });
+    world.start({ owner: 'bridge-bb', tools: ['other.*'] });
+    world.request();
+    await world.finish();
+    expect(statusOf(world)).toBe('completed');
+    const mine = world.ran.find(({ call_id }) => call_id === 'mine');
+    expect((mine?.startedAt ?? 0) - 1_002_000).toBeLessThanOrEqual(500);
+    expect((mine?.startedAt ?? 0) - 1_002_000).toBeGreaterThanOrEqual(0);
+  });
+
+  test.each([
+    ['another plan digest', { plan: { plan_hash: `sha256:${'0'.repeat(64)}` } }],
+    [
+      'a changed plan',
+      { plan: { rejected: [{ call_id: 'z', index: 9, tool_name: 'z', code: 'tool_unknown', message: '' }] } },
+    ],
+    ['changed arguments', { effect: { arguments: { path: 'elsewhere' } } }],
+    ['another tool', { effect: { tool_id: 'test.solo' } }],
+    ['a start that need not be recorded', { effect: { repeatable: true } }],
+    ['more time than planned', { effect: { timeout_ms: 3_600_000 } }],
+    ['a call of another plan', { effect: { plan_hash: `sha256:${'1'.repeat(64)}` } }],
+  ])('%s: the call is not run', async (_, { plan = {}, effect = {} }: { plan?: object; effect?: object }) => {
+    const world = newWorld({ turns: [[call('w', 'write')]] });
+    world.engine.tamper = (grant) => ({
+      ...grant,
+      plans: grant.plans.map((leased) => ({ ...leased, plan: { ...leased.plan, ...plan } })),
+      effects: grant.effects.map((owed) => (owed.kind === 'tool.call' ? { ...owed, ...effect } : owed)),
+    });
+    world.start();
+    world.request();
+    await world.clock.until(
+      () => world.log.some(({ event }) => event === 'call_settled' || event === 'report_refused'),
+      60_000,
+    );
+    expect(world.ran).toEqual([]);
+    for (const { code } of world.engine.of('ToolCallSettled')) expect(code).toBe('plan_mismatch');
+  });
+
+  test('a plan that did not come at all: the call is not run', async () => {
+    const world = newWorld({ turns: [[call('w', 'write')]] });
+    world.engine.tamper = (grant) => ({ ...grant, plans: [] });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.ran).toEqual([]);
+    expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain('plan_mismatch');
+  });
+
+  test('large arguments come from their blob; a blob with other arguments is not run', async () => {
+    const text = 'x'.repeat(10_000);
+    const world = newWorld({ turns: [[call('w', 'write', { text })], [call('v', 'write', { text })]] });
+    world.engine.tamper = (grant) => ({
+      ...grant,
+      effects: grant.effects.map((owed) => {
+        if (owed.kind !== 'tool.call' || owed.call_id !== 'v') return owed;
+        const ref = world.engine.putText(JSON.stringify({ path: 'v', text: 'other' }));
+        return { ...owed, arguments_ref: { ref, bytes: 1, head: '', tail: '' } };
+      }),
+    });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.ran.map(({ call_id }) => call_id)).toEqual(['w']);
+    expect(world.engine.of('ToolCallSettled').map(({ code }) => code)).toEqual([undefined, 'plan_mismatch']);
+  });
+});
+
+describe('tools that misbehave are failed calls', () => {
+  test.each([
+    ['throw', 'tool_threw', 'the disk is on fire'],
+    ['fail', 'not_found', 'no such file'],
+    ['surrogate', 'invalid_output', '/text'],
+    ['not_json', 'invalid_output', '/data'],
+    ['not_object', 'invalid_output', 'must be an object'],
+  ] as const)('%s → %s', async (does, code, says) => {
+    const world = newWorld({ turns: [[call('x', 'write', { does }), call('y', 'read')]] });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(statusOf(world)).toBe('completed');
+    const settled = world.engine.of('ToolCallSettled').find(({ call_id }) => call_id === 'x');
+    expect(settled).toMatchObject({ outcome: 'failed', code });
+    expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain(says);
+  });
+
+  test('one that hangs is stopped at its deadline', async () => {
+    const world = newWorld({ turns: [[call('x', 'read', { does: 'hang' })]] });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.engine.of('ToolCallSettled')[0]).toMatchObject({ code: 'timeout', duration_ms: 60_000 });
+    expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain('partial output');
+  });
+
+  test('one that will not stop is not waited for longer than the grace', async () => {
+    const world = newWorld({ turns: [[call('x', 'read', { does: 'stubborn', ms: 900_000 })]] });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.engine.of('ToolCallSettled')[0]).toMatchObject({
+      outcome: 'failed',
+      code: 'timeout',
+      duration_ms: 62_000,
+    });
+  });
+
+  test('one that nobody runs', async () => {
+    const world = newWorld({ turns: [[call('x', 'read')]] });
+    world.start({ executors: [{ tools: ['test.solo'], run: () => Promise.reject(new Error('unused')) }] });
+    world.engine.tamper = (grant) => grant;
+    world.request();
+    await world.clock.settle();
+    expect(world.engine.of('ToolCallSettled')).toEqual([]);
+  });
+
+  test('a result the engine will not take for what it is, is replaced by one that says so', async () => {
+    const world = newWorld({ turns: [[call('x', 'read')]] });
+    let refusals = 1;
+    world.engine.fault = ({ events }) => {
+      if (!events.some(({ kind }) => kind === 'ToolCallSettled')) return null;
+      if (refusals > 2) return null;
+      refusals += 1;
+      return { code: 'invalid_shape', path: '/events/0/result', message: 'no' };
+    };
+    world.start();
+    world.request();
+    await world.finish();
+    expect(world.engine.of('ToolCallSettled')[0]).toMatchObject({ code: 'invalid_output', outcome: 'failed' });
+  });
+});
+
+describe('outputs', () => {
+  test('long ones are blobs with head and tail', async () => {
+    const text = `first ${'é'.repeat(6_000)} last`;
+    const world = newWorld({ turns: [[call('x', 'read', { text })]] });
+    world.start();
+    world.request();
+    await world.finish();
+    const output = world.engine.of('ToolCallSettled')[0]?.output;
+    expect(output).toMatchObject({ bytes: Buffer.byteLength(text), head: text.slice(0, 512), tail: text.slice(-512) });
+    const ref = output !== undefined && 'ref' in output ? output.ref : undefined;
+    expect(ref === undefined ? '' : Buffer.from(world.engine.blobs.get(ref) ?? []).toString()).toBe(text);
+  });
+
+  test('the model reads no more than the tool allows, and is told where the rest is', async () => {
+    const text = `begin ${'z'.repeat(2_000)} end`;
+    const world = newWorld({ turns: [[call('x', 'tiny', { text })]] });
+    world.start();
+    world.request();
+    await world.finish();
+    const shown = textOfEntry(resultsOf(world)[0] ?? { role: 'tool' });
+    expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(400);
+    expect(shown).toMatch(
+      /^begin z+\n\[\d+ bytes cut here; the whole output is blob (sha256:[0-9a-f]{64}), 2010 bytes\]\nz+ end$/,
+    );
+    const ref = /sha256:[0-9a-f]{64}/.exec(shown)?.[0] ?? '';
+    expect(Buffer.from(world.engine.blobs.get(ref as never) ?? []).toString()).toBe(text);
+  });
+});

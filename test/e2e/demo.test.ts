@@ -1,0 +1,100 @@
+// The first thing a new user sees: `npm start`.
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
+import type { EventRecord } from '../../schemas/record.ts';
+import { type Finished, ROOT, jsonLines, refold } from '../support/e2e/refold.ts';
+
+const SHIPPED = join(ROOT, 'replay-fixtures/demo/workspace');
+
+async function digestOfTree(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const entry of (await readdir(folder, { recursive: true })).sort()) {
+    hash.update(entry);
+    hash.update(await readFile(join(folder, entry)).catch(() => ''));
+  }
+  return hash.digest('hex');
+}
+
+describe('refold demo', () => {
+  let finished: Finished;
+  let before: string;
+  let events: readonly IngressEvent[];
+  let summary: Readonly<Record<string, unknown>>;
+
+  beforeAll(async () => {
+    before = await digestOfTree(SHIPPED);
+    finished = await refold(['demo', '--json']);
+    const lines = jsonLines(finished.stdout);
+    events = lines.filter((line) => line['event'] === 'folded').map((line) => (line['record'] as EventRecord).event);
+    summary = lines.find((line) => line['event'] === 'summary') ?? {};
+    return async () => {
+      if (typeof summary['workspace'] === 'string') await rm(dirname(summary['workspace']), { recursive: true });
+    };
+  });
+
+  const of = <K extends IngressEvent['kind']>(kind: K): readonly EventOfKind<K>[] =>
+    events.filter((event): event is EventOfKind<K> => event.kind === kind);
+
+  test('ends well, and its replay in a fresh process is byte-identical', () => {
+    expect(finished).toMatchObject({ code: 0, stderr: '' });
+    expect(summary).toMatchObject({ replay: 'byte-identical', events: events.length });
+  });
+
+  test('two processes did it', () => {
+    const lines = jsonLines(finished.stdout);
+    const pids = ['engine', 'bridge'].map((event) => lines.find((line) => line['event'] === event)?.['pid']);
+    expect(new Set([...pids, process.pid]).size).toBe(3);
+  });
+
+  test('commands ran in the sandbox that was said, and not as root', () => {
+    const bridge = jsonLines(finished.stdout).find((line) => line['event'] === 'bridge');
+    const [opened] = of('ToolCallSettled');
+    expect(opened?.host_session).toMatchObject({ host_session_status: 'ready', sandbox: bridge?.['sandbox'] });
+    if (process.getuid?.() === 0) expect(bridge?.['sandbox_note']).toContain('uid 65534');
+  });
+
+  test('the test command failed first and passed in the end', () => {
+    const exits = of('ToolCallSettled').flatMap((event) => {
+      const code = event.result.data?.['exit_code'];
+      return typeof code === 'number' ? [code] : [];
+    });
+    expect(exits).toEqual([1, 0]);
+  });
+
+  test('a call to a tool that was not available yet was rejected, and the model was told', () => {
+    expect(of('ToolCallSettled').map((event) => event.call_id)).not.toContain('call_1_2');
+    expect(of('ToolCallsObserved')[0]?.calls.map((call) => call.tool_name)).toEqual(['open_session', 'list_dir']);
+  });
+
+  test('edits of one file were made one after the other', () => {
+    const order = events.flatMap((event) =>
+      event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' ? [`${event.kind} ${event.call_id}`] : [],
+    );
+    expect(order.indexOf('ToolCallSettled call_4_2')).toBeLessThan(order.indexOf('ToolCallStarted call_4_3'));
+    expect(order.indexOf('ToolCallStarted call_4_1')).toBeLessThan(order.indexOf('ToolCallStarted call_4_3'));
+  });
+
+  test('the shipped workspace was not touched, the copy was', async () => {
+    expect(await digestOfTree(SHIPPED)).toBe(before);
+    const copy = await readFile(join(String(summary['workspace']), 'src/tax.js'), 'utf8');
+    expect(copy).toContain('reduced: 0.07');
+  });
+
+  test('for people: turns, groups, states, rejections, and what to do next', async () => {
+    const { code, stdout } = await refold(['demo']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/turn 2 .*\n {2}group 0 \(7 in parallel\)/);
+    expect(stdout).toContain('list_dir rejected: tool_unavailable');
+    expect(stdout).toMatch(/✓ g1 edit_file\(src\/tax\.js\) \d+ ms/);
+    expect(stdout).toMatch(/replay {3}byte-identical/);
+    const next = stdout.slice(stdout.indexOf('next:')).match(/npx refold (show|events|export) \S+/g);
+    expect(next).toHaveLength(3);
+    const log = /^log {6}(.+)$/m.exec(stdout)?.[1] ?? '';
+    expect(existsSync(log)).toBe(true);
+    await rm(dirname(dirname(log)), { recursive: true });
+  });
+});

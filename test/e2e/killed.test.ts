@@ -1,0 +1,136 @@
+// Killing either process in the middle of a run loses nothing, and nothing that may not be repeated runs twice.
+import { appendFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { SessionId } from '../../schemas/ids.ts';
+import type { EventRecord } from '../../schemas/record.ts';
+import { type EngineClient, connect } from '../../src/client/index.ts';
+import { replay } from '../../src/core/index.ts';
+import { type Started, eventsUntil, freshDirectory, must, start, writeRecording } from '../support/e2e/refold.ts';
+
+const started: Started[] = [];
+const clients: EngineClient[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  for (const child of started.splice(0)) await child.kill();
+});
+
+interface System {
+  readonly dataDir: string;
+  readonly workspace: string;
+  readonly recording: string;
+  engine: Started;
+  client: EngineClient;
+  readonly id: SessionId;
+}
+
+const run = async (args: readonly string[]): Promise<Started> => {
+  const child = await start(args);
+  started.push(child);
+  return child;
+};
+
+const startEngine = (dataDir: string, port = 0): Promise<Started> =>
+  run(['serve', '--data-dir', dataDir, '--port', String(port), '--lease-ttl', '1500']);
+
+const startBridge = ({ dataDir, workspace, recording }: Pick<System, 'dataDir' | 'workspace' | 'recording'>) =>
+  run(['bridge', '--data-dir', dataDir, '--workspace', workspace, '--recording', recording]);
+
+// The command tells that it runs by writing a line, and ends when it is told to: it can be killed in the middle.
+const SCRIPT = `
+const { appendFileSync, existsSync } = require('node:fs');
+appendFileSync('marks.txt', 'ran\\n');
+setInterval(() => { if (existsSync('go')) process.exit(0); }, 20);
+`;
+const APPEND = { argv: ['node', '-e', SCRIPT] };
+
+async function startSystem(): Promise<System> {
+  const home = await freshDirectory();
+  const workspace = await freshDirectory(true);
+  const dataDir = join(home, 'data');
+  const recording = await writeRecording(home, [
+    { calls: [{ id: 'open', name: 'open_session', arguments: {} }] },
+    { calls: [{ id: 'slow', name: 'shell', arguments: APPEND }, { id: 'after', name: 'exists', arguments: { path: 'marks.txt' } }] },
+    { content: 'done' },
+  ]);
+  const engine = await startEngine(dataDir);
+  const token = (await readFile(join(dataDir, 'token'), 'utf8')).trim();
+  const client = connect(String(engine.ready['url']), token);
+  clients.push(client);
+  const { session_id: id } = await must(client.createSession({ config: { provider: 'recorded', model: 'test' } }));
+  return { dataDir, workspace, recording, engine, client, id };
+}
+
+const hasStarted = ({ event }: EventRecord): boolean => event.kind === 'ToolCallStarted' && event.call_id === 'slow';
+const hasEnded = ({ event }: EventRecord): boolean => event.kind === 'ToolCallsObserved' && event.calls.length === 0;
+
+async function marks(workspace: string): Promise<number> {
+  const text = await readFile(join(workspace, 'marks.txt'), 'utf8').catch(() => '');
+  return text.split('\n').filter((line) => line === 'ran').length;
+}
+
+async function expectIdenticalReplay({ client, id }: System): Promise<void> {
+  const result = replay(await must(client.records(id)));
+  const view = await must(client.session(id));
+  expect(result).toMatchObject({ divergence: null, stateDigest: view.state_digest, chain: view.chain });
+}
+
+const settledOf = (events: readonly EventRecord[], call: string) =>
+  events.flatMap(({ event }) => (event.kind === 'ToolCallSettled' && event.call_id === call ? [event] : []));
+
+test('given a bridge that is killed in the middle of a call, another one finishes the run', async () => {
+  const system = await startSystem();
+  const first = await startBridge(system);
+  await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
+  await eventsUntil(system.client, system.id, hasStarted);
+  await first.kill();
+  await startBridge(system);
+  const events = await eventsUntil(system.client, system.id, hasEnded);
+  expect(settledOf(events, 'slow')).toEqual([]);
+  expect(events.filter(({ event }) => event.kind === 'LeaseExpired')).toHaveLength(1);
+  expect(settledOf(events, 'after')).toHaveLength(1);
+  const { state } = await must(system.client.session(system.id));
+  expect(state.run_history.at(-1)?.ending.outcome).toBe('completed');
+  const told = state.transcript.open.find((entry) => entry.call_id === 'slow');
+  expect(told).toMatchObject({ is_error: true, content: { text: expect.stringContaining('outcome_unknown') } });
+  // It may have been killed before the command ran; it never ran twice.
+  expect(await marks(system.workspace)).toBeLessThanOrEqual(1);
+  await expectIdenticalReplay(system);
+});
+
+test('given an engine that is killed in the middle of a call, the run goes on when it is back', async () => {
+  const system = await startSystem();
+  await startBridge(system);
+  await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
+  const before = await eventsUntil(system.client, system.id, hasStarted);
+  await system.engine.kill();
+  const port = Number(new URL(String(system.engine.ready['url'])).port);
+  await startEngine(system.dataDir, port);
+  await appendFile(join(system.workspace, 'go'), '');
+  const events = await eventsUntil(system.client, system.id, hasEnded);
+  expect(events.slice(0, before.length)).toEqual(before);
+  expect(settledOf(events, 'slow')).toMatchObject([{ result: { success: true, data: { exit_code: 0 } } }]);
+  expect(await marks(system.workspace)).toBe(1);
+  await expectIdenticalReplay(system);
+});
+
+test('given both killed at once, the run ends all the same', async () => {
+  const system = await startSystem();
+  const bridge = await startBridge(system);
+  await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
+  await eventsUntil(system.client, system.id, hasStarted);
+  await Promise.all([system.engine.kill(), bridge.kill()]);
+  await startEngine(system.dataDir, Number(new URL(String(system.engine.ready['url'])).port));
+  await startBridge(system);
+  const events = await eventsUntil(system.client, system.id, hasEnded);
+  expect(events.filter(({ event }) => event.kind === 'LeaseExpired')).toHaveLength(1);
+  expect(await marks(system.workspace)).toBeLessThanOrEqual(1);
+  await expectIdenticalReplay(system);
+});
+
+test('a second engine on the same data directory is told so', async () => {
+  const system = await startSystem();
+  await expect(start(['serve', '--data-dir', system.dataDir, '--port', '0'])).resolves.toMatchObject({
+    ready: { error: { code: 'storage_failed', message: expect.stringContaining('open') } },
+  });
+});

@@ -1,0 +1,256 @@
+// A bridge against a fake engine on a virtual clock, with tools whose behaviour the arguments spell out.
+import { runBridge } from '../../../bridge/loop.ts';
+import type { BridgeLogLine } from '../../../bridge/log.ts';
+import type { EngineClient } from '../../../src/client/client.ts';
+import type { CallReport } from '../../../bridge/executors/call-report.ts';
+import { type CallContext, type Executor, combineExecutors } from '../../../bridge/executors/executors.ts';
+import type { Provider, ReplyCall } from '../../../bridge/providers/provider.ts';
+import { scriptedProvider } from '../../../bridge/providers/scripted.ts';
+import { defineTool } from '../../../schemas/define-tool.ts';
+import { type OwnerId, type SessionId, brand } from '../../../schemas/ids.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { RunConfig } from '../../../schemas/run.ts';
+import type { TranscriptEntry } from '../../../schemas/state.ts';
+import type { ToolPackage } from '../../../schemas/tool-set.ts';
+import type { ToolSpec } from '../../../schemas/tool-spec.ts';
+import { defaultGenesis } from '../../../src/core/index.ts';
+import { FakeEngine } from './fake-engine.ts';
+import { type VirtualClock, newVirtualClock } from './virtual-clock.ts';
+
+export const SESSION = brand<'SessionId'>('s-1');
+
+const spec = (name: string, more: Partial<ToolSpec> = {}): ToolSpec =>
+  defineTool({
+    tool_id: `test.${name}`,
+    tool_name: name,
+    description: name,
+    input_schema: { type: 'object' },
+    timeout_ms: 60_000,
+    ...more,
+  });
+
+const onPath = (access: 'read' | 'write') =>
+  ({ parallel_safe: true, claims: [{ space: 'fs', argument: 'path', form: 'path', access }] }) as const;
+
+/** `read` may run twice, `write` not; `solo` runs alone; `other` belongs to another bridge; `tiny` shows little. */
+export const TOOLS: readonly ToolSpec[] = [
+  spec('read', { read_only: true, idempotent: true, destructive: false, parallelism_hint: onPath('read') }),
+  spec('write', { parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' }),
+  spec('solo'),
+  defineTool({
+    tool_id: 'other.read',
+    tool_name: 'other',
+    description: 'other',
+    input_schema: { type: 'object' },
+    read_only: true,
+    parallelism_hint: onPath('write'),
+  }),
+  spec('tiny', { read_only: true, parallelism_hint: { parallel_safe: true }, output_bytes_max: 400 }),
+];
+
+const toolPackage: ToolPackage = {
+  registry: TOOLS,
+  profiles: [{ profile_id: brand('all'), tool_ids: TOOLS.map(({ tool_id }) => tool_id) }],
+  provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
+};
+
+/** How a call behaves: how long it takes, and what it does then. */
+export interface Behaviour {
+  readonly path?: string;
+  readonly ms?: number;
+  readonly does?: 'throw' | 'hang' | 'fail' | 'stubborn' | 'surrogate' | 'not_json' | 'not_object' | 'obey';
+  readonly text?: string;
+}
+
+export interface Ran {
+  readonly call_id: string;
+  readonly startedAt: number;
+  endedAt: number | null;
+  aborted: boolean;
+}
+
+export interface World {
+  readonly clock: VirtualClock;
+  readonly engine: FakeEngine;
+  readonly log: BridgeLogLine[];
+  /** Every time an executor was entered, in order. */
+  readonly ran: Ran[];
+  readonly running: () => number;
+  /** The most calls that ever ran at a time. */
+  readonly peak: () => number;
+  start(options?: BridgeSetup): Started;
+  request(session?: SessionId): void;
+  /** Lets time pass until no run is live. */
+  finish(session?: SessionId): Promise<void>;
+}
+
+export interface Started {
+  readonly owner: OwnerId;
+  /** Stops it as a signal would, and waits for it. */
+  stop(): Promise<void>;
+  /** It is not heard of any more, and hears nothing. */
+  kill(): void;
+  readonly done: Promise<void>;
+}
+
+export interface BridgeSetup {
+  readonly owner?: string;
+  readonly seed?: number;
+  readonly tools?: readonly string[];
+  readonly provider?: Provider;
+  readonly concurrency?: number;
+  readonly executors?: readonly Executor[];
+}
+
+export interface WorldSetup {
+  /** The calls of each turn; after the last one the model says `done`. */
+  readonly turns?: readonly (readonly ReplyCall[])[];
+  readonly config?: Partial<RunConfig>;
+  readonly sessions?: readonly SessionId[];
+  /** Called when an executor is entered. */
+  readonly onRun?: (world: World, callId: string, context: CallContext) => void;
+}
+
+export const call = (id: string, name: string, behaviour: Behaviour = {}): ReplyCall => ({
+  id,
+  name,
+  arguments: { path: id, ...behaviour },
+});
+
+export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun }: WorldSetup = {}): World {
+  const clock = newVirtualClock();
+  const genesis = sessions.map((session_id) =>
+    defaultGenesis({ session_id, tool_package: toolPackage, config: { tool_concurrency_max: 256, ...config } }),
+  );
+  const engine = new FakeEngine(clock, genesis);
+  const log: BridgeLogLine[] = [];
+  const ran: Ran[] = [];
+  let running = 0;
+  let peak = 0;
+  const script = scriptedProvider(({ turn }) => {
+    clock.touch();
+    const calls = turns[turn - 1];
+    return calls === undefined ? { content: 'done', calls: [] } : { calls };
+  });
+
+  const executor = (tools: readonly string[]): Executor => ({
+    tools,
+    async run({ call_id }, args, context) {
+      clock.touch();
+      onRun?.(world, call_id, context);
+      const entry: Ran = { call_id, startedAt: clock.now(), endedAt: null, aborted: false };
+      ran.push(entry);
+      running += 1;
+      peak = Math.max(peak, running);
+      try {
+        return await behave(clock, args, context);
+      } finally {
+        running -= 1;
+        entry.endedAt = clock.now();
+        entry.aborted = context.signal.aborted;
+        clock.touch();
+      }
+    },
+  });
+
+  const world: World = {
+    clock,
+    engine,
+    log,
+    ran,
+    running: () => running,
+    peak: () => peak,
+    start({ owner = 'bridge-a', seed: first = 1, tools = ['test.*'], provider = script, concurrency, executors } = {}) {
+      const stop = new AbortController();
+      const name = brand<'OwnerId'>(owner);
+      let dead = false;
+      let seed = first + owner.length;
+      const done = runBridge({
+        client: mortal(engine.client, () => dead),
+        owner: name,
+        executors: combineExecutors(executors ?? [executor(tools)]),
+        provider,
+        clock,
+        random: () => {
+          seed = (seed * 48_271) % 2_147_483_647;
+          return seed / 2_147_483_647;
+        },
+        log: (line) => log.push(line),
+        signal: stop.signal,
+        ...(concurrency === undefined ? {} : { concurrency }),
+      });
+      let over = false;
+      const watched = done.finally(() => {
+        over = true;
+        clock.touch();
+      });
+      watched.catch(() => undefined);
+      return {
+        owner: name,
+        done: watched,
+        kill() {
+          dead = true;
+        },
+        async stop() {
+          stop.abort();
+          await clock.until(() => over, 10_000);
+          await watched;
+        },
+      };
+    },
+    request(session = SESSION) {
+      engine.tell(session, { kind: 'RunRequested', input: { text: 'go' } });
+    },
+    finish: (session = SESSION) => clock.until(() => engine.state(session).run === null),
+  };
+  return world;
+}
+
+/** A client whose requests, once its process is dead, neither arrive nor are answered. */
+function mortal(client: EngineClient, isDead: () => boolean): EngineClient {
+  const never = new Promise<never>(() => undefined);
+  const wrap =
+    (method: (...args: never[]) => () => Promise<unknown>) =>
+    (...args: never[]) => {
+      const task = method(...args);
+      return async () => {
+        if (isDead()) return await never;
+        const answer = await task();
+        return isDead() ? await never : answer;
+      };
+    };
+  const names = ['session', 'submit', 'lease', 'heartbeat', 'release', 'putBlob', 'getBlob'] as const;
+  const wrapped = names.map((name) => [name, wrap(client[name] as never)] as const);
+  return { ...client, ...(Object.fromEntries(wrapped) as unknown as Pick<EngineClient, (typeof names)[number]>) };
+}
+
+async function behave(clock: VirtualClock, args: JsonObject, { signal }: CallContext): Promise<CallReport> {
+  const { ms = 0, does, text = 'ok' } = args as unknown as Behaviour;
+  const stopped = new Promise<'stopped'>((resolve) => {
+    if (does !== 'stubborn') signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+  let cancel = (): void => undefined;
+  const passed = new Promise<'passed'>((resolve) => {
+    if (does !== 'hang') cancel = clock.after(ms, () => resolve('passed'));
+  });
+  const ended = ms === 0 && does !== 'hang' ? 'passed' : await Promise.race([stopped, passed]);
+  cancel();
+  if (ended === 'stopped') return { success: false, code: 'stopped', text: 'partial output' };
+  if (does === 'throw') throw new Error('the disk is on fire');
+  if (does === 'fail') return { success: false, code: 'not_found', text: 'no such file' };
+  if (does === 'surrogate') return { success: true, text: 'half \ud800' };
+  if (does === 'not_json') return { success: true, text: 'x', data: { at: new Date(0) } } as unknown as CallReport;
+  if (does === 'not_object') return 42 as unknown as CallReport;
+  return { success: true, text };
+}
+
+/** The results a model was given, in order. */
+export function resultsOf(world: World, session: SessionId = SESSION): readonly TranscriptEntry[] {
+  return world.engine.state(session).transcript.open.filter(({ role }) => role === 'tool');
+}
+
+export const textOfEntry = ({ content }: TranscriptEntry): string =>
+  content !== undefined && 'text' in content ? content.text : '';
+
+export const statusOf = (world: World): string | undefined =>
+  world.engine.state(SESSION).run_history.at(-1)?.ending.outcome;

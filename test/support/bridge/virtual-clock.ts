@@ -1,0 +1,64 @@
+// A clock that only moves when nothing else does.
+import type { Clock } from '../../../bridge/clock.ts';
+
+export interface VirtualClock extends Clock {
+  /** Something happened: the world is not at rest yet. */
+  touch(): void;
+  /** Lets time pass until the condition holds; throws when `maxMs` have passed without it. */
+  until(condition: () => boolean, maxMs?: number): Promise<void>;
+  /** Waits, without letting time pass, until nothing happens any more. */
+  settle(): Promise<void>;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly fn: () => void;
+}
+
+/** Turns of the event loop without any sign of life after which the world counts as at rest. */
+const QUIET_TURNS = 3;
+
+export function newVirtualClock(start = 1_000_000): VirtualClock {
+  const timers = new Set<Timer>();
+  let now = start;
+  let changes = 0;
+
+  async function settle(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
+      const before = changes;
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      if (changes !== before) quiet = -1;
+    }
+  }
+
+  return {
+    now: () => now,
+    after(ms, fn) {
+      changes += 1;
+      const timer = { at: now + Math.max(0, ms), fn };
+      timers.add(timer);
+      return () => {
+        changes += 1;
+        timers.delete(timer);
+      };
+    },
+    touch() {
+      changes += 1;
+    },
+    settle,
+    async until(condition, maxMs = 3_600_000) {
+      const end = now + maxMs;
+      for (;;) {
+        await settle();
+        if (condition()) return;
+        const next = Math.min(...[...timers].map(({ at }) => at));
+        if (next > end) throw new Error(`nothing more happens (${now - start} ms after the start)`);
+        now = Math.max(now, next);
+        // What is due at the same time happens in the same turn, as with real timers.
+        for (const timer of timers) if (timer.at <= now && timers.delete(timer)) timer.fn();
+      }
+    },
+  };
+}

@@ -1,0 +1,120 @@
+// Real processes for end-to-end tests: the built command line, engines and bridges that can be killed.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, chown, mkdtemp, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { EventRecord } from '../../../schemas/record.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { EngineClient } from '../../../src/client/index.ts';
+
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const CLI = join(ROOT, 'dist/src/cli/main.js');
+const NOBODY = 65_534;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `refold` to its end. */
+export function refold(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, NO_COLOR: '1', ...env } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve, fail) => {
+    child.once('error', fail);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+export const jsonLines = (text: string): readonly Readonly<Record<string, unknown>>[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+
+export interface Started {
+  readonly process: ChildProcess;
+  readonly ready: Readonly<Record<string, unknown>>;
+  /** Ends it without warning, and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+/** Starts `refold ...args --json` and waits for its first line. */
+export async function start(args: readonly string[]): Promise<Started> {
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ready = await new Promise<Readonly<Record<string, unknown>>>((resolve, fail) => {
+    createInterface({ input: child.stdout }).once('line', (line) => resolve(JSON.parse(line) as never));
+    child.once('exit', (code) => fail(new Error(`refold ${args.join(' ')} ended with ${code}`)));
+  });
+  return {
+    process: child,
+    ready,
+    kill: async () => {
+      // The bridge proper is a process of its own below `refold bridge`: it must not have time to say goodbye.
+      if (typeof ready['pid'] === 'number' && ready['pid'] !== child.pid && isAlive(child)) {
+        process.kill(ready['pid'], 'SIGKILL');
+      }
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+const isAlive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
+
+/** A fresh directory that an unprivileged user may enter, and write when asked. */
+export async function freshDirectory(writable = false): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'refold-e2e-')));
+  await chmod(directory, 0o755);
+  if (writable && process.getuid?.() === 0) await chown(directory, NOBODY, NOBODY);
+  return directory;
+}
+
+export interface RecordedTurn {
+  readonly content?: string;
+  readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: object }[];
+}
+
+/** Writes a recording for the bridge's recorded model. */
+export async function writeRecording(directory: string, turns: readonly RecordedTurn[]): Promise<string> {
+  const path = join(directory, 'turns.jsonl');
+  const lines = turns.map((turn, index) => JSON.stringify({ turn: index + 1, calls: [], content: '', ...turn }));
+  await writeFile(path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {
+  const answer = await task();
+  if (isLeft(answer)) throw new Error(`${answer.left.code} at "${answer.left.path}": ${answer.left.message}`);
+  return answer.right;
+}
+
+/** Follows a session until an event fits; gives all events up to it. */
+export async function eventsUntil(
+  client: EngineClient,
+  id: SessionId,
+  fits: (record: EventRecord) => boolean,
+): Promise<readonly EventRecord[]> {
+  const over = new AbortController();
+  const seen: EventRecord[] = [];
+  for await (const record of client.follow(id, { signal: over.signal })) {
+    seen.push(record);
+    if (fits(record)) break;
+  }
+  over.abort();
+  return seen;
+}
