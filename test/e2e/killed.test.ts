@@ -50,7 +50,12 @@ async function startSystem(): Promise<System> {
   const dataDir = join(home, 'data');
   const recording = await writeRecording(home, [
     { calls: [{ id: 'open', name: 'open_session', arguments: {} }] },
-    { calls: [{ id: 'slow', name: 'shell', arguments: APPEND }, { id: 'after', name: 'exists', arguments: { path: 'marks.txt' } }] },
+    {
+      calls: [
+        { id: 'slow', name: 'shell', arguments: APPEND },
+        { id: 'after', name: 'exists', arguments: { path: 'marks.txt' } },
+      ],
+    },
     { content: 'done' },
   ]);
   const engine = await startEngine(dataDir);

@@ -73,7 +73,7 @@ function operation(round: number): readonly [string, JsonObject] {
     case 3:
       return ['host.fs.write_file', { path: 'd/written.txt', text: 'inside' }];
     case 6:
-      return ['host.fs.edit_file', { path, old_string: 'i', new_string: 'i', replace_all: true }];
+      return ['host.fs.edit_file', { path, old_string: 'inside', new_string: 'inside.' }];
     case 7:
       return ['host.fs.edit_file', { path, old_string: 'inside', new_string: 'inside ' }];
     case 9:

@@ -1,0 +1,166 @@
+// The command line: help, JSON, exit codes, and errors that say what to do next.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Finished, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
+
+const COMMANDS = ['demo', 'run', 'serve', 'bridge', 'sessions', 'show', 'events', 'replay', 'export', 'import'];
+
+let home: string;
+let data: string;
+let session: string;
+
+const onData = (...args: readonly string[]): Promise<Finished> => refold([...args, '--data-dir', data]);
+
+beforeAll(async () => {
+  home = await freshDirectory();
+  data = join(home, 'data');
+  const workspace = await freshDirectory(true);
+  await writeFile(join(workspace, 'hello.txt'), 'hello\n');
+  const recording = await writeRecording(home, [
+    { calls: [{ id: 'a', name: 'open_session', arguments: {} }] },
+    {
+      calls: [
+        { id: 'b', name: 'read_file', arguments: { path: 'hello.txt' } },
+        { id: 'c', name: 'no_such_tool', arguments: {} },
+      ],
+    },
+    { content: 'It says hello.' },
+  ]);
+  const ran = await onData('run', 'what does it say?', '--workspace', workspace, '--recording', recording, '--json');
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  session = String(jsonLines((await onData('sessions', '--json')).stdout)[0]?.['session_id']);
+});
+
+test.each(COMMANDS)('%s --help tells its options and ends with 0', async (command) => {
+  const { code, stdout } = await refold([command, '--help']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('--data-dir');
+  expect(stdout).toContain('--json');
+});
+
+test.each([
+  [['frobnicate'], /unknown command/],
+  [['show'], /missing required argument/],
+  [['sessions', '--frob'], /unknown option/],
+  [['serve', '--port', 'http'], /--port takes a whole number/],
+  [['serve', '--host', '0.0.0.0'], /--allow-remote/],
+  [['run', 'hi', '--workspace', '/no/such/folder'], /no folder/],
+  [['replay', 'no/such/file'], /refold sessions/],
+])('misuse %j ends with 2 and says what to do', async (args, says) => {
+  const { code, stderr, stdout } = await refold(
+    [...args, '--data-dir', join(home, 'other')].slice(0, args.length + 2),
+    {
+      OPENAI_API_KEY: '',
+    },
+  );
+  expect(code).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(says);
+});
+
+test('without a model, run says how to give one', async () => {
+  const { code, stderr } = await refold(['run', 'hi', '--data-dir', data], {
+    OPENAI_BASE_URL: undefined,
+    OPENAI_API_KEY: undefined,
+  });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/OPENAI_API_KEY.*--base-url.*refold demo/s);
+});
+
+test('errors are objects with --json', async () => {
+  const { code, stdout, stderr } = await onData('show', 'nobody', '--json');
+  expect(code).toBe(2);
+  expect(stderr).toBe('');
+  expect(jsonLines(stdout)).toMatchObject([{ error: { code: 'unknown_session' } }]);
+});
+
+test('sessions lists what there is', async () => {
+  expect((await onData('sessions')).stdout).toMatch(new RegExp(`^${session} +\\d+ events {2}idle`));
+  expect((await refold(['sessions', '--data-dir', join(home, 'empty')])).stdout).toContain('refold demo');
+});
+
+test('show tells why each tool is in or out', async () => {
+  const { stdout } = await onData('show', session);
+  expect(stdout).toMatch(/in +read_file +in_profile/);
+  expect(stdout).toMatch(/out +edit_file +not_in_profile/);
+  expect(stdout).toMatch(/run-1 +completed, 3 turns, 3 calls/);
+  const [object] = jsonLines((await onData('show', session, '--json')).stdout);
+  expect(object).toMatchObject({ state: { session_id: session }, effects: [], tools: expect.any(Array) });
+});
+
+test('events prints one line each, from a position on', async () => {
+  const all = jsonLines((await onData('events', session, '--json')).stdout);
+  expect(all.map((record) => record['position'])).toEqual(all.map((_, index) => index));
+  const last = jsonLines((await onData('events', session, '--json', '--from', '3')).stdout);
+  expect(last).toEqual(all.slice(3));
+});
+
+describe('an exported session', () => {
+  let file: string;
+  beforeAll(async () => {
+    file = join(home, 'session.jsonl');
+    expect(await onData('export', session, '--output', file)).toMatchObject({ code: 0 });
+  });
+
+  const tampered = async (change: (lines: string[]) => void): Promise<Finished> => {
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    change(lines);
+    const path = join(home, 'tampered.jsonl');
+    await writeFile(path, `${lines.join('\n')}\n`);
+    return await refold(['replay', path, '--json']);
+  };
+
+  test('replays from the file alone, to the digest of the session', async () => {
+    const [fromFile] = jsonLines((await refold(['replay', file, '--json'])).stdout);
+    const [fromLog] = jsonLines((await onData('replay', session, '--json')).stdout);
+    expect(fromFile).toMatchObject({ replay: 'byte-identical', state_digest: fromLog?.['state_digest'] });
+  });
+
+  test('goes to standard output when no file is named', async () => {
+    expect((await onData('export', session)).stdout).toBe(await readFile(file, 'utf8'));
+  });
+
+  test('is not written over a file that is there', async () => {
+    expect(await onData('export', session, '--output', file)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('cannot write'),
+    });
+  });
+
+  test('comes in again elsewhere, once', async () => {
+    const other = join(home, 'imported');
+    expect(await refold(['import', file, '--data-dir', other])).toMatchObject({ code: 0 });
+    const [replayed] = jsonLines((await refold(['replay', session, '--data-dir', other, '--json'])).stdout);
+    expect(replayed).toMatchObject({ replay: 'byte-identical' });
+    expect(await refold(['import', file, '--data-dir', other, '--json'])).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('session_exists'),
+    });
+  });
+
+  test.each([
+    [
+      'an edited event',
+      (lines: string[]) => void lines.splice(3, 1, String(lines[3]).replace('"at_ms":1', '"at_ms":2')),
+      2,
+    ],
+    ['a missing event', (lines: string[]) => void lines.splice(4, 1), 3],
+    ['two events swapped', (lines: string[]) => void lines.splice(2, 2, String(lines[3]), String(lines[2])), 1],
+    [
+      'another genesis',
+      (lines: string[]) => void lines.splice(0, 1, String(lines[0]).replace('"model":"', '"model":"x')),
+      -1,
+    ],
+  ])('%s is found, with its position, and ends with 1', async (_, change, position) => {
+    const { code, stdout } = await tampered(change);
+    expect(code).toBe(1);
+    expect(jsonLines(stdout)).toMatchObject([{ replay: 'diverged', divergence: { position } }]);
+  });
+
+  test('a line that is no record ends with 1 and names the line', async () => {
+    const { code, stdout } = await tampered((lines) => void lines.splice(2, 1, '{"kind":'));
+    expect(code).toBe(1);
+    expect(stdout).toContain('line 3');
+  });
+});
