@@ -14,7 +14,7 @@ export interface ConflictOrder {
 }
 
 interface Node {
-  readonly children: Map<string, Node>;
+  children: Map<string, Node> | null;
   /** Live writes and reads at this very key: call indexes, ascending. */
   writes: number[];
   reads: number[];
@@ -22,7 +22,7 @@ interface Node {
   seen: { readonly waits: readonly number[]; readonly writesSince: number[] } | null;
 }
 
-const newNode = (): Node => ({ children: new Map(), writes: [], reads: [], seen: null });
+const newNode = (): Node => ({ children: null, writes: [], reads: [], seen: null });
 
 export function newConflictOrder(): ConflictOrder {
   let root = newNode();
@@ -36,8 +36,8 @@ export function newConflictOrder(): ConflictOrder {
   const bitOf = (call: number): number => call - barrier - 1;
 
   /** Keeps only the candidates that no other candidate comes after; ascending. */
-  function minimal(candidates: ReadonlySet<number>): readonly number[] {
-    if (candidates.size < 2) return [...candidates];
+  function minimal(candidates: readonly number[]): readonly number[] {
+    if (candidates.length < 2) return candidates;
     const newestFirst = Uint32Array.from(candidates).sort().reverse();
     const covered = new Uint32Array((bitOf(newestFirst[0] as number) >>> 5) + 1);
     const kept: number[] = [];
@@ -45,6 +45,7 @@ export function newConflictOrder(): ConflictOrder {
       if (hasBit(covered, bitOf(candidate))) continue;
       kept.push(candidate);
       addBits(covered, reach[bitOf(candidate)] as Uint32Array);
+      setBit(covered, bitOf(candidate));
     }
     return kept.reverse();
   }
@@ -60,22 +61,30 @@ export function newConflictOrder(): ConflictOrder {
     return preds;
   }
 
+  /** Writes first: they drop what is below them, so a call with several claims looks each path up again. */
+  function insert(call: number, claims: readonly Claim[], found: readonly Found[]): void {
+    const pathOf = (index: number, key: string): readonly Node[] =>
+      claims.length === 1 ? (found[index] as Found).path : openPath(root, key);
+    let writes = false;
+    for (const [index, { key, access }] of claims.entries()) {
+      if (access !== 'write') continue;
+      insertWrite(pathOf(index, key), call);
+      writes = true;
+    }
+    for (const [index, { key, access }] of claims.entries()) {
+      // Beside a write of the same call, what the read alone waited for does not tell the next one enough.
+      const waits = writes ? null : (found[index] as Found).waits;
+      if (access === 'read') insertRead(pathOf(index, key).at(-1) as Node, call, waits);
+    }
+  }
+
   function addOrdered(call: number, claims: readonly Claim[]): readonly number[] {
-    const candidates = new Set<number>();
-    // What each read claim waits for, by its key: the next read at that key starts from it.
-    const readWaits = new Map<string, readonly number[]>();
-    for (const { key, access } of claims) {
+    const found = claims.map(({ key, access }) => {
       const path = openPath(root, key);
-      const found = access === 'write' ? collectForWrite(path) : minimal(collectForRead(path));
-      if (access === 'read') readWaits.set(key, [...found]);
-      for (const candidate of found) candidates.add(candidate);
-    }
-    const preds = minimal(candidates);
-    for (const { key, access } of claims) {
-      const path = openPath(root, key);
-      if (access === 'write') insertWrite(path, call);
-      else insertRead(path.at(-1) as Node, call, readWaits.get(key) ?? []);
-    }
+      return { path, waits: access === 'write' ? collectForWrite(path) : minimal(collectForRead(path)) };
+    });
+    const preds = found.length === 1 && found[0] !== undefined ? minimal(found[0].waits) : minimal(union(found));
+    insert(call, claims, found);
     const row = new Uint32Array((bitOf(call) >>> 5) + 1);
     for (const pred of preds) {
       addBits(row, reach[bitOf(pred)] as Uint32Array);
@@ -110,6 +119,7 @@ function openPath(root: Node, key: string): Node[] {
   const path = [root];
   let node = root;
   for (const segment of key.split('/')) {
+    node.children ??= new Map();
     let child = node.children.get(segment);
     if (child === undefined) {
       child = newNode();
@@ -121,8 +131,15 @@ function openPath(root: Node, key: string): Node[] {
   return path;
 }
 
+interface Found {
+  readonly path: readonly Node[];
+  readonly waits: readonly number[];
+}
+
+const union = (found: readonly Found[]): readonly number[] => found.flatMap(({ waits }) => waits);
+
 // An entry above the key that is older than a write at or nearer to the key is already behind that write.
-function collectAbove(path: readonly Node[], withReads: boolean, candidates: Set<number>): void {
+function collectAbove(path: readonly Node[], withReads: boolean, candidates: number[]): void {
   let floor = -1;
   for (let depth = path.length - 1; depth >= 0; depth -= 1) {
     const node = path[depth] as Node;
@@ -133,52 +150,53 @@ function collectAbove(path: readonly Node[], withReads: boolean, candidates: Set
   }
 }
 
-function takeNewer(calls: readonly number[], floor: number, candidates: Set<number>): void {
+function takeNewer(calls: readonly number[], floor: number, candidates: number[]): void {
   for (let index = calls.length - 1; index >= 0 && (calls[index] as number) > floor; index -= 1) {
-    candidates.add(calls[index] as number);
+    candidates.push(calls[index] as number);
   }
 }
 
-function collectForWrite(path: readonly Node[]): ReadonlySet<number> {
-  const candidates = new Set<number>();
+function collectForWrite(path: readonly Node[]): readonly number[] {
+  const candidates: number[] = [];
   collectAbove(path, true, candidates);
   collectBelow(path.at(-1) as Node, true, candidates);
   return candidates;
 }
 
-function collectForRead(path: readonly Node[]): ReadonlySet<number> {
+function collectForRead(path: readonly Node[]): readonly number[] {
   const node = path.at(-1) as Node;
   // The last read here saw everything older. Writes since then stand between it and this one.
-  if (node.seen !== null) return new Set(node.seen.writesSince.length > 0 ? node.seen.writesSince : node.seen.waits);
-  const candidates = new Set<number>();
+  if (node.seen !== null) return node.seen.writesSince.length > 0 ? [...node.seen.writesSince] : node.seen.waits;
+  const candidates: number[] = [];
   collectAbove(path, false, candidates);
   collectBelow(node, false, candidates);
   return candidates;
 }
 
-function collectBelow(top: Node, withReads: boolean, candidates: Set<number>): void {
+function collectBelow(top: Node, withReads: boolean, candidates: number[]): void {
+  if (top.children === null) return;
   const stack = [...top.children.values()];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    for (const call of node.writes) candidates.add(call);
-    if (withReads) for (const call of node.reads) candidates.add(call);
-    for (const child of node.children.values()) stack.push(child);
+    candidates.push(...node.writes);
+    if (withReads) candidates.push(...node.reads);
+    if (node.children !== null) stack.push(...node.children.values());
   }
 }
 
 function insertWrite(path: readonly Node[], call: number): void {
   const node = path.at(-1) as Node;
-  node.children.clear();
+  node.children = null;
   node.reads = [];
   node.writes = [call];
   node.seen = null;
   for (let depth = path.length - 2; depth >= 0; depth -= 1) path[depth]?.seen?.writesSince.push(call);
 }
 
-function insertRead(node: Node, call: number, waits: readonly number[]): void {
-  if (node.seen === null || node.seen.writesSince.length > 0) {
-    // Reads that a write has followed are behind that write, and so behind this read.
-    if (node.seen !== null) node.reads = [];
-    node.seen = { waits, writesSince: [] };
-  }
+function insertRead(node: Node, call: number, waits: readonly number[] | null): void {
+  const separated = node.seen !== null && node.seen.writesSince.length > 0;
+  // Reads that a write has followed are behind that write, and so behind this read.
+  if (separated) node.reads = [];
+  if (waits === null) node.seen = null;
+  else if (node.seen === null || separated) node.seen = { waits, writesSince: [] };
   node.reads.push(call);
 }

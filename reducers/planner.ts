@@ -35,7 +35,7 @@ export function planBatch(
 
   for (const [index, call] of calls.entries()) {
     const refuse = ({ code, message }: Refusal): void => {
-      rejected.push({ call_id: call.call_id, index, tool_name: call.tool_name, code, message });
+      rejected.push({ call_id: call.call_id, code, index, message, tool_name: call.tool_name });
     };
     if (seen.has(call.call_id)) {
       refuse({ code: 'duplicate_call_id', message: `The call id "${call.call_id}" occurs twice in this batch.` });
@@ -58,7 +58,7 @@ export function planBatch(
 
 /** The digest a plan must carry: that of everything in it but the digest itself. */
 export const planHash = ({ planned_calls, rejected, execution_plan }: Omit<ToolBatchPlan, 'plan_hash'>): Digest =>
-  digestJson({ planned_calls, rejected, execution_plan });
+  digestJson({ execution_plan, planned_calls, rejected });
 
 const sealPlan = (plan: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan => ({ ...plan, plan_hash: planHash(plan) });
 
@@ -67,21 +67,22 @@ export function argumentsDigest(call: ToolCallObserved): Digest {
   return call.arguments_digest ?? digestJson(call.arguments ?? call.arguments_text ?? {});
 }
 
+// The fields are in canonical order: a plan is hashed where it is made, and that is most of the work.
 function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
   const known = call.arguments ?? (call.arguments_ref === undefined ? {} : null);
   return {
+    arguments_digest: argumentsDigest(call),
     call_id: call.call_id,
+    claims: call.claims ?? claimsOf(tool.parallelism_hint, known),
+    executor: tool.executor,
+    interrupt_behavior: tool.interrupt_behavior,
+    output_bytes_max: tool.output_bytes_max,
+    parallel_safe: tool.parallelism_hint.parallel_safe,
+    repeatable: tool.read_only || tool.idempotent,
+    timeout_ms: tool.timeout_ms,
     tool_id: tool.tool_id,
     tool_name: tool.tool_name,
     tool_ref: tool.tool_ref,
-    executor: tool.executor,
-    arguments_digest: argumentsDigest(call),
-    parallel_safe: tool.parallelism_hint.parallel_safe,
-    claims: call.claims ?? claimsOf(tool.parallelism_hint, known),
-    repeatable: tool.read_only || tool.idempotent,
-    interrupt_behavior: tool.interrupt_behavior,
-    timeout_ms: tool.timeout_ms,
-    output_bytes_max: tool.output_bytes_max,
   };
 }
 
@@ -96,7 +97,7 @@ function newSchedule(): Schedule {
   const ids: CallId[] = [];
   const levels: number[] = [];
   const groups: CallId[][] = [];
-  const after: Record<string, CallId[]> = {};
+  const waitsOf = new Map<CallId, CallId[]>();
   let edges = 0;
   let full = false;
   return {
@@ -110,9 +111,14 @@ function newSchedule(): Schedule {
       ids.push(call.call_id);
       levels.push(level);
       (groups[level] ??= []).push(call.call_id);
-      after[call.call_id] = waits.map((earlier) => ids[earlier] as CallId);
+      waitsOf.set(
+        call.call_id,
+        waits.map((earlier) => ids[earlier] as CallId),
+      );
       return true;
     },
-    plan: () => ({ groups, after }),
+    plan: () => ({ after: Object.fromEntries([...waitsOf].sort(byKey)), groups }),
   };
 }
+
+const byKey = ([a]: readonly [CallId, unknown], [b]: readonly [CallId, unknown]): number => (a < b ? -1 : 1);

@@ -79,3 +79,17 @@ export const READ_PAGE_RECORDS = 1_000;
 export const SUBSCRIBER_BACKLOG_MAX = 4_096;
 /** Subscriptions open at a time on one server. */
 export const SUBSCRIBERS_MAX = 256;
+/** Events a follower reads from the journal at a time, so that a stalled one holds little. */
+export const FOLLOW_PAGE_RECORDS = 64;
+/** Bytes of requests that may wait in one session's queue. */
+export const QUEUE_BYTES_MAX = 32 * 1_048_576;
+/** Bytes of requests that one append merges. */
+export const APPEND_BYTES_MAX = 4 * 1_048_576;
+/** Sessions kept in memory while nothing is owed to them; the least recently used beyond it are loaded again when asked for. */
+export const LIVE_SESSIONS_MAX = 1_024;
+/** How long the engine waits before it tries again what its storage did not take, in milliseconds. */
+export const RETRY_MS = 1_000;
+/** Longest time a wake sleeps before it looks at the clock again, which may have jumped meanwhile, in milliseconds. */
+export const WAKE_CHECK_MS_MAX = 60_000;
+/** How long a client waits for the answer to a request, beyond the wait it asked for, in milliseconds. */
+export const REQUEST_TIMEOUT_MS = 60_000;

@@ -3,7 +3,7 @@
 // string, its own digest. Frozen parts that two states share are digested once.
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
+import type { Json, JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 
 const known = new WeakMap<object, Digest>();
@@ -17,10 +17,17 @@ export function merkleDigest(value: Json & object): Digest {
   if (cached !== undefined) return cached;
   const shallow = Array.isArray(value)
     ? value.map((item: Json) => reference(item))
-    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, reference(item)]));
+    : shallowObject(value as JsonObject);
   const made = digestText(canonicalText(shallow));
   if (Object.isFrozen(value)) known.set(value, made);
   return made;
+}
+
+// Built in canonical order, which is what the encoder is fastest with.
+function shallowObject(value: JsonObject): JsonObject {
+  const shallow: Record<string, Json> = {};
+  for (const key of Object.keys(value).sort()) shallow[key] = reference(value[key] as Json);
+  return shallow;
 }
 
 const reference = (item: Json): Json => (typeof item === 'object' && item !== null ? [merkleDigest(item)] : item);
