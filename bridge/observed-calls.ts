@@ -35,8 +35,9 @@ function distinctIds(turn: number, calls: readonly ReplyCall[]): readonly CallId
   const taken = new Set<string>();
   const theirs = new Set(calls.map(({ id }) => id));
   return calls.map(({ id }, index) => {
-    let own: string = CallId.is(id) && !taken.has(id) ? id : `call-${turn}-${index}`;
-    if (own !== id) while (theirs.has(own) || taken.has(own)) own += '~';
+    const usable = CallId.is(id) && !taken.has(id);
+    let own: string = usable ? id : `call-${turn}-${index}`;
+    if (!usable) while (theirs.has(own) || taken.has(own)) own += '~';
     taken.add(own);
     return brand<'CallId'>(own);
   });

@@ -1,7 +1,7 @@
 // The host's own directory: outputs too long to return, and the journal of patches. It lies outside of the
 // workspace, belongs to the host's user alone, and is found again by the next process (patches are finished there).
 import { createHash, randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -24,8 +24,20 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   return {
     patches,
     newSpillPath: () => join(spills, randomUUID()),
-    close: () => rmSync(spills, { recursive: true, force: true }),
+    close() {
+      rmSync(spills, { recursive: true, force: true });
+      // A directory the operator named stays; one of our own goes once nothing is left in it to finish.
+      if (tempDir === undefined) for (const directory of [patches, real]) removeEmpty(directory);
+    },
   };
+}
+
+function removeEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // Another process of this workspace uses it, or an unfinished patch lies there.
+  }
 }
 
 // The name must be the same in the next process, and so can be guessed: another user may have taken it. Then a

@@ -1,6 +1,16 @@
 // The journal entry of one patch that is being written: enough for the next process to finish it or undo it.
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../../schemas/json.ts';
 
@@ -37,6 +47,8 @@ export const newManifestPath = (journal: string): string => join(journal, `${ran
 /** Puts the manifest on disk as a whole, or leaves the one before. */
 export function writeManifest(path: string, manifest: Manifest): void {
   const temporary = `${path}.tmp`;
+  // Another host that closed may have removed the empty journal.
+  mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
   const fd = openSync(temporary, 'w', 0o600);
   try {
     writeFileSync(fd, JSON.stringify(manifest));

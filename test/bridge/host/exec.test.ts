@@ -1,6 +1,18 @@
 // Commands, at every sandbox level that this machine has.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type HostOutcome, openHost } from '../../../bridge/host/host-tools.ts';
 import { commandIdentity } from '../../../bridge/host/exec/identity.ts';
@@ -420,6 +432,20 @@ describe('opening a host', () => {
     await expect(openHost({ ...options, workspace: workspace.path, tempDir: workspace.at('tmp') })).rejects.toThrow(
       /outside/,
     );
+    workspace.remove();
+  });
+
+  test('its own temporary directory goes with it, unless a patch waits there to be finished', async () => {
+    const workspace = makeWorkspace();
+    const key = createHash('sha256').update(workspace.path).digest('hex').slice(0, 16);
+    const journal = join(tmpdir(), `refold-host-${process.getuid?.()}-${key}`, 'patches');
+    const host = await openHost({ workspace: workspace.path, now: () => 0, sandbox: 'none' });
+    writeFileSync(join(journal, 'waiting'), '');
+    await host.close();
+    expect(readdirSync(journal)).toEqual(['waiting']);
+    rmSync(join(journal, 'waiting'));
+    await (await openHost({ workspace: workspace.path, now: () => 0, sandbox: 'none' })).close();
+    expect(existsSync(join(journal, '..'))).toBe(false);
     workspace.remove();
   });
 
