@@ -6,6 +6,7 @@
 // something below K overlaps K as well: the write stands between the two, so what is below K can be forgotten. A read
 // at K does the same only to reads at K that a write has separated from it.
 import type { Claim } from '../schemas/tool-call.ts';
+import { newReachRows } from './reach-rows.ts';
 
 /** Adds calls one by one; {@link ConflictOrder.add} answers with the calls to wait for, oldest first. */
 export interface ConflictOrder {
@@ -29,36 +30,33 @@ export function newConflictOrder(): ConflictOrder {
   let count = 0;
   /** Calls after the barrier are ordered by claims; everything before waits behind the barrier, or is it. */
   let barrier = -1;
-  /** Of the calls after the barrier: whom each waits for, and all it comes after as bits counted from the barrier. */
+  /** Of the calls after the barrier, counted from it: whom each waits for, and all it comes after. */
   let waits: (readonly number[])[] = [];
-  let reach: Uint32Array[] = [];
-
-  const bitOf = (call: number): number => call - barrier - 1;
-
-  /** Keeps only the candidates that no other candidate comes after; ascending. */
-  function minimal(candidates: readonly number[]): readonly number[] {
-    if (candidates.length < 2) return candidates;
-    const newestFirst = Uint32Array.from(candidates).sort().reverse();
-    const covered = new Uint32Array((bitOf(newestFirst[0] as number) >>> 5) + 1);
-    const kept: number[] = [];
-    for (const candidate of newestFirst) {
-      if (hasBit(covered, bitOf(candidate))) continue;
-      kept.push(candidate);
-      addBits(covered, reach[bitOf(candidate)] as Uint32Array);
-      setBit(covered, bitOf(candidate));
-    }
-    return kept.reverse();
-  }
+  let reach = newReachRows();
 
   function addBarrier(call: number): readonly number[] {
     const waitedFor = new Set(waits.flat());
-    const tails = waits.map((_, index) => barrier + 1 + index).filter((earlier) => !waitedFor.has(earlier));
+    const tails = waits.flatMap((_, index) => (waitedFor.has(index) ? [] : [barrier + 1 + index]));
     const preds = tails.length === 0 && barrier >= 0 ? [barrier] : tails;
     root = newNode();
     barrier = call;
     waits = [];
-    reach = [];
+    reach = newReachRows();
     return preds;
+  }
+
+  function addOrdered(claims: readonly Claim[]): readonly number[] {
+    const index = waits.length;
+    const found = claims.map(({ key, access }) => {
+      const path = openPath(root, key);
+      return { path, waits: access === 'write' ? collectForWrite(path) : reach.minimal(collectForRead(path)) };
+    });
+    const [only] = found;
+    const preds = reach.minimal(found.length === 1 && only !== undefined ? only.waits : union(found));
+    insert(index, claims, found);
+    reach.push(preds);
+    waits.push(preds);
+    return preds.length === 0 && barrier >= 0 ? [barrier] : preds.map((pred) => barrier + 1 + pred);
   }
 
   /** Writes first: they drop what is below them, so a call with several claims looks each path up again. */
@@ -78,40 +76,13 @@ export function newConflictOrder(): ConflictOrder {
     }
   }
 
-  function addOrdered(call: number, claims: readonly Claim[]): readonly number[] {
-    const found = claims.map(({ key, access }) => {
-      const path = openPath(root, key);
-      return { path, waits: access === 'write' ? collectForWrite(path) : minimal(collectForRead(path)) };
-    });
-    const preds = found.length === 1 && found[0] !== undefined ? minimal(found[0].waits) : minimal(union(found));
-    insert(call, claims, found);
-    const row = new Uint32Array((bitOf(call) >>> 5) + 1);
-    for (const pred of preds) {
-      addBits(row, reach[bitOf(pred)] as Uint32Array);
-      setBit(row, bitOf(pred));
-    }
-    reach.push(row);
-    waits.push(preds);
-    return preds.length === 0 && barrier >= 0 ? [barrier] : preds;
-  }
-
   return {
     add(parallelSafe, claims) {
       const call = count;
       count += 1;
-      return parallelSafe ? addOrdered(call, claims) : addBarrier(call);
+      return parallelSafe ? addOrdered(claims) : addBarrier(call);
     },
   };
-}
-
-const hasBit = (row: Uint32Array, bit: number): boolean => ((row[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
-
-function setBit(row: Uint32Array, bit: number): void {
-  row[bit >>> 5] = (row[bit >>> 5] ?? 0) | (1 << (bit & 31));
-}
-
-function addBits(row: Uint32Array, more: Uint32Array): void {
-  for (let word = 0; word < more.length; word += 1) row[word] = (row[word] ?? 0) | (more[word] ?? 0);
 }
 
 /** The nodes from the root to the key, made where they are missing. */

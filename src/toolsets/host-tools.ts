@@ -51,7 +51,7 @@ const writing = (definition: Omit<Definition, 'mode'>): ToolSpec =>
 const hostTool = (definition: Definition): ToolSpec =>
   defineTool({
     open_world: false,
-    executor: { kind: 'effect', effect_kind: definition.tool_id },
+    executor: { effect_kind: definition.tool_id, kind: 'effect' },
     availability_rules: ['host_session_ready'],
     ...definition,
   });
