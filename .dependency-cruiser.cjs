@@ -23,7 +23,7 @@ module.exports = {
     only('journal', '^src/journal/', '^(reducers|src)/', '^src/journal/'),
     only('blobs', '^src/blobs/', '^(reducers|src)/', '^src/(blobs/|journal/directories)'),
     only('client', '^src/client/', '^(reducers|src)/', '^src/client/'),
-    only('engine', '^src/engine/', '^src/', '^src/(engine|core|journal|blobs|client/client|version)'),
+    only('engine', '^src/engine/', '^src/', '^src/(engine|core|journal|blobs|client/(?!http|index)|version)'),
     only('server', '^src/server/', '^src/', '^src/(server|client)/'),
     only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core)/'),
     {

@@ -60,6 +60,19 @@ export function computeEffectiveTools(input: EffectiveToolsInput): Either<Reject
   });
 }
 
+/** True when a tool is kept out by nothing but the host session that is not ready. */
+export const waitsForHostSession = ({ verdicts }: EffectiveToolSet): boolean =>
+  verdicts.some(
+    ({ reasons }) => reasons.includes('host_session_not_ready') && !reasons.some((reason) => KEPT_OUT.has(reason)),
+  );
+
+const KEPT_OUT: ReadonlySet<ToolReason> = new Set<ToolReason>([
+  'not_in_profile',
+  'disabled_by_session',
+  'disabled_by_run',
+  'capability_missing',
+]);
+
 /** Precedence: the run's, the session's, the selected, the provider's default. */
 function selectProfile(input: EffectiveToolsInput, provider: string): Either<Rejection, ToolProfile> {
   const lower = provider.toLowerCase();

@@ -8,7 +8,7 @@ import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
-import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
+import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
 import { applyHostSession, hostSessionDeadline } from './host-session.ts';
 import { setRegistry } from './registry.ts';
 import {
@@ -106,14 +106,29 @@ function leaveOpening(draft: Draft<SessionState>, atMs: number, detail: string |
   }
 }
 
-/** Recomputes the effective tools when something they follow from has changed, and pins the offer of a new turn. */
+/** Recomputes the effective tools when something they follow from has changed, and what follows from them. */
 function derive(next: SessionState, before: SessionState): SessionState {
   const tools = dependsOnSame(next, before) ? next.effective_tools : effectiveTools(next);
-  const pin = next.run !== null && next.run.phase === 'generating' && next.run.offer === null;
-  if (tools === next.effective_tools && !pin) return next;
-  return produce(next, (draft) => {
+  const withTools = tools === next.effective_tools ? next : setTools(next, tools);
+  return pinOffer(skipOpening(withTools));
+}
+
+const setTools = (state: SessionState, tools: EffectiveToolSet): SessionState =>
+  produce(state, (draft) => {
     draft.effective_tools = tools as Draft<EffectiveToolSet>;
-    if (pin && draft.run !== null) draft.run.offer = tools as Draft<EffectiveToolSet>;
+  });
+
+/** A run that was to open a host session goes on without one when none of its tools needs it. */
+function skipOpening(state: SessionState): SessionState {
+  if (state.run?.phase !== 'opening' || waitsForHostSession(state.effective_tools)) return state;
+  return produce(state, (draft) => beginTurn(draft, state.updated_at_ms));
+}
+
+/** The tools of a new turn are pinned: its calls are judged by what the model was offered. */
+function pinOffer(state: SessionState): SessionState {
+  if (state.run?.phase !== 'generating' || state.run.offer !== null) return state;
+  return produce(state, (draft) => {
+    if (draft.run !== null) draft.run.offer = state.effective_tools as Draft<EffectiveToolSet>;
   });
 }
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
     { content: 'It says hello.' },
   ]);
   const ran = await onData('run', 'what does it say?', '--workspace', workspace, '--recording', recording, '--json');
-  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await onData('sessions', '--json')).stdout)[0]?.['session_id']);
 });
 
@@ -98,9 +98,10 @@ test('events prints one line each, from a position on', async () => {
 
 describe('an exported session', () => {
   let file: string;
+  let exported: Finished;
   beforeAll(async () => {
     file = join(home, 'session.jsonl');
-    expect(await onData('export', session, '--output', file)).toMatchObject({ code: 0 });
+    exported = await onData('export', session, '--output', file);
   });
 
   const tampered = async (change: (lines: string[]) => void): Promise<Finished> => {
@@ -110,6 +111,10 @@ describe('an exported session', () => {
     await writeFile(path, `${lines.join('\n')}\n`);
     return await refold(['replay', path, '--json']);
   };
+
+  test('is told of', () => {
+    expect(exported).toMatchObject({ code: 0, stdout: expect.stringContaining('records of') });
+  });
 
   test('replays from the file alone, to the digest of the session', async () => {
     const [fromFile] = jsonLines((await refold(['replay', file, '--json'])).stdout);

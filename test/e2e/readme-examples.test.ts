@@ -41,7 +41,7 @@ beforeAll(async () => {
   ({ tool_package: toolPackage } = (await import(join(FOLDER, 'tool.mjs'))) as { tool_package: ToolPackage });
   engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
   const serving = await serve(engine.client, { token: TOKEN, port: 0 });
-  stop = serving.close;
+  stop = () => serving.close();
   bridge = spawn(process.execPath, [join(FOLDER, 'bridge.mjs')], {
     env: { ...process.env, REFOLD_URL: serving.url, REFOLD_TOKEN: TOKEN },
     stdio: 'inherit',

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { COMMAND_TMP_BYTES_MAX } from '../limits.ts';
 import { lookUp } from '../workspace/directory.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import type { Command } from './sandbox.ts';
+import type { Command } from './command.ts';
 
 export function bwrapArguments(workspace: Workspace, mounts: readonly string[], command: Command): readonly string[] {
   const { path } = workspace;

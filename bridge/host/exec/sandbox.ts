@@ -6,18 +6,12 @@ import { PROBE_MS_MAX } from '../limits.ts';
 import type { Owner, Workspace } from '../workspace/workspace.ts';
 import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
+import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './identity.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { findProgram } from './program.ts';
 
 export type SandboxLevel = 'none' | 'bwrap';
-
-export interface Command {
-  readonly argv: readonly string[];
-  /** Where it runs: absolute, in the workspace. */
-  readonly directory: string;
-  readonly variables: Readonly<Record<string, string>>;
-}
 
 /** The process to start for a command. */
 export interface Launch {
