@@ -13,7 +13,7 @@ export interface Link {
 }
 
 /** The engine, or its storage, was not there: nothing is known, and the same request may be made again. */
-export const isAway = ({ code }: Rejection): boolean => AWAY.has(code);
+const isAway = ({ code }: Rejection): boolean => AWAY.has(code);
 
 const AWAY: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',

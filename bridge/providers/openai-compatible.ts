@@ -162,48 +162,32 @@ function retryAfter(headers: Headers, now: number): number | null {
 
 async function readReply(response: Response, silence: Silence): Promise<GenerateReply> {
   const assembler = newReplyAssembler();
-  const type = response.headers.get('content-type') ?? '';
-  const whole = type.includes('application/json');
-  const closed = await (whole ? readWhole : readStream)(response, silence, assembler);
-  if (closed || assembler.isFinished()) return assembler.reply();
+  const stream = newStreamReader(assembler);
+  let start = '';
+  let whole: boolean | null = null;
+  for await (const part of readText(response, silence)) {
+    if (whole !== true) stream.feed(part);
+    if (whole !== false) start += part;
+    // Servers send either under any content type: an object begins with a brace, and no line of a stream does.
+    if (whole === null && start.trim() !== '') whole = start.trimStart().startsWith('{');
+  }
+  stream.feed('\n\n');
+  if (whole === true) assembler.add(parsed(start));
+  if (stream.isClosed() || assembler.isFinished()) return assembler.reply();
   throw new ProviderError('provider_retryable', 'the answer broke off');
 }
 
-/** Answers true: what is whole has an end. */
-async function readWhole(response: Response, silence: Silence, assembler: ReplyAssembler): Promise<boolean> {
-  let text = '';
-  for await (const part of readText(response, silence)) text += part;
-  const completion = parsed(text);
-  if (completion === null) throw new ProviderError('provider_retryable', 'the answer is not JSON');
-  assembler.add(completion);
-  return true;
-}
-
-// A server that names no type sends either; so what never looked like an event is read as a whole.
-// Answers true when the stream said that it was over.
-async function readStream(response: Response, silence: Silence, assembler: ReplyAssembler): Promise<boolean> {
-  let events = 0;
+function newStreamReader(assembler: ReplyAssembler) {
   let closed = false;
-  let text = '';
   const parser = createParser({
     onEvent({ data }) {
-      events += 1;
       closed ||= data.trim() === '[DONE]';
       if (data.trim() === '' || closed) return;
-      const chunk = parsed(data);
-      // Going on without it might leave arguments that are whole JSON and yet not what the model wrote.
-      if (chunk === null) throw new ProviderError('provider_retryable', 'a chunk of the answer is not JSON');
-      assembler.add(chunk);
+      // Going on without a chunk might leave arguments that are whole JSON and yet not what the model wrote.
+      assembler.add(parsed(data));
     },
   });
-  for await (const part of readText(response, silence)) {
-    parser.feed(part);
-    if (events === 0) text += part;
-  }
-  parser.feed('\n\n');
-  const completion = events === 0 ? parsed(text) : null;
-  if (completion !== null) assembler.add(completion);
-  return closed;
+  return { feed: (text: string) => parser.feed(text), isClosed: () => closed };
 }
 
 async function* readText(response: Response, silence: Silence): AsyncGenerator<string> {

@@ -11,6 +11,7 @@ export interface ReplyAssembler {
   add(chunk: unknown): void;
   /** The server said that the reply is over. */
   isFinished(): boolean;
+  /** Throws a {@link ProviderError} when there was nothing in it. */
   reply(): GenerateReply;
 }
 
@@ -53,7 +54,8 @@ export function newReplyAssembler(): ReplyAssembler {
 
   return {
     add(chunk) {
-      if (!isPlainObject(chunk)) throw new ProviderError('provider_retryable', 'the server sent what is no object');
+      if (!isPlainObject(chunk))
+        throw new ProviderError('provider_retryable', 'the server sent what is no JSON object');
       const { error } = chunk;
       if (error !== undefined && error !== null) throw errorOfBody(chunk, null);
       usage = usageOf(chunk['usage']) ?? usage;
@@ -61,8 +63,9 @@ export function newReplyAssembler(): ReplyAssembler {
     },
     isFinished: () => finished,
     reply() {
-      const first = Math.min(...choices.keys());
-      const { text, refusal, slots } = choices.get(first) ?? { text: '', refusal: '', slots: [] };
+      const choice = choices.get(Math.min(...choices.keys()));
+      if (choice === undefined) throw new ProviderError('provider_retryable', 'the answer holds nothing');
+      const { text, refusal, slots } = choice;
       const content = text === '' ? refusal : text;
       return {
         ...(content === '' ? {} : { content }),

@@ -13,7 +13,7 @@ const RecordedCall = shape(
 );
 
 /** One line of a recording. `delay_ms` says how long the model took; nobody waits for it again. */
-export const RecordedTurn = shape(
+const RecordedTurn = shape(
   'RecordedTurn',
   { turn: integer('turn', 1) },
   {
@@ -23,7 +23,7 @@ export const RecordedTurn = shape(
     delay_ms: integer('delay_ms', 0),
   },
 );
-export type RecordedTurn = TypeOf<typeof RecordedTurn>;
+type RecordedTurn = TypeOf<typeof RecordedTurn>;
 
 /** Throws an Error that names the line when the text is not a recording. */
 export function recordedProvider(jsonLines: string): Provider {

@@ -263,6 +263,7 @@ describe('host sessions', () => {
     world.start();
     world.request();
     await world.clock.settle();
+    expect(world.engine.state(SESSION).run?.phase).toBe('opening');
     expect(world.engine.leases.size).toBe(0);
   });
 });

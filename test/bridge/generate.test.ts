@@ -58,7 +58,7 @@ describe('a generate', () => {
   });
 
   test.each([
-    ['throws what is no error', () => Promise.reject('no' as unknown as Error), 'no'],
+    ['throws what is no error', () => Promise.reject('no'), 'no'],
     [
       'throws at once',
       () => {

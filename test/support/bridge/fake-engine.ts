@@ -17,7 +17,7 @@ import { effects, initialState, stateDigest, step } from '../../../src/core/inde
 import { blobText } from '../../../bridge/call-output.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-export const TTL_MS = 15_000;
+const TTL_MS = 15_000;
 
 interface Lease {
   readonly owner: OwnerId;
@@ -43,6 +43,7 @@ export class FakeEngine {
   tamper: (grant: LeaseGrant) => LeaseGrant = (grant) => grant;
   readonly client: EngineClient;
   #down = false;
+  #sweeping = false;
   readonly #clock: VirtualClock;
   readonly #states = new Map<SessionId, SessionState>();
   readonly #recorded = new Map<string, number>();
@@ -97,6 +98,22 @@ export class FakeEngine {
       this.tell(session, { kind: 'LeaseExpired', batch_id, call_id, attempt });
     }
     this.#wake();
+  }
+
+  #hold(key: string, lease: Omit<Lease, 'until'>): void {
+    this.leases.set(key, { ...lease, until: this.#clock.now() + TTL_MS });
+    this.#sweepLater();
+  }
+
+  #sweepLater(): void {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    this.#clock.after(TTL_MS / 4, () => {
+      this.#sweeping = false;
+      const now = this.#clock.now();
+      if (!this.#down) this.expire(({ until }) => until <= now);
+      if (this.leases.size > 0) this.#sweepLater();
+    });
   }
 
   #isRunning(session: SessionId, call: string): boolean {
@@ -186,7 +203,7 @@ export class FakeEngine {
       for (const effect of effects(state)) {
         const key = keyOf(effect);
         if (granted.length >= request.max || this.leases.has(key) || !wants(request, effect)) continue;
-        this.leases.set(key, { owner: request.owner, effect, session, until: this.#clock.now() + TTL_MS });
+        this.#hold(key, { owner: request.owner, effect, session });
         granted.push(effect);
       }
       const batch = state.active_tool_batch;
@@ -224,7 +241,7 @@ export class FakeEngine {
       }
       const owed = effects(this.state(key.session_id)).find(({ effect_id }) => effect_id === key.effect_id);
       if (owed === undefined) return true;
-      this.leases.set(keyOf(key), { owner, effect: owed, session: key.session_id, until: this.#clock.now() + TTL_MS });
+      this.#hold(keyOf(key), { owner, effect: owed, session: key.session_id });
       return false;
     });
   }

@@ -32,8 +32,11 @@ const spec = (name: string, more: Partial<ToolSpec> = {}): ToolSpec =>
 const onPath = (access: 'read' | 'write') =>
   ({ parallel_safe: true, claims: [{ space: 'fs', argument: 'path', form: 'path', access }] }) as const;
 
-/** `read` may run twice, `write` not; `solo` runs alone; `other` belongs to another bridge; `tiny` shows little. */
-export const TOOLS: readonly ToolSpec[] = [
+/**
+ * `read` may run twice, `write` not; `solo` runs alone; `other` belongs to another bridge; `hosted` needs a host;
+ * `tiny` shows little.
+ */
+const TOOLS: readonly ToolSpec[] = [
   spec('read', { read_only: true, idempotent: true, destructive: false, parallelism_hint: onPath('read') }),
   spec('write', { parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' }),
   spec('solo'),
@@ -45,6 +48,7 @@ export const TOOLS: readonly ToolSpec[] = [
     read_only: true,
     parallelism_hint: onPath('write'),
   }),
+  spec('hosted', { availability_rules: ['host_session_ready'] }),
   spec('tiny', { read_only: true, parallelism_hint: { parallel_safe: true }, output_bytes_max: 400 }),
 ];
 

@@ -1,0 +1,397 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type OpenAiOptions, openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
+import type { GenerateReply, GenerateRequest } from '../../../bridge/providers/provider.ts';
+import { brand } from '../../../schemas/ids.ts';
+import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
+
+let server: ChatServer;
+beforeAll(async () => {
+  server = await openChatServer();
+});
+afterAll(() => server.close());
+
+/** Waits are remembered and over at once; a silence never comes unless it is asked for. */
+function newClock() {
+  const waits: number[] = [];
+  return {
+    waits,
+    now: () => Date.parse('2026-01-01T00:00:00Z'),
+    after(ms: number, fn: () => void) {
+      if (ms === SILENCE_MS) return () => undefined;
+      waits.push(ms);
+      queueMicrotask(fn);
+      return () => undefined;
+    },
+  };
+}
+const SILENCE_MS = 12_345;
+
+function ask(
+  answers: readonly Answer[],
+  request: Partial<GenerateRequest> = {},
+  options: Partial<OpenAiOptions> = {},
+): Promise<GenerateReply> {
+  server.answer(...answers);
+  server.onAsked = () => undefined;
+  const base = { baseUrl: server.url, clock: newClock(), random: () => 0.5, silenceMs: SILENCE_MS };
+  return openAiCompatible({ ...base, ...options }).generate(chatRequestOf(request), new AbortController().signal);
+}
+
+const delta = (value: object, finish: string | null = null, index = 0) => ({
+  choices: [{ index, delta: value, finish_reason: finish }],
+});
+const toolDelta = (call: object, finish: string | null = null) => delta({ tool_calls: [call] }, finish);
+const end = (finish = 'tool_calls') => delta({}, finish);
+
+describe('the request', () => {
+  test('is the conversation in the form of Chat Completions', async () => {
+    await ask(
+      [{ chunks: [end('stop')] }],
+      {
+        instructions: 'Be brief.',
+        output_tokens_max: 99,
+        tools: [{ tool_name: brand('read'), description: 'Reads.', input_schema: { type: 'object' } }],
+        messages: [
+          { role: 'user', text: 'go' },
+          {
+            role: 'assistant',
+            text: '',
+            calls: [
+              { id: 'a', name: 'read', arguments: '{"path":"x"}' },
+              { id: 'b', name: 'odd name!', arguments: '{bad' },
+            ],
+          },
+          { role: 'tool', call_id: 'a', name: 'read', text: 'X', is_error: false },
+          { role: 'tool', call_id: 'b', name: 'odd name!', text: 'error', is_error: true },
+          { role: 'assistant', text: 'hm', calls: [] },
+        ],
+      },
+      { apiKey: 'sk-secret', model: 'other-model', baseUrl: `${server.url}/` },
+    );
+    const asked = server.asked[0];
+    expect(asked?.path).toBe('/v1/chat/completions');
+    expect(asked?.headers.authorization).toBe('Bearer sk-secret');
+    expect(asked?.body).toEqual({
+      model: 'other-model',
+      max_tokens: 99,
+      stream: true,
+      stream_options: { include_usage: true },
+      tools: [{ type: 'function', function: { name: 'read', description: 'Reads.', parameters: { type: 'object' } } }],
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'a', type: 'function', function: { name: 'read', arguments: '{"path":"x"}' } },
+            { id: 'b', type: 'function', function: { name: 'odd_name_', arguments: '{"invalid_arguments":"{bad"}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'X' },
+        { role: 'tool', tool_call_id: 'b', content: 'error' },
+        { role: 'assistant', content: 'hm' },
+      ],
+    });
+  });
+});
+
+describe('a streamed answer', () => {
+  const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 7 } };
+
+  test('is put together from its pieces, however they are cut', async () => {
+    const chunks = [
+      delta({ role: 'assistant', content: null }),
+      delta({ content: 'Hé' }),
+      delta({ content: 'llo 🙂' }),
+      toolDelta({ index: 0, id: 'a', type: 'function', function: { name: 'read', arguments: '' } }),
+      toolDelta({ index: 0, function: { arguments: '{"p":' } }),
+      toolDelta({ index: 1, id: 'b', type: 'function', function: { name: 'grep', arguments: '{}' } }),
+      toolDelta({ index: 0, function: { arguments: '1}' } }),
+      end(),
+      usage,
+    ];
+    const expected = {
+      content: 'Héllo 🙂',
+      calls: [
+        { id: 'a', name: 'read', arguments_text: '{"p":1}' },
+        { id: 'b', name: 'grep', arguments_text: '{}' },
+      ],
+      usage: { input_tokens: 5, output_tokens: 7 },
+    };
+    expect(await ask([{ chunks }])).toEqual(expected);
+    expect(await ask([{ chunks, trickle: true }])).toEqual(expected);
+    expect(await ask([{ chunks, headers: { 'content-type': 'text/plain' } }])).toEqual(expected);
+    expect(await ask([{ chunks, done: false }])).toEqual(expected);
+    expect(await ask([{ chunks, headers: { 'content-type': 'application/json' } }])).toEqual(expected);
+  });
+
+  test.each<[string, readonly object[], readonly object[]]>([
+    [
+      'deltas without index',
+      [
+        toolDelta({ id: 'a', function: { name: 'x', arguments: '{"n":' } }),
+        toolDelta({ function: { arguments: '1}' } }),
+        toolDelta({ id: 'b', function: { name: 'x', arguments: '{"n":2}' } }),
+      ],
+      [
+        { id: 'a', name: 'x', arguments_text: '{"n":1}' },
+        { id: 'b', name: 'x', arguments_text: '{"n":2}' },
+      ],
+    ],
+    [
+      'every call numbered 0',
+      [
+        toolDelta({ index: 0, id: 'a', function: { name: 'x', arguments: '{}' } }),
+        toolDelta({ index: 0, id: 'b', function: { name: 'y', arguments: '{}' } }),
+      ],
+      [
+        { id: 'a', name: 'x', arguments_text: '{}' },
+        { id: 'b', name: 'y', arguments_text: '{}' },
+      ],
+    ],
+    [
+      'no ids at all',
+      [
+        toolDelta({ index: 0, function: { name: 'x', arguments: '{' } }),
+        toolDelta({ index: 0, function: { arguments: '}' } }),
+        toolDelta({ index: 1, function: { name: 'x', arguments: '[]' } }),
+      ],
+      [
+        { name: 'x', arguments_text: '{}' },
+        { name: 'x', arguments_text: '[]' },
+      ],
+    ],
+    [
+      'neither index nor id',
+      [
+        toolDelta({ function: { name: 'x', arguments: '{' } }),
+        toolDelta({ function: { arguments: '}' } }),
+        toolDelta({ function: { name: 'y', arguments: '{}' } }),
+      ],
+      [
+        { name: 'x', arguments_text: '{}' },
+        { name: 'y', arguments_text: '{}' },
+      ],
+    ],
+    [
+      'id and name repeated in every delta, empty later',
+      [
+        toolDelta({ index: 0, id: 'a', function: { name: 'x', arguments: '{' } }),
+        toolDelta({ index: 0, id: 'a', function: { name: 'x', arguments: '"k":1' } }),
+        toolDelta({ index: 0, id: '', function: { name: '', arguments: '}' } }),
+      ],
+      [{ id: 'a', name: 'x', arguments_text: '{"k":1}' }],
+    ],
+    [
+      'arguments as a value, null, empty, or absent',
+      [
+        toolDelta({ index: 0, id: 'a', function: { name: 'x', arguments: { k: 1 } } }),
+        toolDelta({ index: 1, id: 'b', function: { name: 'x', arguments: null } }),
+        toolDelta({ index: 2, id: 'c', function: { name: 'x', arguments: '' } }),
+        toolDelta({ index: 3, id: 'd', function: { name: 'x' } }),
+        toolDelta({ index: 4, id: 'e' }),
+      ],
+      [
+        { id: 'a', name: 'x', arguments: { k: 1 } },
+        { id: 'b', name: 'x', arguments: {} },
+        { id: 'c', name: 'x', arguments: {} },
+        { id: 'd', name: 'x', arguments: {} },
+        { id: 'e', name: '', arguments: {} },
+      ],
+    ],
+    [
+      'the older form of one call',
+      [delta({ function_call: { name: 'x', arguments: '{"a"' } }), delta({ function_call: { arguments: ':1}' } })],
+      [{ name: 'x', arguments_text: '{"a":1}' }],
+    ],
+    [
+      'text that is no JSON is passed on as it is',
+      [toolDelta({ index: 0, id: 'a', function: { name: 'x', arguments: '{"a": tru' } })],
+      [{ id: 'a', name: 'x', arguments_text: '{"a": tru' }],
+    ],
+  ])('%s', async (_, chunks, calls) => {
+    expect((await ask([{ chunks: [...chunks, end()] }])).calls).toEqual(calls);
+  });
+
+  test('several choices: the first by number is the answer', async () => {
+    const chunks = [delta({ content: 'second' }, null, 1), delta({ content: 'first' }, null, 0), end('stop')];
+    expect(await ask([{ chunks }])).toEqual({ content: 'first', calls: [] });
+  });
+
+  test('content in parts, and a refusal where there is none', async () => {
+    const parts = [
+      { type: 'text', text: 'a' },
+      { type: 'thinking', thinking: 'no' },
+      { type: 'text', text: 'b' },
+    ];
+    expect(await ask([{ chunks: [delta({ content: parts }), end('stop')] }])).toEqual({ content: 'ab', calls: [] });
+    expect(await ask([{ chunks: [delta({ refusal: 'No.' }), end('stop')] }])).toEqual({ content: 'No.', calls: [] });
+  });
+
+  test.each(['stop', 'length', 'eos', 'content_filter', 'function_call'])(
+    'finish reason %s is an end',
+    async (finish) => {
+      expect(await ask([{ chunks: [delta({ content: 'x' }), end(finish)] }])).toMatchObject({ content: 'x' });
+    },
+  );
+
+  test('comments and odd lines between events change nothing', async () => {
+    const raw = `: ping\r\n\r\nevent: message\r\ndata: ${JSON.stringify(delta({ content: 'x' }, 'stop'))}\r\n\r\n: bye\r\n\r\ndata:\r\n\r\ndata: [DONE]`;
+    const headers = { 'content-type': 'text/event-stream;charset=UTF-8' };
+    expect(await ask([{ raw, headers }])).toEqual({ content: 'x', calls: [] });
+  });
+});
+
+describe('an answer in one piece', () => {
+  const message = {
+    content: null,
+    tool_calls: [
+      { id: 'a', function: { name: 'x', arguments: '{"k":1}' } },
+      { id: 'a', function: { name: 'x', arguments: { k: 2 } } },
+      { id: 'c', type: 'custom', custom: { name: 'y', input: 'free text' } },
+    ],
+  };
+
+  test('is taken from a server that does not stream', async () => {
+    const json = { choices: [{ message, finish_reason: '' }], usage: { prompt_tokens: 1, completion_tokens: null } };
+    const expected = {
+      calls: [
+        { id: 'a', name: 'x', arguments_text: '{"k":1}' },
+        { id: 'a', name: 'x', arguments: { k: 2 } },
+        { id: 'c', name: 'y', arguments_text: 'free text' },
+      ],
+      usage: { input_tokens: 1, output_tokens: 0 },
+    };
+    expect(await ask([{ json }])).toEqual(expected);
+    expect(await ask([{ json, headers: { 'content-type': 'text/plain' } }])).toEqual(expected);
+  });
+
+  test('is asked for when the server refuses to stream', async () => {
+    const refusal = { status: 400, json: { error: { message: "Unsupported parameter: 'stream_options'" } } };
+    const json = { choices: [{ message: { content: 'ok' }, finish_reason: 'stop' }] };
+    expect(await ask([refusal, { json }])).toEqual({ content: 'ok', calls: [] });
+    expect(server.asked.map(({ body }) => body['stream'])).toEqual([true, undefined]);
+  });
+});
+
+describe('errors', () => {
+  const fails = (status: number, error: unknown): Answer => ({ status, json: { error } });
+
+  test.each<[string, Answer, string]>([
+    ['a wrong key', fails(401, { message: 'Incorrect API key provided: sk-secret.' }), 'provider_auth'],
+    ['a key that may not', fails(403, { message: 'no' }), 'provider_auth'],
+    ['too long', fails(400, { code: 'context_length_exceeded', message: 'too long' }), 'context_length'],
+    ['too long, in words', fails(400, { message: 'prompt too long; exceeded max context length' }), 'context_length'],
+    ['no such model', fails(404, 'model not found'), 'provider_terminal'],
+    ['a bad request', fails(400, { message: 'bad' }), 'provider_terminal'],
+    ['no money', fails(429, { code: 'insufficient_quota', message: 'billing' }), 'provider_terminal'],
+    [
+      'an error inside of a stream',
+      { chunks: [{ error: { code: 400, message: 'Token limit reached' } }] },
+      'context_length',
+    ],
+    [
+      'an error inside of a choice',
+      { chunks: [{ choices: [{ error: { message: 'x' }, finish_reason: 'error' }] }] },
+      'provider_terminal',
+    ],
+    ['an error inside of a 200', { json: { error: { message: 'model is gone' } } }, 'provider_terminal'],
+  ])('%s', async (_, answer, code) => {
+    const asked = ask([answer], {}, { apiKey: 'sk-secret' });
+    await expect(asked).rejects.toMatchObject({ name: 'ProviderError', code });
+    await expect(asked).rejects.not.toThrow('sk-secret');
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test.each<[string, Answer]>([
+    ['429', fails(429, { message: 'slow down' })],
+    ['503 in HTML', { status: 503, raw: '<html>busy</html>', headers: { 'content-type': 'text/html' } }],
+    ['500 that breaks off', { status: 500, raw: '{"err', breakOff: true }],
+    ['an overloaded stream', { chunks: [{ error: { type: 'overloaded_error', message: 'Overloaded' } }] }],
+    ['a stream that breaks off', { chunks: [delta({ content: 'half' })], done: false, breakOff: true }],
+    ['a stream that just ends', { chunks: [delta({ content: 'half' })], done: false }],
+    ['a chunk that is no JSON', { chunks: ['{"choices": [', delta({ content: 'x' }, 'stop')] }],
+    ['no answer at all', { raw: '', headers: { 'content-type': 'text/event-stream' } }],
+    ['an answer that is no JSON', { raw: 'oops' }],
+    ['an answer that holds nothing', { json: { choices: [] } }],
+    ['a stream that holds nothing', { chunks: [] }],
+  ])('%s: asks again', async (_, answer) => {
+    expect(await ask([answer, { chunks: [delta({ content: 'ok' }, 'stop')] }])).toEqual({ content: 'ok', calls: [] });
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test('waits as long as the server says, or longer each time', async () => {
+    const busy = (headers: Record<string, string>): Answer => ({ status: 429, headers, json: {} });
+    const clock = newClock();
+    const ok = { chunks: [delta({ content: 'ok' }, 'stop')] };
+    const hints = [
+      busy({ 'retry-after': '7' }),
+      busy({ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }),
+      busy({ 'retry-after-ms': '15' }),
+      busy({}),
+      ok,
+    ];
+    await ask(hints, {}, { clock });
+    expect(clock.waits).toEqual([7_000, 9_000, 15, 3_000]);
+  });
+
+  test('gives up after a few times, and at once when it would have to wait too long', async () => {
+    const busy = fails(503, { message: 'busy' });
+    await expect(ask([busy, busy, busy], {}, { retriesMax: 2 })).rejects.toMatchObject({ code: 'provider_retryable' });
+    expect(server.asked).toHaveLength(3);
+    await expect(ask([{ ...busy, headers: { 'retry-after': '3600' } }])).rejects.toMatchObject({
+      code: 'provider_retryable',
+    });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('a server that nobody answers for is asked again', async () => {
+    const options = { baseUrl: 'http://127.0.0.1:1/v1', retriesMax: 1 };
+    await expect(ask([], {}, options)).rejects.toMatchObject({ code: 'provider_retryable', message: /reached/ });
+  });
+
+  test('a server that falls silent is given up', async () => {
+    server.answer({ chunks: [delta({ content: 'half' })], done: false, silent: true });
+    const pending: (() => void)[] = [];
+    server.onAsked = () => {
+      for (const fn of pending.splice(0)) fn();
+    };
+    const clock = {
+      now: () => 0,
+      after: (ms: number, fn: () => void) => {
+        if (ms === SILENCE_MS) pending.push(fn);
+        else queueMicrotask(fn);
+        return () => undefined;
+      },
+    };
+    const provider = openAiCompatible({
+      baseUrl: server.url,
+      clock,
+      random: () => 0,
+      silenceMs: SILENCE_MS,
+      retriesMax: 0,
+    });
+    const asked = provider.generate(chatRequestOf(), new AbortController().signal);
+    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: /silent/ });
+  });
+
+  test('an answer without end is cut off', async () => {
+    const raw = `data: ${JSON.stringify(delta({ content: 'x'.repeat(1_000_000) }))}\n\n`.repeat(18);
+    const asked = ask([{ raw, headers: { 'content-type': 'text/event-stream' } }]);
+    await expect(asked).rejects.toMatchObject({ code: 'provider_terminal' });
+  });
+
+  test('being cancelled is no error of the server', async () => {
+    server.answer({ chunks: [delta({ content: 'half' })], done: false, silent: true });
+    const controller = new AbortController();
+    server.onAsked = () => controller.abort();
+    const provider = openAiCompatible({
+      baseUrl: server.url,
+      clock: newClock(),
+      random: () => 0,
+      silenceMs: SILENCE_MS,
+    });
+    await expect(provider.generate(chatRequestOf(), controller.signal)).rejects.toMatchObject({ code: 'cancelled' });
+  });
+});
