@@ -4,7 +4,7 @@ import type { EngineClient } from '../src/client/client.ts';
 import type { Digest } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { Link } from './link.ts';
-import { BLOB_CACHE_BYTES_MAX } from './limits.ts';
+import { BLOB_CACHE_BYTES_MAX } from '../schemas/limits.ts';
 
 export interface BlobReader {
   read(ref: Digest, signal?: AbortSignal): Promise<Either<Rejection, Uint8Array>>;

@@ -15,7 +15,7 @@ import {
   settleCall,
   waitsForStranger,
 } from './held-call.ts';
-import { BATCHES_REMEMBERED_MAX } from './limits.ts';
+import { BATCHES_REMEMBERED_MAX } from '../schemas/limits.ts';
 import { newRoom } from './room.ts';
 
 export interface CallBoard {

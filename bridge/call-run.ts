@@ -5,7 +5,7 @@ import { decode } from '../schemas/codec.ts';
 import type { CallOutcome } from '../schemas/tool-call.ts';
 import type { Clock } from './clock.ts';
 import { CallReport, failedReport } from './executors/call-report.ts';
-import { CALL_GRACE_MS, MESSAGE_CHARS_MAX } from './limits.ts';
+import { CALL_GRACE_MS, MESSAGE_CHARS_MAX } from '../schemas/limits.ts';
 
 export type StopReason = 'timeout' | 'cancelled' | 'lost' | 'stopping';
 

@@ -4,10 +4,9 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import type { Effect } from '../schemas/effect.ts';
 import type { OwnerId } from '../schemas/ids.ts';
-import { LEASE_TTL_MS } from '../schemas/limits.ts';
+import { LEASES_HELD_MAX, LEASE_TTL_MS, RELEASE_MS_MAX } from '../schemas/limits.ts';
 import type { LeaseKey } from '../schemas/wire.ts';
 import { type Clock, sleep } from './clock.ts';
-import { LEASES_HELD_MAX, RELEASE_MS_MAX } from './limits.ts';
 import type { Log } from './log.ts';
 
 /** One lease: ended by whoever did the work, or lost. */

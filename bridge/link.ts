@@ -4,7 +4,7 @@ import { type Either, isRight, left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, type RejectionCode, reject } from '../schemas/rejection.ts';
 import { type Clock, backoffMs, sleep } from './clock.ts';
-import { BACKOFF_MS_BASE, BACKOFF_MS_MAX } from './limits.ts';
+import { BACKOFF_MS_BASE, BACKOFF_MS_MAX } from '../schemas/limits.ts';
 import type { Log } from './log.ts';
 
 export interface Link {

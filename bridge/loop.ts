@@ -5,7 +5,14 @@ import type { EngineClient } from '../src/client/client.ts';
 import { effects } from '../src/core/index.ts';
 import type { Effect, EffectOfKind } from '../schemas/effect.ts';
 import type { OwnerId, SessionId } from '../schemas/ids.ts';
-import { CONCURRENCY_MAX, LEASE_EFFECTS_MAX, LEASE_WAIT_MS_MAX } from '../schemas/limits.ts';
+import {
+  BACKOFF_MS_BASE,
+  CONCURRENCY_MAX,
+  LEASE_EFFECTS_MAX,
+  LEASE_WAIT_MS_MAX,
+  STOP_GRACE_MS,
+  WATCH_EVERY_MS,
+} from '../schemas/limits.ts';
 import { unreachable } from '../schemas/rejection.ts';
 import type { LeaseGrant, LeaseRequest } from '../schemas/wire.ts';
 import { batchSettled, closingOf } from './batch-close.ts';
@@ -18,7 +25,6 @@ import type { Executors } from './executors/executors.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
 import { type Leases, newLeases } from './leases.ts';
-import { BACKOFF_MS_BASE, STOP_GRACE_MS, WATCH_EVERY_MS } from './limits.ts';
 import { type Link, newLink } from './link.ts';
 import type { BridgeLogLine } from './log.ts';
 import { type Outbox, newOutbox } from './outbox.ts';

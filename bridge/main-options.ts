@@ -3,8 +3,7 @@ import { parseArgs } from 'node:util';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../schemas/json.ts';
-import { CONCURRENCY_MAX } from '../schemas/limits.ts';
-import { SECRETS_BYTES_MAX } from './limits.ts';
+import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../schemas/limits.ts';
 
 export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|openai [options]
 

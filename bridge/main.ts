@@ -8,7 +8,7 @@ import { systemClock } from './clock.ts';
 import { combineExecutors } from './executors/executors.ts';
 import { hostExecutor } from './executors/host-executor.ts';
 import { openHost } from './host/host-tools.ts';
-import { RECORDING_BYTES_MAX } from './limits.ts';
+import { RECORDING_BYTES_MAX } from '../schemas/limits.ts';
 import { runBridge } from './loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './main-options.ts';
 import { openAiCompatible } from './providers/openai-compatible.ts';

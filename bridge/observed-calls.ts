@@ -2,10 +2,9 @@
 // arguments is passed on as it is. Judging it is the engine's work.
 import { CallId, brand } from '../schemas/ids.ts';
 import { type Json, isJson, isPlainObject } from '../schemas/json.ts';
-import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX } from '../schemas/limits.ts';
+import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX, CUT_ARGUMENTS_CHARS, OBSERVED_BYTES_MAX } from '../schemas/limits.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { firstChars } from './call-output.ts';
-import { CUT_ARGUMENTS_CHARS, OBSERVED_BYTES_MAX } from './limits.ts';
 import { ProviderError, type ReplyCall } from './providers/provider.ts';
 
 /** Throws a {@link ProviderError} when the calls are more than one batch may hold, or do not fit into one report. */

@@ -5,7 +5,7 @@ import type { EngineClient } from '../src/client/client.ts';
 import type { Ingress } from '../schemas/event.ts';
 import type { OwnerId, SessionId } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
-import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from './limits.ts';
+import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../schemas/limits.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
 

@@ -6,7 +6,7 @@ import { type PutBlob, outputContent } from './call-output.ts';
 import { type CallEnd, clip } from './call-run.ts';
 import { eventIdOf } from './event-id.ts';
 import { type CallReport, failedReport } from './executors/call-report.ts';
-import { RESULT_DATA_CHARS_MAX } from './limits.ts';
+import { RESULT_DATA_CHARS_MAX } from '../schemas/limits.ts';
 
 type ToolCall = EffectOfKind<'tool.call'>;
 

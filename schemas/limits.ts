@@ -93,3 +93,145 @@ export const RETRY_MS = 1_000;
 export const WAKE_CHECK_MS_MAX = 60_000;
 /** How long a client waits for the answer to a request, beyond the wait it asked for, in milliseconds. */
 export const REQUEST_TIMEOUT_MS = 60_000;
+
+// The journal.
+
+/** Most bytes of events one group commit writes at once (a single larger append is still written whole). */
+export const COMMIT_BYTES_MAX = 8 * 1_048_576;
+/** Most appends one group commit merges. */
+export const COMMIT_REQUESTS_MAX = 1_024;
+/** Most bytes of events that may wait for a commit; appends beyond it are refused as `queue_full`. */
+export const COMMIT_WAITING_BYTES_MAX = 64 * 1_048_576;
+/** Sessions whose version is kept in memory; the version of any other is read when it is needed. */
+export const HEADS_CACHED_MAX = 65_536;
+/** Most bytes one step of a scan fetches from the store. */
+export const SCAN_BYTES_MAX = 1_048_576;
+/** Most files the blob store has open at a time. */
+export const FILES_OPEN_MAX = 16;
+
+// The bridge and its providers.
+
+/** Leases one bridge holds at a time: what one heartbeat can name. */
+export const LEASES_HELD_MAX = 4 * LEASE_EFFECTS_MAX;
+
+/** First and longest wait before a request to the engine is made again. */
+export const BACKOFF_MS_BASE = 100;
+export const BACKOFF_MS_MAX = 5_000;
+
+/** How long a stopped call may take before nobody waits for it; longer than a command from SIGTERM to SIGKILL. */
+export const CALL_GRACE_MS = 4_500;
+/** How long a bridge that was told to stop waits for what it runs, and for giving its leases back. */
+export const STOP_GRACE_MS = 2_000;
+export const RELEASE_MS_MAX = 500;
+
+/** How often the engine is asked about calls that another bridge holds and a call here waits for. */
+export const WATCH_EVERY_MS = 500;
+
+/** Events and JSON characters of one submit; a character is at most three bytes, so it fits into one body. */
+export const REPORT_EVENTS_MAX = 64;
+export const REPORT_CHARS_MAX = Math.floor(BODY_BYTES_MAX / 4);
+/** What all calls of one reply may add up to as JSON, in bytes. */
+export const OBSERVED_BYTES_MAX = BODY_BYTES_MAX - 65_536;
+/** What is kept of arguments that do not fit, in UTF-16 units. */
+export const CUT_ARGUMENTS_CHARS = 256;
+
+/** A tool's structured data above this many characters of JSON is left out of the result. */
+export const RESULT_DATA_CHARS_MAX = 4_096;
+/** Longest message of a failure, in UTF-16 units. */
+export const MESSAGE_CHARS_MAX = 1_024;
+
+/** Sessions whose last batch is remembered after its calls have left this bridge. */
+export const BATCHES_REMEMBERED_MAX = 256;
+/** Blob bytes kept in memory for the next generate. */
+export const BLOB_CACHE_BYTES_MAX = 32 * 1_048_576;
+
+/** Largest answer of a model, in bytes on the wire; and of an error, of which only the beginning matters. */
+export const REPLY_BYTES_MAX = 16 * 1_048_576;
+export const ERROR_BYTES_MAX = 65_536;
+/** Longest silence of a model's server. */
+export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
+/** How often a request to a model is made again, and the longest wait its server may ask for. */
+export const PROVIDER_RETRIES_MAX = 4;
+export const RETRY_AFTER_MS_MAX = 60_000;
+/** Largest recording, in bytes. */
+export const RECORDING_BYTES_MAX = 64 * 1_048_576;
+/** Largest object of secrets on standard input, in bytes. */
+export const SECRETS_BYTES_MAX = 65_536;
+
+// The host tools. Sizes are bytes unless the name says otherwise.
+
+/** Longest path argument, in UTF-16 units, and longest single name, in bytes (both as Linux has them). */
+export const PATH_CHARS_MAX = 4_096;
+export const NAME_BYTES_MAX = 255;
+/** Most directories between the workspace and a file. It bounds the descriptors and the stack of a walk. */
+export const PATH_DEPTH_MAX = 64;
+
+/** Largest file that is edited, patched or searched as a whole; reads of a window have no such bound. */
+export const FILE_BYTES_MAX = 16 * 1_048_576;
+/** Most places one edit may match. */
+export const EDIT_MATCHES_MAX = 100_000;
+/** Smallest output budget that is honoured; less leaves no room to say what was left out. */
+export const OUTPUT_BYTES_MIN = 1_024;
+
+/** Entries that a listing or a search shows unless told otherwise, and at most. */
+export const RESULTS_DEFAULT = 100;
+export const RESULTS_MAX = 10_000;
+/** Most files and directories one search visits. */
+export const TREE_ENTRIES_MAX = 200_000;
+/** Directories a search reads before it lets other work of the process run. */
+export const TREE_YIELD_EVERY = 64;
+/** Longest line a search prints, in UTF-16 units. */
+export const LINE_CHARS_MAX = 500;
+/** A NUL byte in this prefix makes a file binary, and so invisible to grep. */
+export const BINARY_PROBE_BYTES = 8_192;
+/** What is matched per message to the matching thread. */
+export const GREP_BATCH_BYTES = 1_048_576;
+export const GREP_BATCH_FILES = 64;
+/** Below this many files a prefilter process costs more than it saves. */
+export const PREFILTER_FILES_MIN = 256;
+/** Longest pattern of grep and glob, in UTF-16 units, and most alternatives its braces may expand to. */
+export const PATTERN_CHARS_MAX = 4_096;
+export const GLOB_ALTERNATIVES_MAX = 256;
+
+/** Most operations and hunks one patch may hold. */
+export const PATCH_OPERATIONS_MAX = 1_024;
+export const PATCH_HUNKS_MAX = 4_096;
+
+/** Most arguments of a command, and most bytes of all of them. */
+export const ARGV_MAX = 1_024;
+export const ARGV_BYTES_MAX = 131_072;
+/** Most variables a call may add to the environment, and most bytes of all of them. */
+export const ENV_MAX = 128;
+export const ENV_BYTES_MAX = 65_536;
+/** Most commands that run at a time. */
+export const COMMANDS_RUNNING_MAX = 64;
+/** Longest a command may run, whatever was asked. */
+export const EXEC_TIMEOUT_MS_MAX = 600_000;
+/** From SIGTERM to SIGKILL (DESIGN section 7). */
+export const TERM_GRACE_MS = 2_000;
+export const TERM_GRACE_MS_MAX = 30_000;
+/** From the end of a command to closing pipes that something else still holds, and at most while data arrives. */
+export const DRAIN_MS = 250;
+export const DRAIN_MS_MAX = 2_000;
+/** What is kept of each end of an output, and what is kept of it in a file. */
+export const HEAD_BYTES = 65_536;
+export const TAIL_BYTES = 65_536;
+export const SPILL_BYTES_MAX = 16 * 1_048_576;
+/** A running command reports what is new this often, and at most this much. */
+export const PROGRESS_EVERY_MS = 1_000;
+export const PROGRESS_BYTES_MAX = 4_096;
+/** Longest the probe of a sandbox may take. */
+export const PROBE_MS_MAX = 5_000;
+
+/** What the kernel holds a command to, through prlimit(1). */
+export const COMMAND_PROCESSES_MAX = 1_024;
+export const COMMAND_CPU_SECONDS_MAX = 1_200;
+export const COMMAND_FILES_OPEN_MAX = 4_096;
+export const COMMAND_FILE_BYTES_MAX = 1_073_741_824;
+/** Writable memory. Address space is not limited: runtimes reserve far more of it than they ever touch. */
+export const COMMAND_MEMORY_BYTES_MAX = 4_294_967_296;
+/** The private /tmp of a sandboxed command. */
+export const COMMAND_TMP_BYTES_MAX = 268_435_456;
+
+/** Longest life of a host session that may be asked for. */
+export const SESSION_TTL_MS_MAX = 366 * 86_400_000;

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { Buffer } from 'node:buffer';
 import { characterStart, nextCharacter } from './exec/output-capture.ts';
-import { OUTPUT_BYTES_MIN } from './limits.ts';
+import { OUTPUT_BYTES_MIN } from '../../schemas/limits.ts';
 import type { HostOutcome } from './outcome.ts';
 import type { HostParts } from './tool.ts';
 

@@ -1,7 +1,7 @@
 // host.session.open and host.session.signal.
 import type { JsonObject } from '../../schemas/json.ts';
 import { optionalChoice, optionalCount, optionalObject, requiredText } from './arguments.ts';
-import { SESSION_TTL_MS_MAX, TERM_GRACE_MS, TERM_GRACE_MS_MAX } from './limits.ts';
+import { SESSION_TTL_MS_MAX, TERM_GRACE_MS, TERM_GRACE_MS_MAX } from '../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from './outcome.ts';
 import type { HostParts } from './tool.ts';
 

@@ -11,7 +11,7 @@ import {
   PROVIDER_SILENCE_MS_DEFAULT,
   REPLY_BYTES_MAX,
   RETRY_AFTER_MS_MAX,
-} from '../limits.ts';
+} from '../../schemas/limits.ts';
 import { errorOfBody, refusesToStream } from './openai-error.ts';
 import { type ReplyAssembler, newReplyAssembler } from './openai-reply.ts';
 import { chatRequest } from './openai-request.ts';

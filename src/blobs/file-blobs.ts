@@ -7,14 +7,12 @@ import { join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { Digest } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { makeDirectory, syncDirectory } from '../journal/directories.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openLanes } from './lanes.ts';
 
-/** Blobs read or written at a time: bounds open files, and memory to this many of the largest blobs. */
-const FILES_OPEN_MAX = 16;
 const FILE_MODE = 0o600;
 const DIGEST_PREFIX = 'sha256:';
 const TEMPORARY = 'tmp';

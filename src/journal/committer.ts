@@ -3,7 +3,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Admission, type Standing, type Standings, type Write, admit } from './admission.ts';
-import { HEADS_CACHED_MAX } from './journal-limits.ts';
+import { HEADS_CACHED_MAX } from '../../schemas/limits.ts';
 import { eventIdKey } from './keys.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';

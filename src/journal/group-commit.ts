@@ -1,5 +1,5 @@
 // Merges the writes that arrive while one is under way into the next, so that many sessions share one fsync.
-import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from './journal-limits.ts';
+import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../schemas/limits.ts';
 import { refuse } from './refusal.ts';
 
 export interface GroupCommit<Request, Answer> {

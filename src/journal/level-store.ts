@@ -2,7 +2,7 @@
 // acknowledged events. LevelDB has the write in view only after it is on disk, so whatever can be read is durable.
 import { Level } from 'level';
 import { makeDirectory } from './directories.ts';
-import { SCAN_BYTES_MAX } from './journal-limits.ts';
+import { SCAN_BYTES_MAX } from '../../schemas/limits.ts';
 import { Refusal, refuse } from './refusal.ts';
 import type { KeyRange, Put, ScanOptions, Store, StoreView } from './store.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newWorld, SESSION, call, resultsOf, statusOf, textOfEntry } from '../support/bridge/harness.ts';
+import { CALL_GRACE_MS } from '../../schemas/limits.ts';
 
 const kinds = (events: readonly { readonly kind: string }[]): string => events.map(({ kind }) => kind).join(' ');
 
@@ -249,7 +250,7 @@ describe('tools that misbehave are failed calls', () => {
     expect(world.engine.of('ToolCallSettled')[0]).toMatchObject({
       outcome: 'failed',
       code: 'timeout',
-      duration_ms: 62_000,
+      duration_ms: 60_000 + CALL_GRACE_MS,
     });
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { OBSERVED_BYTES_MAX } from '../../bridge/limits.ts';
+import { OBSERVED_BYTES_MAX } from '../../schemas/limits.ts';
 import { observeCalls } from '../../bridge/observed-calls.ts';
 import { ProviderError, type ReplyCall } from '../../bridge/providers/provider.ts';
 import { ToolCallObserved } from '../../schemas/tool-call.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openGroupCommit } from '../../src/journal/group-commit.ts';
-import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../src/journal/journal-limits.ts';
+import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../schemas/limits.ts';
 import { Refusal } from '../../src/journal/refusal.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';

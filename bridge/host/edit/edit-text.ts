@@ -1,6 +1,6 @@
 // Replaces a passage of a text: the passage exactly as given when it is there, else the only one that reads the
 // same in the fuzzy view. Line ends are the file's, whatever the arguments use. Pure.
-import { EDIT_MATCHES_MAX, FILE_BYTES_MAX } from '../limits.ts';
+import { EDIT_MATCHES_MAX, FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { foldText, isSpace } from './folded-text.ts';
 import { prevailingEnd, withLineEnds } from './lines.ts';

@@ -3,7 +3,7 @@
 // own path, so that paths in outputs mean the same outside; no home, no /etc but what the loader needs, no network.
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { COMMAND_TMP_BYTES_MAX } from '../limits.ts';
+import { COMMAND_TMP_BYTES_MAX } from '../../../schemas/limits.ts';
 import { lookUp } from '../workspace/directory.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Command } from './command.ts';

@@ -1,7 +1,7 @@
 // The environment of a command: four fixed variables and what the call adds. Nothing of the bridge's own.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument } from '../arguments.ts';
-import { ENV_BYTES_MAX, ENV_MAX } from '../limits.ts';
+import { ENV_BYTES_MAX, ENV_MAX } from '../../../schemas/limits.ts';
 import { programDirectories } from './program.ts';
 
 export interface ChildEnvironment {

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { OUTPUT_BYTES_MIN, SPILL_BYTES_MAX } from '../limits.ts';
+import { OUTPUT_BYTES_MIN, SPILL_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { HostOutcome } from '../outcome.ts';
 import type { Capture, Excerpt } from './output-capture.ts';
 import type { CommandEnd, StopReason } from './run-command.ts';

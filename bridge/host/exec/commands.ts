@@ -1,5 +1,5 @@
 // The commands that run now: how many may, and ending all of them.
-import { COMMANDS_RUNNING_MAX } from '../limits.ts';
+import { COMMANDS_RUNNING_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import type { CommandEnd, RunningCommand, StopReason } from './run-command.ts';
 

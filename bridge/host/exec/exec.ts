@@ -2,7 +2,13 @@
 import { Buffer } from 'node:buffer';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument, optionalCount, optionalObject, optionalText, requiredTexts } from '../arguments.ts';
-import { ARGV_BYTES_MAX, ARGV_MAX, EXEC_TIMEOUT_MS_MAX, PROGRESS_EVERY_MS, TERM_GRACE_MS } from '../limits.ts';
+import {
+  ARGV_BYTES_MAX,
+  ARGV_MAX,
+  EXEC_TIMEOUT_MS_MAX,
+  PROGRESS_EVERY_MS,
+  TERM_GRACE_MS,
+} from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault } from '../outcome.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import { withDirectory } from '../workspace/directory.ts';

@@ -7,7 +7,7 @@ import {
   COMMAND_MEMORY_BYTES_MAX,
   COMMAND_PROCESSES_MAX,
   PROBE_MS_MAX,
-} from '../limits.ts';
+} from '../../../schemas/limits.ts';
 import type { Owner } from '../workspace/workspace.ts';
 import { findProgram, programDirectories } from './program.ts';
 

@@ -1,7 +1,7 @@
 // What a command writes to one of its streams: head and tail in memory, the rest in a file, all bounded. The stream
 // is always read to its end, so that a command never blocks on a full pipe because of what was kept.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { HEAD_BYTES, PROGRESS_BYTES_MAX, SPILL_BYTES_MAX, TAIL_BYTES } from '../limits.ts';
+import { HEAD_BYTES, PROGRESS_BYTES_MAX, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../schemas/limits.ts';
 import type { Redactor } from '../redact.ts';
 import { readRange } from '../workspace/workspace.ts';
 

@@ -2,7 +2,7 @@
 // command left behind can put off. What is over is the process, not the last holder of its pipes.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { DRAIN_MS, DRAIN_MS_MAX } from '../limits.ts';
+import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { errorName } from '../outcome.ts';
 import type { Owner } from '../workspace/workspace.ts';
 import type { Capture } from './output-capture.ts';

@@ -2,7 +2,7 @@
 // flags that are used afterwards: what is installed says little about what the kernel allows.
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { PROBE_MS_MAX } from '../limits.ts';
+import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { Owner, Workspace } from '../workspace/workspace.ts';
 import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';

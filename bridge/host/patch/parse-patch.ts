@@ -10,7 +10,7 @@
 //
 // A carriage return at the end of a patch line belongs to the patch's own line ends, never to the text: each file
 // keeps the line ends it has.
-import { PATCH_HUNKS_MAX, PATCH_OPERATIONS_MAX } from '../limits.ts';
+import { PATCH_HUNKS_MAX, PATCH_OPERATIONS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 
 export type HunkLineKind = 'context' | 'delete' | 'add';

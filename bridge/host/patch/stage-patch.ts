@@ -1,6 +1,6 @@
 // Turns the operations of a patch into changes of files, in memory. Operations see what earlier ones of the same
 // patch did. The first fault refuses the whole patch: nothing has been written when it is thrown.
-import { FILE_BYTES_MAX } from '../limits.ts';
+import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, recoding } from '../outcome.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';

@@ -1,7 +1,7 @@
 // Glob patterns over `/`-separated paths: `*` and `?` within a name, `**` as a whole name for any depth, `[a-z]`,
 // `[!a-z]`, `{a,b}` and `\` for a literal. Hidden names match like any other. Matching takes time proportional to
 // pattern times path: wildcards are tried by going back to the last one only, never through a regular expression.
-import { GLOB_ALTERNATIVES_MAX, PATTERN_CHARS_MAX } from '../limits.ts';
+import { GLOB_ALTERNATIVES_MAX, PATTERN_CHARS_MAX } from '../../../schemas/limits.ts';
 
 export interface GlobPattern {
   /** True when the pattern names a place (it has a `/`), so that it is matched against the whole path. */

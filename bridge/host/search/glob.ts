@@ -1,7 +1,7 @@
 // host.fs.glob: files by name, sorted by path.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalText, requiredText } from '../arguments.ts';
-import { RESULTS_DEFAULT, RESULTS_MAX } from '../limits.ts';
+import { RESULTS_DEFAULT, RESULTS_MAX } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import { showPath } from '../workspace/path-name.ts';

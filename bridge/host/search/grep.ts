@@ -11,7 +11,7 @@ import {
   PREFILTER_FILES_MIN,
   RESULTS_DEFAULT,
   RESULTS_MAX,
-} from '../limits.ts';
+} from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';

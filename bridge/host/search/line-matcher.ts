@@ -1,7 +1,7 @@
 // Finds the lines of texts that match. A literal is looked for in place. A regular expression runs in a thread of
 // its own: one that backtracks without end stops that thread, not the bridge.
 import { Worker } from 'node:worker_threads';
-import { LINE_CHARS_MAX, PATTERN_CHARS_MAX } from '../limits.ts';
+import { LINE_CHARS_MAX, PATTERN_CHARS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 
 export interface LineHit {

@@ -4,7 +4,7 @@
 // UTF-16 code unit: no clock, no locale and no directory order comes into it.
 import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PATH_DEPTH_MAX, TREE_ENTRIES_MAX, TREE_YIELD_EVERY } from '../limits.ts';
+import { PATH_DEPTH_MAX, TREE_ENTRIES_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { isTemporaryName } from '../workspace/replace-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';

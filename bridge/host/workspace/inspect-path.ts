@@ -2,7 +2,7 @@
 import { readdirSync, type Dirent, type Stats } from 'node:fs';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalText, requiredText } from '../arguments.ts';
-import { RESULTS_DEFAULT, RESULTS_MAX } from '../limits.ts';
+import { RESULTS_DEFAULT, RESULTS_MAX } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
 import { linkFault, lookUp, withDirectory } from './directory.ts';

@@ -1,6 +1,6 @@
 // A path argument, read lexically: which names lead from the workspace to it. No file system is asked. Because no
 // component may be a symbolic link, removing `name/..` here means the same as walking it.
-import { NAME_BYTES_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from '../limits.ts';
+import { NAME_BYTES_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 
 export interface WorkspacePath {

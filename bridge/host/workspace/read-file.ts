@@ -1,7 +1,7 @@
 // host.fs.read_file: a window of a file, as text or as base64.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalCount, requiredText } from '../arguments.ts';
-import { OUTPUT_BYTES_MIN } from '../limits.ts';
+import { OUTPUT_BYTES_MIN } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { Redactor } from '../redact.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';

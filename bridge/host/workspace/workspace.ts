@@ -2,7 +2,7 @@
 // replacing it under its path changes nothing.
 import { closeSync, fstatSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
-import { FILE_BYTES_MAX } from '../limits.ts';
+import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import {
   type Directory,

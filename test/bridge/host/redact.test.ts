@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCapture } from '../../../bridge/host/exec/output-capture.ts';
-import { HEAD_BYTES, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../bridge/host/limits.ts';
+import { HEAD_BYTES, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../schemas/limits.ts';
 import { createRedactor } from '../../../bridge/host/redact.ts';
 import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
