@@ -32,7 +32,5 @@ export function roundsOf(rounds: number): number {
 /** Every order of the values. */
 export function permutations<T>(values: readonly T[]): readonly (readonly T[])[] {
   if (values.length < 2) return [values];
-  return values.flatMap((value, index) =>
-    permutations(values.toSpliced(index, 1)).map((rest) => [value, ...rest]),
-  );
+  return values.flatMap((value, index) => permutations(values.toSpliced(index, 1)).map((rest) => [value, ...rest]));
 }

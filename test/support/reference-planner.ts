@@ -19,9 +19,7 @@ export interface ClaimedCall {
 
 /** `conflicts[j]`: the earlier calls that call j conflicts with, ascending. */
 export function conflictsOf(calls: readonly ClaimedCall[]): readonly (readonly number[])[] {
-  return calls.map((later, j) =>
-    calls.slice(0, j).flatMap((earlier, i) => (conflict(earlier, later) ? [i] : [])),
-  );
+  return calls.map((later, j) => calls.slice(0, j).flatMap((earlier, i) => (conflict(earlier, later) ? [i] : [])));
 }
 
 export const conflict = (a: ClaimedCall, b: ClaimedCall): boolean =>
@@ -119,7 +117,8 @@ export function referenceClaims(tool: ToolSpec, args: JsonObject | undefined): r
 function keysBelow(form: 'path' | 'patch' | 'text', value: string): readonly string[] | null {
   if (value === '') return null;
   if (form === 'text') return [encodeURIComponent(value)];
-  const paths = form === 'path' ? [value] : [...value.matchAll(/^\*\*\* (?:\w+ File|Move to): (.*)$/gmu)].map(([, p]) => p);
+  const paths =
+    form === 'path' ? [value] : [...value.matchAll(/^\*\*\* (?:\w+ File|Move to): (.*)$/gmu)].map(([, p]) => p);
   const keys = paths.map((path) => workspaceKey(path as string));
   return keys.length === 0 || keys.includes(null) ? null : (keys as string[]);
 }

@@ -25,7 +25,14 @@ import {
   type TranscriptEntry,
   brand,
 } from '../../schemas/index.ts';
-import { type GenesisOverrides, defaultGenesis, effects, initialState, stateBytes, step } from '../../src/core/index.ts';
+import {
+  type GenesisOverrides,
+  defaultGenesis,
+  effects,
+  initialState,
+  stateBytes,
+  step,
+} from '../../src/core/index.ts';
 import { testPackage } from './tools.ts';
 
 /** The same shape with plain strings where ids are branded: tests write literals. */

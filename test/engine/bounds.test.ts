@@ -1,0 +1,116 @@
+// Every bound of the engine, met.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import { brand } from '../../schemas/ids.ts';
+import { LEASE_EFFECTS_MAX, LIVE_SESSIONS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
+import { newDisk } from '../support/engine/disk.ts';
+import { A, B, SESSION, Talk, callsIn, leaseRequest, newWorld, packageOf, settled } from '../support/engine/world.ts';
+import { done, outcome } from '../support/journal/outcomes.ts';
+import { FREE } from '../support/tools.ts';
+
+const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
+
+const count = (codes: readonly string[], code: string): number => codes.filter((other) => other === code).length;
+
+describe('the queue of a session', () => {
+  it('takes so many requests and refuses the rest, at once', async () => {
+    const { talk } = await newWorld();
+    await talk.create();
+    const codes = await Promise.all(Array.from({ length: QUEUE_MAX + 10 }, () => talk.outcome(PAUSE)));
+    // The first one is taken out before the others come.
+    expect(count(codes, 'queue_full')).toBe(9);
+    expect(count(codes, 'run_not_active')).toBe(QUEUE_MAX + 1);
+    expect(await talk.outcome(PAUSE)).toBe('run_not_active');
+  });
+
+  it('takes so many bytes', async () => {
+    const { talk } = await newWorld();
+    await talk.create();
+    const reason = 'x'.repeat(900_000);
+    const call = { call_id: 'a', tool_name: 'x', arguments_text: reason };
+    const codes = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        talk.outcome({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: [call] }),
+      ),
+    );
+    expect(count(codes, 'queue_full')).toBeGreaterThan(0);
+    expect(count(codes, 'run_not_active')).toBeGreaterThanOrEqual(Math.floor(QUEUE_BYTES_MAX / 901_000));
+  });
+});
+
+describe('lease requests', () => {
+  it('wait up to a number', async () => {
+    const { engine } = await newWorld();
+    const waiting = Array.from({ length: QUEUE_MAX }, () => engine.client.lease(leaseRequest(A, { wait_ms: 9_000 }))());
+    expect(await outcome(engine.client.lease(leaseRequest(A, { wait_ms: 9_000 })))).toBe('queue_full');
+    await engine.close();
+    const answers = await Promise.all(waiting);
+    expect(answers.every((answer) => !isLeft(answer) && answer.right.effects.length === 0)).toBe(true);
+  });
+
+  it('take so many effects at a time, and the rest goes to others', async () => {
+    const { talk } = await newWorld();
+    await talk.create(packageOf([FREE]));
+    const ids = Array.from({ length: LEASE_EFFECTS_MAX + 5 }, (_, index) => [`c${index}`, 'free'] as const);
+    await talk.calls(...ids);
+    expect(await talk.leased(A)).toHaveLength(LEASE_EFFECTS_MAX);
+    expect(await talk.leased(B)).toHaveLength(5);
+    expect(await outcome(talk.client.lease(leaseRequest(A, { max: LEASE_EFFECTS_MAX + 1 })))).toBe('invalid_shape');
+  });
+});
+
+describe('a large batch', () => {
+  it('costs each report what it changes and not the whole batch', async () => {
+    const { talk } = await newWorld();
+    await talk.create(packageOf([FREE]));
+    const calls = 3_000;
+    await talk.calls(...Array.from({ length: calls }, (_, index) => [`c${index}`, 'free'] as const));
+    // Somebody waits for something else all the time, and is looked after at every report.
+    const waiting = talk.leased(B, { kinds: ['batch.settle'], wait_ms: 20_000 });
+    const begun = performance.now();
+    let done = 0;
+    while (done < calls) {
+      const leased = callsIn(await talk.lease(A));
+      for (const call of leased.slice(0, 64)) await talk.submit([settled(call)], A);
+      const rest = leased.slice(64);
+      if (rest.length > 0) await talk.submit(rest.map((call) => settled(call)), A);
+      done += leased.length;
+    }
+    expect(await waiting).toEqual(['batch-1/settle']);
+    // Deriving every effect at every report took minutes.
+    expect(performance.now() - begun).toBeLessThan(30_000);
+  });
+});
+
+describe('sessions in memory', () => {
+  it('are put aside beyond a number, and are there again when they are asked for', async () => {
+    const disk = newDisk();
+    const { engine } = await newWorld(disk);
+    const { client } = engine;
+    const small = packageOf([FREE]);
+    const first = await new Talk(client).create(small);
+    const events = client.follow(SESSION)[Symbol.asyncIterator]();
+    const next = events.next();
+    const busy = await new Talk(client, brand('busy')).create(small);
+    await busy.run();
+    const idle = brand<'SessionId'>('idle');
+    await new Talk(client, idle).create(small);
+    await done(client.session(idle));
+    for (let index = 0; index < LIVE_SESSIONS_MAX; index += 1) {
+      const id = brand<'SessionId'>(`x-${index}`);
+      await done(client.createSession({ session_id: id, tool_package: small }));
+      await done(client.session(id));
+    }
+    const loads = (): number => disk.calls.filter((name) => name === 'genesis').length;
+    const before = loads();
+    // What has a run, and what somebody follows, is still there.
+    await done(client.session(busy.id));
+    await done(client.session(SESSION));
+    expect(loads()).toBe(before);
+    await done(client.session(idle));
+    expect(loads()).toBe(before + 1);
+    await first.run();
+    expect((await next).value).toMatchObject({ position: 0 });
+    await events.return?.();
+  });
+});

@@ -1,0 +1,220 @@
+// What the edge decides and writes down, whatever a client claims.
+import { describe, expect, it } from 'vitest';
+import { digestText, canonicalText } from '../../schemas/canonical.ts';
+import { defineTool } from '../../schemas/define-tool.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { newSchemaCheck } from '../../src/engine/schema-check.ts';
+import { ZERO_DIGEST, nested } from '../support/engine/inputs.ts';
+import { SESSION, type World, durable, newWorld, packageOf } from '../support/engine/world.ts';
+import type { Loose } from '../support/session.ts';
+import { READ, tool } from '../support/tools.ts';
+import { done, refusal } from '../support/journal/outcomes.ts';
+
+const STRICT = tool('strict', {
+  input_schema: {
+    type: 'object',
+    properties: { path: { type: 'string' }, n: { type: 'integer' } },
+    required: ['path'],
+    additionalProperties: false,
+  },
+});
+
+/** The call as it was recorded. */
+async function recorded(call: Partial<Loose<ToolCallObserved>>): Promise<{ call: ToolCallObserved; world: World }> {
+  const world = await newWorld();
+  await world.talk.create(packageOf([STRICT, READ]));
+  await world.talk.run();
+  const calls = [{ call_id: 'a', tool_name: 'read', ...call }];
+  await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
+  const state = await world.talk.state();
+  // What was recorded can be read again.
+  expect(await durable(world.disk)).toEqual(state);
+  const [observed] = state.active_tool_batch?.observed ?? [];
+  if (observed === undefined) throw new Error('nothing was observed');
+  return { call: observed, world };
+}
+
+const text = async (arguments_text: string): Promise<ToolCallObserved> => (await recorded({ arguments_text })).call;
+
+describe('the text of arguments', () => {
+  it.each([
+    ['an object', '{"path":"x"}', { path: 'x' }],
+    ['none', '', {}],
+    ['only space', ' \n\t ', {}],
+    ['a double', '{"x":0.1}', { x: 0.1 }],
+    ['an integer that no double holds', '{"x":12345678901234567890}', { x: 12345678901234567000 }],
+    ['escapes', String.raw`{"\u0061":"\u00e4"}`, { a: 'ä' }],
+  ])('that is %s is read', async (_name, given, expected) => {
+    const call = await text(given);
+    expect(call.arguments).toEqual(expected);
+    expect(call.arguments_digest).toBe(digestText(canonicalText(expected)));
+    expect(call.arguments_verdict).toEqual({ valid: true });
+    expect(call).not.toHaveProperty('arguments_text');
+  });
+
+  it.each([
+    ['no JSON', 'call me'],
+    ['half of it', '{"path":'],
+    ['a list', '[1]'],
+    ['null', 'null'],
+    ['negative zero', '{"x":-0}'],
+    ['a lone surrogate', String.raw`{"x":"\ud800"}`],
+    ['a number beyond all doubles', '{"x":1e999}'],
+    ['one key twice', '{"x":1,"x":2}'],
+    ['one key in two spellings', String.raw`{"a":1,"\u0061":2}`],
+    ['the key __proto__', '{"__proto__":{}}'],
+    ['deeper than an event may be', JSON.stringify(nested(JSON_DEPTH_MAX - 1))],
+    ['a fault at the end of a very long path', `{"${'k'.repeat(3_000)}":-0}`],
+    ['a very long key twice', `{"${'k'.repeat(3_000)}":1,"${'k'.repeat(3_000)}":1}`],
+  ])('that is %s is kept as it is, and answered', async (_name, given) => {
+    const { call, world } = await recorded({ arguments_text: given });
+    expect(call.arguments_verdict?.valid).toBe(false);
+    expect(call.arguments).toBeUndefined();
+    expect(call.arguments_digest).toBe(digestText(given));
+    if (call.arguments_ref === undefined) expect(call.arguments_text).toBe(given);
+    else if ('ref' in call.arguments_ref) {
+      const bytes = await done(world.talk.client.getBlob(call.arguments_ref.ref));
+      expect(new TextDecoder().decode(bytes)).toBe(given);
+    }
+    const plan = (await world.talk.state()).active_tool_batch?.plan;
+    expect(plan?.rejected).toMatchObject([{ code: 'tool_invalid_args' }]);
+  });
+
+  it('may nest as deep as arguments that come as an object', async () => {
+    const deepest = nested(JSON_DEPTH_MAX - 5) as JsonObject;
+    expect((await text(JSON.stringify(deepest))).arguments).toEqual(deepest);
+    expect((await recorded({ arguments: deepest })).call.arguments).toEqual(deepest);
+  });
+});
+
+describe('large arguments', () => {
+  const large = { path: 'dir/x', filler: 'y'.repeat(10_000) };
+
+  it.each(['arguments', 'arguments_text', 'arguments_ref'] as const)('become a blob with their claims (%s)', async (form) => {
+    const world = await newWorld();
+    await world.talk.create(packageOf([READ]));
+    await world.talk.run();
+    const given = canonicalText(large);
+    const ref = await done(world.talk.client.putBlob(new TextEncoder().encode(given)));
+    const forms = {
+      arguments: { arguments: large },
+      arguments_text: { arguments_text: given },
+      arguments_ref: { arguments_ref: { ref, bytes: 1, head: '', tail: '' } },
+    };
+    const calls = [{ call_id: 'a', tool_name: 'read', ...forms[form] }];
+    await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
+    const [call] = (await world.talk.state()).active_tool_batch?.observed ?? [];
+    expect(call).toMatchObject({
+      arguments_digest: digestText(given),
+      arguments_ref: { ref: digestText(given), bytes: given.length, head: given.slice(0, 512) },
+      claims: [{ key: 'fs/dir/x', access: 'read' }],
+      arguments_verdict: { valid: true },
+    });
+    expect(call).not.toHaveProperty('arguments');
+  });
+});
+
+describe('what a client claims', () => {
+  it('about verdict, claims and digest is not believed', async () => {
+    const { call } = await recorded({
+      tool_name: 'strict',
+      arguments: { n: 'x' },
+      arguments_verdict: { valid: true },
+      arguments_digest: ZERO_DIGEST,
+      claims: [{ key: 'fs', access: 'write' }],
+    });
+    expect(call.arguments_verdict).toMatchObject({ valid: false });
+    expect(call.arguments_digest).toBe(digestText('{"n":"x"}'));
+    expect(call.claims).toBeUndefined();
+  });
+
+  it('about blobs is looked up', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    const content = { ref: ZERO_DIGEST, bytes: 1, head: '', tail: '' };
+    const submit = (event: object) =>
+      refusal(world.talk.client.submit(SESSION, { events: [event] } as never));
+    expect(await submit({ kind: 'RunRequested', input: content })).toMatchObject({
+      code: 'unknown_blob',
+      path: '/events/0/input',
+    });
+    const instructions = { kind: 'RunRequested', input: { text: '' }, run_overrides: { instructions: content } };
+    expect(await submit(instructions)).toMatchObject({ path: '/events/0/run_overrides/instructions' });
+    await world.talk.run();
+    const calls = [{ call_id: 'a', tool_name: 'read', arguments_ref: content }];
+    expect(await submit({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls })).toMatchObject({
+      code: 'unknown_blob',
+      path: '/events/0/calls/0/arguments_ref',
+    });
+    // Arguments that look like a reference are the model's own.
+    const lookalike = [{ call_id: 'a', tool_name: 'read', arguments: { x: content } }];
+    expect(await world.talk.outcome({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: lookalike })).toBe('done');
+  });
+});
+
+describe('time', () => {
+  it('never goes back within a stream', async () => {
+    const { talk, clock } = await newWorld();
+    await talk.create();
+    for (const jump of [5_000, -60_000, 1, 120_000, -120_000]) {
+      clock.jump(jump);
+      await talk.submit([{ kind: 'SessionConfigured', config: {} }]);
+    }
+    const records = await done(talk.client.records(SESSION));
+    const times = records.flatMap((record) => (record.kind === 'event' ? [record.event.at_ms] : []));
+    expect(times).toEqual([1_005_000, 1_005_000, 1_005_000, 1_065_001, 1_065_001]);
+  });
+});
+
+describe('the verdict of a schema', () => {
+  const check = newSchemaCheck();
+  const verdict = (input_schema: JsonObject, args: JsonObject) =>
+    check(defineTool({ tool_id: 't', tool_name: 't', description: '', input_schema }), args);
+  const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more });
+
+  it.each([
+    ['a wrong type', object({ n: { type: 'integer' } }), { n: 'x' }, '/n', /integer/],
+    ['a missing field', object({}, { required: ['path'] }), {}, '', /path/],
+    ['an additional field', object({}, { additionalProperties: false }), { extra: 1 }, '', /extra/],
+    ['a value that is not listed', object({ m: { enum: ['a'] } }), { m: 'b' }, '/m', /allowed/],
+    ['a fault deep inside', object({ a: { items: { type: 'string' } } }), { a: ['x', 1] }, '/a/1', /string/],
+    ['draft 7', { $schema: 'http://json-schema.org/draft-07/schema#', ...object({ a: { items: [{ type: 'string' }] } }) }, { a: [1] }, '/a/0', /string/],
+    ['draft 2020-12', { $schema: 'https://json-schema.org/draft/2020-12/schema', ...object({ a: { prefixItems: [{ type: 'string' }] } }) }, { a: [1] }, '/a/0', /string/],
+  ] as const)('names %s', (_name, schema, args, path, message) => {
+    const found = verdict(schema as JsonObject, args);
+    expect(found).toMatchObject({ valid: false, path });
+    expect(found.message).toMatch(message);
+  });
+
+  it('accepts what fits', () => {
+    expect(verdict(object({ n: { type: 'integer' } }), { n: 1 })).toEqual({ valid: true });
+    expect(verdict({}, { anything: [1] })).toEqual({ valid: true });
+  });
+
+  it.each([
+    ['an unknown type', { type: 'strng' }],
+    ['a keyword of the wrong form', { required: 'path' }],
+    ['a pattern that is none', object({ x: { pattern: '(' } })],
+    ['a reference to nowhere', { $ref: '#/nowhere' }],
+    ['a reference to itself', { $ref: '#' }],
+    ['an asynchronous one', { $async: true, required: ['x'] }],
+  ])('is not given for %s, and says so', (_name, schema) => {
+    expect(verdict(schema as JsonObject, { x: 'y' })).toEqual({
+      valid: true,
+      message: 'not checked: the input schema does not compile',
+    });
+  });
+
+  it('does not depend on the ids of other schemas', () => {
+    const named = (type: string): JsonObject => object({ x: { $id: 'https://example.org/x', type } });
+    expect(verdict(named('string'), { x: 'y' }).valid).toBe(true);
+    expect(verdict(named('integer'), { x: 'y' }).valid).toBe(false);
+  });
+
+  it('fits an event however long the fault is', () => {
+    const found = verdict(object({}, { additionalProperties: false }), { ['k'.repeat(5_000)]: 1 });
+    expect(found.message?.length).toBeLessThanOrEqual(1_024);
+  });
+});

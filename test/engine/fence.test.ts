@@ -1,0 +1,262 @@
+// The fence under every fault its stores can have: durable first, all or nothing, and nothing twice.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import type { Position } from '../../schemas/ids.ts';
+import { stateBytes } from '../../src/core/index.ts';
+import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
+import { scenario } from '../support/engine/scenario.ts';
+import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
+import { A, SESSION, type World, durable, ingress, newWorld } from '../support/engine/world.ts';
+import { done, outcome } from '../support/journal/outcomes.ts';
+import { randomFrom } from '../support/random.ts';
+
+const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
+
+interface Told {
+  readonly world: World;
+  /** What a follower was told, and how much was durable then. */
+  readonly published: number[];
+  readonly restarts: () => number;
+}
+
+/** Runs the scenario to its end whatever happens on the way; engines that stop are replaced. */
+async function runThrough(disk: Disk): Promise<Told> {
+  const world = await openAnyhow(disk);
+  const published: number[] = [];
+  let restarts = 0;
+
+  async function follow(): Promise<void> {
+    const { client } = world.engine;
+    try {
+      for await (const { position } of client.follow(SESSION)) {
+        const head = await done(disk.journal.head(SESSION));
+        if (position >= head.version) throw new Error(`position ${position} was published before it was durable`);
+        published.push(position);
+      }
+    } catch (error) {
+      if (error instanceof Error && error.message.includes('published')) throw error;
+    }
+  }
+
+  for (const [index, step] of scenario(disk).entries()) {
+    for (let attempt = 0; ; attempt += 1) {
+      const code = await Promise.race([step(world.engine.client), disk.died().then(() => 'died' as const)]);
+      if (code === 'done') break;
+      if (attempt > 3) throw new Error(`step ${index} was not taken: ${code}`);
+      if (code === 'died') {
+        restarts += 1;
+        disk.fault = () => null;
+        const next = await newWorld(disk, newVirtualClock());
+        world.engine = next.engine;
+      } else {
+        expect(MAY_BE_SENT_AGAIN).toContain(code);
+        // A refused request has changed nothing that is durable or believed.
+        if ((await outcome(world.engine.client.session(SESSION))) === 'done') {
+          const { state } = await done(world.engine.client.session(SESSION));
+          expect(stateBytes(state)).toEqual(stateBytes(await durable(disk)));
+        }
+      }
+    }
+    if (index === 0) void follow();
+  }
+  await rest();
+  return { world, published, restarts: () => restarts };
+}
+
+async function openAnyhow(disk: Disk): Promise<World> {
+  for (;;) {
+    try {
+      return await newWorld(disk);
+    } catch (error) {
+      if (!/made to|was lost/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function undisturbed(): Promise<{ readonly calls: number; readonly bytes: Uint8Array; readonly names: string[] }> {
+  const disk = newDisk();
+  await runThrough(disk);
+  return { calls: disk.calls.length, bytes: stateBytes(await durable(disk)), names: disk.calls };
+}
+
+describe('the fence', () => {
+  it('publishes every event once, in order', async () => {
+    const disk = newDisk();
+    const { published } = await runThrough(disk);
+    expect(published).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  const faults: readonly IoFault[] = ['refused', 'unknown', 'lost_ack', 'throws'];
+  it.each(faults)('ends in the same state when any one call of its stores fails (%s)', async (fault) => {
+    const { calls, bytes } = await undisturbed();
+    for (let k = 1; k <= calls; k += 1) {
+      const disk = newDisk();
+      disk.fault = ({ nth }) => (nth === k ? fault : null);
+      await runThrough(disk);
+      expect(stateBytes(await durable(disk)), `call ${k}`).toEqual(bytes);
+    }
+    expect(calls).toBeGreaterThan(15);
+  });
+
+  it.each<IoFault>(['dead_before', 'dead_after'])('ends in the same state when it stops at any call (%s)', async (fault) => {
+    const { calls, bytes, names } = await undisturbed();
+    for (let k = 1; k <= calls; k += 1) {
+      // An engine that stops while it opens is not this test's.
+      if (k === 1) continue;
+      const disk = newDisk();
+      disk.fault = ({ nth }) => (nth === k ? fault : null);
+      const { restarts } = await runThrough(disk);
+      expect(stateBytes(await durable(disk)), `call ${k}: ${names[k - 1] ?? ''}`).toEqual(bytes);
+      expect(restarts()).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('stays right through any sequence of faults', async () => {
+    const { bytes } = await undisturbed();
+    for (let seed = 1; seed <= 30; seed += 1) {
+      const random = randomFrom(seed);
+      const disk = newDisk();
+      let left = 6;
+      disk.fault = () => {
+        if (left === 0 || !random.oneIn(6)) return null;
+        left -= 1;
+        return random.pick(['refused', 'unknown', 'lost_ack']);
+      };
+      const told = await runThrough(disk).catch((error: unknown) => {
+        // Too many faults in a row: a person would try again later. What is durable is right all the same.
+        if (!String(error).includes('not taken')) throw error;
+        return null;
+      });
+      const state = await durable(disk).catch(() => null);
+      if (told !== null && state !== null) expect(stateBytes(state), `seed ${seed}`).toEqual(bytes);
+    }
+  });
+});
+
+const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
+
+describe('requests that wait together', () => {
+  it('share one append and each get their own receipt', async () => {
+    const { talk, disk } = await newWorld();
+    await talk.create();
+    await talk.run();
+    const before = disk.calls.filter((name) => name === 'append').length;
+    const receipts = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        talk.submit([{ kind: 'FollowUpQueued', follow_up: { input: { text: String(index) } } }]),
+      ),
+    );
+    expect(receipts.map(({ events }) => events[0]?.position)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
+    // The first one begins alone; all that came meanwhile go together.
+    expect(disk.calls.filter((name) => name === 'append').length - before).toBe(2);
+  });
+
+  it('are judged one by one', async () => {
+    const { talk, engine } = await newWorld();
+    await talk.create();
+    const pause = { kind: 'RunPaused', run_id: 'run-1' } as const;
+    const codes = await Promise.all(
+      [run, pause, run, pause, { kind: 'RunResumed', run_id: 'run-1' } as const].map((event) => talk.outcome(event)),
+    );
+    expect(codes).toEqual(['done', 'done', 'run_already_active', 'wrong_phase', 'done']);
+    expect((await done(engine.client.session(SESSION))).state.version).toBe(3);
+  });
+
+  it('find each other by event id before they are durable', async () => {
+    const { talk, engine } = await newWorld();
+    await talk.create();
+    const event = { ...run, event_id: 'twice' };
+    const receipts = await Promise.all([talk.submit([event]), talk.submit([event]), talk.submit([event])]);
+    expect(receipts.map(({ events }) => events[0])).toMatchObject([
+      { position: 0, repeated: false },
+      { position: 0, repeated: true },
+      { position: 0, repeated: true },
+    ]);
+    expect(await done(engine.client.records(SESSION, 0 as Position))).toHaveLength(1);
+  });
+
+  it('fail together when their append fails, and can be sent again', async () => {
+    const { talk, disk } = await newWorld();
+    await talk.create();
+    disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
+    const first = await Promise.all([talk.outcome(run), talk.outcome({ kind: 'RunPaused', run_id: 'run-1' })]);
+    expect(first).toEqual(['storage_failed', 'run_not_active']);
+    disk.fault = () => null;
+    expect(await talk.outcome(run)).toBe('done');
+  });
+});
+
+describe('a fault inside the engine', () => {
+  it('meets the request alone, and the session goes on', async () => {
+    const { talk, engine, disk } = await newWorld();
+    await talk.create();
+    // A store that throws while the step is prepared.
+    const ref = await done(engine.client.putBlob(new TextEncoder().encode('x')));
+    disk.fault = ({ name }) => (name === 'has' ? 'throws' : null);
+    const content = { ref, bytes: 1, head: 'x', tail: 'x' };
+    const [bad, good] = await Promise.all([
+      talk.outcome({ kind: 'RunRequested', input: content }),
+      talk.outcome(run),
+    ]);
+    expect([bad, good]).toEqual(['storage_failed', 'done']);
+    expect((await durable(disk)).version).toBe(1);
+  });
+
+  it('loads the session again when it came in the middle of a write', async () => {
+    const { talk, disk } = await newWorld();
+    await talk.create();
+    disk.fault = ({ name }) => (name === 'append' ? 'throws' : null);
+    const waiting = [talk.outcome({ ...run, event_id: 'r' }), talk.outcome({ kind: 'RunPaused', run_id: 'run-1' })];
+    // The second one was not in that write, and is taken by the session as it was loaded again.
+    disk.fault = ({ name, nth }) => (name === 'append' && nth < 99 && disk.calls.filter((n) => n === 'append').length === 1 ? 'throws' : null);
+    expect(await Promise.all(waiting)).toEqual(['storage_unknown', 'run_not_active']);
+    expect(await talk.outcome({ ...run, event_id: 'r' })).toBe('done');
+  });
+
+  it('hands out what is owed again after it was loaded again, and keeps leases meanwhile', async () => {
+    const { talk, disk, clock } = await newWorld();
+    await talk.create();
+    await talk.run();
+    expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
+    disk.fault = ({ name }) => (name === 'append' ? 'lost_ack' : name === 'read' ? 'refused' : null);
+    expect(await talk.outcome({ kind: 'RunPaused', run_id: 'run-1' })).toBe('storage_unknown');
+    expect(await talk.lost(A, 'run-1/turn-1')).toEqual([]);
+    disk.fault = () => null;
+    await clock.advance(2_000);
+    // The pause was recorded although nobody was told: the generate is no longer owed.
+    expect(await talk.lost(A, 'run-1/turn-1')).toEqual(['run-1/turn-1']);
+    await talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
+    expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
+  });
+
+  it('tells followers what was recorded without an answer', async () => {
+    const { talk, disk, engine } = await newWorld();
+    await talk.create();
+    await talk.run();
+    const events = engine.client.follow(SESSION)[Symbol.asyncIterator]();
+    expect((await events.next()).value).toMatchObject({ position: 0 });
+    const next = events.next();
+    disk.fault = ({ name }) => (name === 'append' ? 'lost_ack' : null);
+    expect(await talk.outcome({ kind: 'RunPaused', run_id: 'run-1' })).toBe('storage_unknown');
+    expect((await next).value).toMatchObject({ position: 1, event: { kind: 'RunPaused' } });
+    await events.return?.();
+  });
+});
+
+describe('sessions that are asked for at once', () => {
+  it('are one session, and a create is followed by what was created', async () => {
+    const { engine, disk } = await newWorld();
+    const early = engine.client.session(SESSION)();
+    const created = engine.client.createSession({ session_id: SESSION })();
+    const late = engine.client.createSession({ session_id: SESSION })();
+    expect(isLeft(await early)).toBe(true);
+    expect([(await created)._tag, (await late)._tag]).toEqual(['Right', 'Left']);
+    const both = await Promise.all([0, 1].map(() => engine.client.session(SESSION)()));
+    expect(both.map(({ _tag }) => _tag)).toEqual(['Right', 'Right']);
+    const codes = await Promise.all(
+      [0, 1].map(() => outcome(engine.client.submit(SESSION, { events: [ingress({ ...run })] }))),
+    );
+    expect(codes).toEqual(['done', 'run_already_active']);
+    expect(disk.calls.filter((name) => name === 'append')).toHaveLength(1);
+  });
+});

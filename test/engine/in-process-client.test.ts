@@ -1,0 +1,34 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
+import { openEngine, startEngine } from '../../src/engine/engine.ts';
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
+import { describeClient } from '../support/engine/client-contract.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { temporaryDirectory } from '../support/journal/temporary-directory.ts';
+
+describeClient('a client in process, over memory', async () => {
+  const engine = await done(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  return { client: engine.client, close: () => engine.close() };
+});
+
+describeClient('a client in process, over a data directory', async () => {
+  const { directory, remove } = await temporaryDirectory();
+  const engine = await done(openEngine({ dataDir: directory }));
+  return {
+    client: engine.client,
+    close: async () => {
+      await engine.close();
+      await remove();
+    },
+    damageBlob: async (ref) => {
+      const digest = ref.slice('sha256:'.length);
+      const blobs = join(directory, 'blobs');
+      for (const name of await readdir(blobs, { recursive: true })) {
+        if (name.endsWith(digest.slice(2)) || name.endsWith(digest)) {
+          await writeFile(join(blobs, name), 'other bytes').catch(() => undefined);
+        }
+      }
+    },
+  };
+});

@@ -1,0 +1,261 @@
+// Leases on a virtual clock: what happens to work whose bridge falls silent, comes back, or was never there.
+import { describe, expect, it } from 'vitest';
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import { callStateOf } from '../../reducers/batch-index.ts';
+import type { CallState, SessionState } from '../../schemas/state.ts';
+import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { rest } from '../support/engine/virtual-clock.ts';
+import { A, B, SESSION, TTL_MS, type World, callsIn, newWorld, settled, started } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+type Call = EffectOfKind<'tool.call'>;
+
+const callOf = (state: SessionState, id: string): CallState | undefined =>
+  state.active_tool_batch === null ? undefined : callStateOf(state.active_tool_batch, brand<'CallId'>(id));
+
+/** A session with one call of a tool, leased by A; `once` may not be repeated and `free` may. */
+async function withCall(tool: 'once' | 'free' | 'barrier'): Promise<{ readonly world: World; readonly call: Call }> {
+  const world = await newWorld();
+  await world.talk.create();
+  await world.talk.calls(['a', tool]);
+  const [call] = callsIn(await world.talk.lease(A)) as [Call];
+  return { world, call };
+}
+
+/** The same, with its start on record. */
+async function withRunning(tool: 'once' | 'free' | 'barrier'): Promise<{ readonly world: World; readonly call: Call }> {
+  const given = await withCall(tool);
+  await given.world.talk.submit([started(given.call, A)], A);
+  return given;
+}
+
+const LONG_MS = 3 * TTL_MS;
+
+describe('a lease without heartbeats', () => {
+  it('goes to somebody else, and not before its time', async () => {
+    const { world } = await withCall('once');
+    const { talk, clock } = world;
+    await clock.advance(TTL_MS - 1);
+    expect(await talk.leased(B)).toEqual([]);
+    const waiting = talk.leased(B, { wait_ms: 20_000 });
+    await clock.advance(TTL_MS / 2);
+    expect(await waiting).toEqual(['batch-1/a/1']);
+    expect(await talk.lost(A, 'batch-1/a/1')).toEqual(['batch-1/a/1']);
+  });
+
+  it('on a started call that may be repeated gives it another attempt', async () => {
+    const { world, call } = await withRunning('free');
+    const { talk, clock } = world;
+    await clock.advance(LONG_MS);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'queued', attempt: 2, owner: null });
+    expect(await talk.outcome(settled(call), A)).toBe('stale_attempt');
+    const [again] = callsIn(await talk.lease(B)) as [Call];
+    expect(again.attempt).toBe(2);
+    expect(await talk.outcome(settled(again), B)).toBe('done');
+  });
+
+  it('on a started call that may not be repeated leaves its outcome unknown', async () => {
+    const { world, call } = await withRunning('once');
+    const { talk, clock } = world;
+    await clock.advance(LONG_MS);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });
+    expect(await talk.outcome(settled(call), A)).toBe('call_already_settled');
+    expect(await talk.leased(B)).toEqual(['batch-1/settle']);
+  });
+
+  it('is kept by heartbeats for as long as they come', async () => {
+    const { world, call } = await withRunning('once');
+    const { talk, clock } = world;
+    for (let beat = 0; beat < 20; beat += 1) {
+      await clock.advance(TTL_MS / 3);
+      expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+    }
+    expect(await talk.outcome(settled(call), A)).toBe('done');
+  });
+
+  it.each([3_600_000, -3_600_000])('does not mind a clock that jumps by %d ms', async (ms) => {
+    const { world, call } = await withRunning('once');
+    const { talk, clock } = world;
+    clock.jump(ms);
+    await clock.advance(TTL_MS / 2);
+    expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+    expect(await talk.outcome(settled(call), A)).toBe('done');
+    // Time never goes back within a stream.
+    const records = await done(talk.client.records(SESSION));
+    const times = records.flatMap((record) => (record.kind === 'event' ? [record.event.at_ms] : []));
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+  });
+});
+
+describe('the loss of a started call', () => {
+  it('is recorded later when the journal does not take it now', async () => {
+    const { world, call } = await withRunning('once');
+    const { talk, clock, disk } = world;
+    disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
+    await clock.advance(LONG_MS);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'running' });
+    // Nobody may have it meanwhile, and whoever had it may not report.
+    expect(await talk.leased(B)).toEqual([]);
+    expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
+    expect(await talk.lost(A, 'batch-1/a/1')).toEqual(['batch-1/a/1']);
+    disk.fault = () => null;
+    await clock.advance(LONG_MS);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
+  });
+
+  it.each(['unknown', 'lost_ack', 'throws'] as const)('is recorded once when the answer is %s', async (fault) => {
+    const { world } = await withRunning('once');
+    const { talk, clock, disk } = world;
+    let faults = 1;
+    disk.fault = ({ name }) => {
+      if (name !== 'append' || faults === 0) return null;
+      faults -= 1;
+      return fault;
+    };
+    await clock.advance(3 * LONG_MS);
+    const records = await done(talk.client.records(SESSION));
+    expect(records.filter((record) => record.kind === 'event' && record.event.kind === 'LeaseExpired')).toHaveLength(1);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
+  });
+
+  it('is not what an owner of the engine\'s name can prevent', async () => {
+    const { world } = await withRunning('once');
+    const { talk, clock, disk } = world;
+    disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
+    await clock.advance(LONG_MS);
+    for (const owner of ['refold:engine', 'null', 'engine']) {
+      expect(await talk.lost(brand<'OwnerId'>(owner), 'batch-1/a/1')).toHaveLength(1);
+    }
+  });
+});
+
+describe('a lease given back', () => {
+  it('is free at once when nothing was started', async () => {
+    const { world } = await withCall('once');
+    const { talk } = world;
+    const waiting = talk.leased(B, { wait_ms: 20_000 });
+    await talk.release(A, 'batch-1/a/1');
+    expect(await waiting).toEqual(['batch-1/a/1']);
+  });
+
+  it('settles what was started and may not be repeated', async () => {
+    const { world } = await withRunning('once');
+    await world.talk.release(A, 'batch-1/a/1');
+    await rest();
+    expect(callOf(await world.talk.state(), 'a')).toMatchObject({ status: 'unknown' });
+  });
+
+  it('does not touch what others hold', async () => {
+    const { world } = await withRunning('once');
+    await world.talk.release(B, 'batch-1/a/1');
+    await rest();
+    expect(callOf(await world.talk.state(), 'a')).toMatchObject({ status: 'running' });
+  });
+});
+
+describe('a restart of the engine', () => {
+  it('leaves a call to the bridge that still runs it', async () => {
+    const { world, call } = await withRunning('once');
+    await world.restart();
+    const { talk, clock } = world;
+    expect(await talk.leased(B)).toEqual([]);
+    for (let beat = 0; beat < 8; beat += 1) {
+      await clock.advance(TTL_MS / 3);
+      expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+    }
+    expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+    expect(await talk.outcome(settled(call), A)).toBe('done');
+  });
+
+  it('lets a bridge take up what it had leased and not recorded as started', async () => {
+    const { world } = await withCall('free');
+    await world.restart();
+    expect(await world.talk.lost(A, 'batch-1/a/1')).toEqual([]);
+    expect(await world.talk.leased(B)).toEqual([]);
+  });
+
+  it('does not wait for a bridge that died', async () => {
+    const { world } = await withRunning('once');
+    await world.restart();
+    const { talk, clock } = world;
+    const waiting = talk.leased(B, { wait_ms: 20_000 });
+    await clock.advance(LONG_MS);
+    expect(await waiting).toEqual(['batch-1/settle']);
+  });
+
+  it.each(['paused', 'cancelled', 'interrupted'] as const)('knows the running calls of a run that was %s', async (how) => {
+    const { world, call } = await withRunning(how === 'interrupted' ? 'barrier' : 'once');
+    const kind = { paused: 'RunPaused', cancelled: 'RunCancelled', interrupted: 'RunInterrupted' } as const;
+    await world.talk.submit([{ kind: kind[how], run_id: 'run-1' }]);
+    await world.restart();
+    const { talk, clock } = world;
+    for (let beat = 0; beat < 5; beat += 1) {
+      await clock.advance(TTL_MS / 2);
+      expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+    }
+    expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+    await clock.advance(LONG_MS);
+    const { run, active_tool_batch } = await talk.state();
+    expect(run === null || active_tool_batch?.running === 0).toBe(true);
+  });
+});
+
+describe('a bridge that starts a call', () => {
+  it('holds it from then on, leased or not', async () => {
+    const { world, call } = await withCall('once');
+    const { talk, clock } = world;
+    // Another lease is alive, so that this one is not found by looking at an empty table.
+    await clock.advance(LONG_MS);
+    await talk.submit([started(call, A)], A);
+    expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+    await clock.advance(LONG_MS);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
+  });
+
+  it('is the only one that can', async () => {
+    const { world, call } = await withCall('once');
+    const { talk, clock } = world;
+    await clock.advance(LONG_MS);
+    expect(await talk.leased(B)).toEqual(['batch-1/a/1']);
+    expect(await talk.outcome(started(call, A), A)).toBe('stale_lease');
+    expect(await talk.outcome(started(call, B), B)).toBe('done');
+    expect(await talk.outcome(started(call, A), A)).toBe('stale_lease');
+  });
+});
+
+describe('a run that ends early', () => {
+  const cancels = (talk: World['talk'], owner: OwnerId) => talk.leased(owner, { kinds: ['tool.cancel'] });
+
+  it('asks the owner, and nobody else, to stop', async () => {
+    const { world, call } = await withRunning('once');
+    const { talk } = world;
+    await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
+    expect(await cancels(talk, B)).toEqual([]);
+    expect(await cancels(talk, A)).toEqual(['batch-1/a/1/cancel']);
+    // Its work stays in its hands until it has reported.
+    expect(await talk.lost(A, 'batch-1/a/1', 'batch-1/a/1/cancel')).toEqual([]);
+    const { call_id, batch_id, attempt, plan_hash } = call;
+    const report = { call_id, batch_id, attempt, plan_hash, result: { success: false }, output: { text: '' } };
+    expect(await talk.outcome({ kind: 'ToolCallSettled', ...report, outcome: 'cancelled' }, A)).toBe('done');
+    expect((await talk.state()).run_history).toMatchObject([{ ending: { outcome: 'cancelled' } }]);
+  });
+
+  it.each(['RunCancelled', 'RunInterrupted'] as const)('ends although the bridge is gone (%s)', async (kind) => {
+    const { world } = await withRunning('once');
+    const { talk, clock } = world;
+    await talk.submit([{ kind, run_id: 'run-1' }]);
+    await clock.advance(LONG_MS);
+    expect((await talk.state()).run).toBeNull();
+    // Nothing is left behind that could ring again.
+    await clock.advance(LONG_MS);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it('lets what blocks run on', async () => {
+    const { world } = await withRunning('barrier');
+    const { talk } = world;
+    await talk.submit([{ kind: 'RunInterrupted', run_id: 'run-1' }]);
+    expect(await cancels(talk, A)).toEqual([]);
+    expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+// Times that state waits for, on a virtual clock.
+import { describe, expect, it } from 'vitest';
+import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
+import { SESSION, type World, newWorld } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A session whose host session expires in so many milliseconds. */
+async function expiring(inMs: number): Promise<World> {
+  const world = await newWorld();
+  await world.talk.create();
+  await ready(world, inMs);
+  return world;
+}
+
+const ready = (world: World, inMs: number): Promise<unknown> =>
+  world.talk.submit([
+    {
+      kind: 'HostSessionUpdated',
+      host_session: {
+        host_session_id: 'host-1',
+        host_session_status: 'ready',
+        expires_at_ms: world.clock.now() + inMs,
+      },
+    },
+  ]);
+
+const statusOf = async ({ talk }: World): Promise<string | null> =>
+  (await talk.state()).tool_runtime_context.host_session_status;
+
+const wakesOf = async ({ talk }: World): Promise<readonly number[]> =>
+  (await done(talk.client.records(SESSION))).flatMap((record) =>
+    record.kind === 'event' && record.event.kind === 'TimeReached' ? [record.event.at_ms] : [],
+  );
+
+describe('a time that state waits for', () => {
+  it('is reported when it has come, and not before', async () => {
+    const world = await expiring(HOUR_MS);
+    await world.clock.advance(HOUR_MS - 1);
+    expect(await statusOf(world)).toBe('ready');
+    await world.clock.advance(1);
+    expect(await statusOf(world)).toBe('expired');
+    expect(world.clock.pending()).toBe(0);
+  });
+
+  it('moves when another one is set', async () => {
+    const world = await expiring(1_000);
+    await ready(world, 5_000);
+    await world.clock.advance(4_999);
+    expect(await statusOf(world)).toBe('ready');
+    await world.clock.advance(1);
+    expect(await statusOf(world)).toBe('expired');
+  });
+
+  it('comes again although the very same time was set before', async () => {
+    const world = await expiring(0);
+    await world.clock.advance(0);
+    expect(await statusOf(world)).toBe('expired');
+    await ready(world, 0);
+    await world.clock.advance(0);
+    expect(await statusOf(world)).toBe('expired');
+    expect(await wakesOf(world)).toHaveLength(2);
+  });
+
+  it('is kept by an engine that is started again, without a run', async () => {
+    const world = await expiring(5_000);
+    await world.restart();
+    expect(await done(world.talk.client.sessions())).toMatchObject([{ owing: false }]);
+    await world.clock.advance(5_000);
+    expect(await statusOf(world)).toBe('expired');
+    expect(await wakesOf(world)).toEqual([world.clock.now()]);
+  });
+
+  it('is reported at the start when it passed while the engine was down', async () => {
+    const world = await expiring(5_000);
+    await world.engine.close();
+    world.clock.jump(60_000);
+    await world.restart();
+    await world.clock.advance(0);
+    expect(await statusOf(world)).toBe('expired');
+  });
+
+  it('is noticed soon when the clock jumps over it, and waited for when it jumps back', async () => {
+    const forward = await expiring(HOUR_MS);
+    forward.clock.jump(HOUR_MS);
+    await forward.clock.advance(WAKE_CHECK_MS_MAX);
+    expect(await statusOf(forward)).toBe('expired');
+    const back = await expiring(1_000);
+    back.clock.jump(-HOUR_MS);
+    await back.clock.advance(1_000);
+    expect(await statusOf(back)).toBe('ready');
+    await back.clock.advance(HOUR_MS);
+    expect(await statusOf(back)).toBe('expired');
+  });
+
+  it.each(['refused', 'unknown', 'lost_ack', 'throws'] as const)('is reported once when storage fails (%s)', async (fault) => {
+    const world = await expiring(1_000);
+    let faults = 3;
+    world.disk.fault = ({ name }) => {
+      if (name !== 'append' || faults === 0) return null;
+      faults -= 1;
+      return fault;
+    };
+    await world.clock.advance(1_000 + 5 * RETRY_MS);
+    expect(await statusOf(world)).toBe('expired');
+    expect(await wakesOf(world)).toHaveLength(1);
+    expect(world.clock.pending()).toBe(0);
+  });
+});

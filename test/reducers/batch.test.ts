@@ -1,0 +1,233 @@
+// The batch: planned, settled in any order, closed once (DESIGN section 4, "Batch"; section 2, laws 4 and 5).
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CALLS_PER_BATCH_MAX } from '../../schemas/limits.ts';
+import type { IngressEvent } from '../../schemas/index.ts';
+import { stateDigest, step } from '../../src/core/index.ts';
+import { permutations, roundsOf } from '../support/random.ts';
+import { type Session, call, rejectionOf, session, textOf } from '../support/session.ts';
+
+const open = (...calls: Parameters<typeof call>[]): Session =>
+  session()
+    .runRequested()
+    .observed(calls.map((made) => call(...made)));
+
+describe('what a report may say', () => {
+  const two = open(['a', 'once'], ['b', 'read', { path: 'x' }]);
+
+  test('the first settlement stands; a second one is refused and says so', () => {
+    expect(two.settled('a').refusal('ToolCallSettled', two.settlementFields('a', { output: 'other' }))).toMatchObject({
+      code: 'call_already_settled',
+    });
+  });
+
+  test('a settlement of another batch, of no batch, of an unknown call', () => {
+    const fields = two.settlementFields('a');
+    expect(two.refusal('ToolCallSettled', { ...fields, batch_id: 'batch-9' })).toMatchObject({
+      code: 'wrong_batch',
+      path: '/batch_id',
+    });
+    expect(session().refusal('ToolCallSettled', fields)).toMatchObject({ code: 'batch_not_active' });
+    expect(session().runRequested().refusal('ToolCallSettled', fields)).toMatchObject({ code: 'batch_not_active' });
+    expect(two.refusal('ToolCallSettled', { ...fields, call_id: 'z' })).toMatchObject({
+      code: 'unknown_call',
+      path: '/call_id',
+    });
+  });
+
+  test('a settlement under another plan', () => {
+    expect(
+      two.refusal('ToolCallSettled', { ...two.settlementFields('a'), plan_hash: `sha256:${'1'.repeat(64)}` }),
+    ).toMatchObject({ code: 'plan_mismatch' });
+    expect(
+      two.refusal('ToolBatchSettled', { ...two.batchFields(), plan_hash: `sha256:${'1'.repeat(64)}` }),
+    ).toMatchObject({ code: 'plan_mismatch' });
+  });
+
+  test('a settlement of an attempt that was given up', () => {
+    const again = open(['r', 'read', { path: 'x' }])
+      .started('r')
+      .leaseExpired('r');
+    expect(again.callState('r')).toMatchObject({ status: 'queued', attempt: 2, owner: null });
+    expect(again.refusal('ToolCallSettled', again.settlementFields('r', { attempt: 1 }))).toMatchObject({
+      code: 'stale_attempt',
+      path: '/attempt',
+    });
+    expect(again.settled('r').callState('r')).toMatchObject({ status: 'succeeded' });
+  });
+
+  test.each([
+    ['succeeded', false],
+    ['failed', true],
+    ['cancelled', true],
+    ['unknown', true],
+  ] as const)('outcome %s with success %s contradicts itself', (outcome, success) => {
+    expect(
+      two.refusal('ToolCallSettled', { ...two.settlementFields('a'), outcome, result: { success } }),
+    ).toMatchObject({ code: 'inconsistent_result' });
+  });
+
+  test('a call is started once, and not before the calls it waits for have settled', () => {
+    const chain = open(['w', 'write', { path: 'x' }], ['r', 'read', { path: 'x' }]);
+    expect(chain.refusal('ToolCallStarted', { ...chain.callFields('r'), owner: 'b' })).toMatchObject({
+      code: 'call_not_ready',
+    });
+    const started = chain.started('w');
+    expect(started.refusal('ToolCallStarted', { ...chain.callFields('w'), owner: 'b' })).toMatchObject({
+      code: 'call_not_queued',
+    });
+    expect(started.settled('w').refusal('ToolCallStarted', { ...chain.callFields('w'), owner: 'b' })).toMatchObject({
+      code: 'call_already_settled',
+    });
+    expect(started.settled('w').started('r').callState('r')).toMatchObject({ status: 'running', owner: 'bridge-1' });
+  });
+
+  test('the batch is not settled before every call is', () => {
+    expect(two.settled('a').refusal('ToolBatchSettled', two.batchFields())).toMatchObject({
+      code: 'batch_not_settled',
+    });
+    const over = two.settled('a').settled('b').batchSettled();
+    expect(over.refusal('ToolBatchSettled', two.batchFields())).toMatchObject({ code: 'batch_not_active' });
+  });
+
+  test('a second batch is refused while one is open', () => {
+    expect(two.refusal('ToolCallsObserved', { ...two.turnFields(), calls: [] })).toMatchObject({ code: 'batch_open' });
+  });
+
+  test('a late answer to an earlier turn is refused by its turn', () => {
+    const later = two.settled('a').settled('b').batchSettled();
+    expect(later.refusal('ToolCallsObserved', { run_id: 'run-1', turn: 1, calls: [] })).toMatchObject({
+      code: 'wrong_turn',
+      path: '/turn',
+    });
+    expect(later.refusal('ToolCallsObserved', { run_id: 'run-2', turn: 2, calls: [] })).toMatchObject({
+      code: 'wrong_run',
+      path: '/run_id',
+    });
+  });
+});
+
+describe('a bridge is lost', () => {
+  test('with a call that may not be repeated: its outcome is unknown, and the model is told', () => {
+    const lost = open(['o', 'once']).started('o').leaseExpired('o');
+    expect(lost.callState('o')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });
+    expect(lost.batchSettled().transcript().at(-1)).toMatch(/^tool! o error: outcome_unknown: /);
+  });
+
+  test('with a call that had not started: nothing is lost', () => {
+    const queued = open(['o', 'once']);
+    const { batch_id, attempt } = queued.callFields('o');
+    expect(queued.refusal('LeaseExpired', { batch_id, call_id: 'o', attempt })).toMatchObject({ code: 'wrong_phase' });
+  });
+});
+
+describe('pairing', () => {
+  const OUTCOMES = ['succeeded', 'failed', 'cancelled', 'unknown', 'rejected', 'duplicate'] as const;
+
+  test('every call gets exactly one result, in call order, for every mixture of outcomes', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...OUTCOMES), { minLength: 1, maxLength: 12 }),
+        fc.nat(),
+        (mixture, seed) => {
+          const calls = mixture.map((outcome, index) =>
+            outcome === 'duplicate' && index > 0
+              ? call('c0', 'free', { index })
+              : call(`c${index}`, outcome === 'rejected' ? 'no_such_tool' : 'free', { index }),
+          );
+          let batch = session().runRequested({ repeats_max: 100 }).observed(calls);
+          const owed = batch.effectsOf('tool.call').map((effect) => effect.call_id as string);
+          // Settled in an order of the seed's own.
+          for (const id of owed.toSorted((a, b) => ((seed ^ a.length) % 3) - ((seed ^ b.length) % 2))) {
+            const outcome = mixture[Number(id.slice(1))];
+            const settled =
+              outcome === 'failed' || outcome === 'cancelled' || outcome === 'unknown' ? outcome : 'succeeded';
+            batch = batch.settled(id, { outcome: settled });
+          }
+          const { transcript } = batch.batchSettled().state;
+          const asked =
+            transcript.open.findLast((entry) => entry.role === 'assistant')?.calls?.map((made) => made.call_id) ?? [];
+          const results = transcript.open.filter((entry) => entry.role === 'tool');
+          expect(results.map((entry) => entry.call_id)).toEqual(asked);
+          expect(new Set(asked).size).toBe(calls.length);
+          expect(results.every((entry) => entry.content !== undefined)).toBe(true);
+        },
+      ),
+      { numRuns: roundsOf(300) },
+    );
+  });
+
+  test('an all-rejected batch still goes back to the model', () => {
+    const none = open(['a', 'nope'], ['b', 'spare']);
+    expect(none.rejections()).toEqual({ 0: 'tool_unknown', 1: 'tool_not_offered' });
+    expect(none.effects().map((effect) => effect.kind)).toEqual(['batch.settle']);
+    const next = none.batchSettled();
+    expect(next.transcript().slice(-2)).toEqual([
+      expect.stringMatching(/^tool! a error: tool_unknown: .*Available tools: /),
+      expect.stringMatching(/^tool! b error: tool_not_offered: /),
+    ]);
+    expect(next.effectsOf('llm.generate')[0]?.turn).toBe(2);
+  });
+});
+
+describe('order of settlement', () => {
+  const PLANS: readonly (readonly Parameters<typeof call>[])[] = [
+    [
+      ['a', 'free'],
+      ['b', 'once'],
+      ['c', 'read', { path: 'x' }],
+    ],
+    [
+      ['a', 'write', { path: 'x' }],
+      ['b', 'write', { path: 'y' }],
+      ['c', 'read', { path: 'x' }],
+      ['d', 'nope'],
+    ],
+    [
+      ['a', 'free'],
+      ['b', 'barrier'],
+      ['c', 'once'],
+      ['d', 'keyed'],
+      ['e', 'read', { path: '.' }],
+    ],
+  ];
+
+  test.each(PLANS.map((plan, index) => [index, plan] as const))(
+    'every order of settlements, with repeats, of plan %i ends in byte-identical state',
+    (_, plan) => {
+      const opened = open(...plan);
+      const settlements = opened.effectsOf('tool.call').map((effect, index): IngressEvent => {
+        const fields = opened.settlementFields(
+          effect.call_id,
+          index % 2 === 0 ? {} : { success: false, code: 'no_luck' },
+        );
+        return { ...opened.next('ToolCallSettled', fields), event_id: `s-${index}`, at_ms: 9_000 } as IngressEvent;
+      });
+      const ends = permutations(settlements).map((order) => {
+        let { state } = opened;
+        for (const settlement of order) {
+          const stepped = step(state, settlement);
+          state = stepped._tag === 'Right' ? stepped.right.state : state;
+          // The same report again, at once.
+          expect(rejectionOf(state, settlement).code).toBe('call_already_settled');
+        }
+        return textOf(state);
+      });
+      expect(new Set(ends).size).toBe(1);
+    },
+  );
+});
+
+test('CALLS_PER_BATCH_MAX calls are a batch, one more is refused by shape', () => {
+  const calls = Array.from({ length: CALLS_PER_BATCH_MAX + 1 }, (_, index) => call(`c${index}`, 'free'));
+  const run = session().runRequested({ calls_max: 1_000_000, repeats_max: 1_000 });
+  expect(run.refusal('ToolCallsObserved', { ...run.turnFields(), calls })).toMatchObject({
+    code: 'invalid_shape',
+    path: '/calls',
+  });
+  const full = run.observed(calls.slice(1).map((made, index) => ({ ...made, arguments: { index } })));
+  expect(full.effectsOf('tool.call')).toHaveLength(CALLS_PER_BATCH_MAX);
+  const one = full.settled('c5000');
+  expect(one.callState('c5000')?.status).toBe('succeeded');
+  expect(stateDigest(one.state)).not.toBe(stateDigest(full.state));
+});

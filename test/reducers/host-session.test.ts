@@ -1,0 +1,134 @@
+// Host session gating (P7 "Host Session Gating Semantics"): facts from anywhere, expiry, and runs that open one.
+import { describe, expect, test } from 'vitest';
+import { defaultToolPackage } from '../../src/index.ts';
+import { call, session } from '../support/session.ts';
+
+const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
+
+describe('facts', () => {
+  test('a settlement that opened the session opens the gate, in the middle of its batch', () => {
+    const run = real()
+      .runRequested()
+      .observed([call('o', 'open_session'), call('r', 'read_file', { path: 'x' })]);
+    expect(run.rejections()).toEqual({ 1: 'tool_unavailable' });
+    const opened = run.settled('o', {
+      host_session: { host_session_id: 'h', host_session_status: 'ready', sandbox: 'bwrap' },
+    });
+    expect(opened.state.tool_runtime_context).toMatchObject({
+      host_session_id: 'h',
+      host_session_status: 'ready',
+      sandbox: 'bwrap',
+    });
+    expect(opened.toolNames()).toContain('read_file');
+    expect(opened.batchSettled().effectsOf('llm.generate')[0]?.tools.length).toBe(opened.toolNames().length);
+  });
+
+  test('a result that says the session is gone closes the gate', () => {
+    const run = real()
+      .hostReady()
+      .runRequested()
+      .observed([call('r', 'read_file', { path: 'x' })]);
+    const gone = run.settled('r', {
+      success: false,
+      code: 'session_expired',
+      host_session: { host_session_status: 'expired' },
+    });
+    expect(gone.toolNames()).toEqual(['open_session']);
+    expect(gone.batchSettled().transcript().at(-1)).toMatch(/^tool! r/);
+  });
+
+  test('facts that are not given stay', () => {
+    const known = real()
+      .host({ host_session_id: 'h', host_session_status: 'ready', sandbox: 'none', workspace: '/w' })
+      .host({ capabilities: ['net'] });
+    expect(known.state.tool_runtime_context).toEqual({
+      host_session_id: 'h',
+      host_session_status: 'ready',
+      host_session_expires_at_ms: null,
+      sandbox: 'none',
+      workspace: '/w',
+      capabilities: ['net'],
+    });
+  });
+});
+
+describe('expiry', () => {
+  const limited = real().host({ host_session_id: 'h', host_session_status: 'ready', expires_at_ms: 50_000 });
+
+  test('its time is a wake, and its arrival an event that closes the gate', () => {
+    expect(limited.effectsOf('wake')).toMatchObject([{ at_ms: 50_000 }]);
+    const expired = limited.takes('TimeReached', { due_at_ms: 50_000 });
+    expect(expired.state.tool_runtime_context).toMatchObject({
+      host_session_status: 'expired',
+      host_session_expires_at_ms: null,
+    });
+    expect(expired.toolNames()).toEqual(['open_session']);
+    expect(expired.effects()).toEqual([]);
+  });
+
+  test('a time that nothing waits for is refused', () => {
+    expect(limited.refusal('TimeReached', { due_at_ms: 49_999 })).toMatchObject({ code: 'time_not_due' });
+    expect(real().refusal('TimeReached', { due_at_ms: 50_000 })).toMatchObject({ code: 'time_not_due' });
+  });
+
+  test('a session that is opened again has a new time', () => {
+    const again = limited.host({ host_session_id: 'i', host_session_status: 'ready' });
+    expect(again.effectsOf('wake')).toEqual([]);
+  });
+});
+
+describe('a run that opens a host session by itself', () => {
+  const opening = real().runRequested({ host_session_open: true });
+
+  test('owes nothing but the session, and the first turn is offered the host tools', () => {
+    expect(opening.effects().map((effect) => effect.kind)).toEqual(['host_session.open']);
+    expect(
+      opening
+        .hostReady()
+        .effectsOf('llm.generate')[0]
+        ?.tools.map((tool) => tool.tool_name),
+    ).toContain('read_file');
+  });
+
+  test.each(['error', 'closed', 'expired'] as const)('fails and says why when it is %s', (status) => {
+    expect(opening.host({ host_session_status: status }, 'no such workspace').ending()).toMatchObject({
+      outcome: 'failed',
+      code: 'host_session_failed',
+      message: 'no such workspace',
+    });
+  });
+
+  test('goes straight on when one is ready', () => {
+    expect(real().hostReady().runRequested({ host_session_open: true }).phase()).toBe('generating');
+  });
+
+  test('goes straight on when none of its tools needs one', () => {
+    const run = real().runRequested(
+      { host_session_open: true },
+      { tools: { enable: [], force: [], disable: real().genesis.tool_package.registry.map((tool) => tool.tool_id) } },
+    );
+    expect(run.phase()).toBe('generating');
+    expect(run.effectsOf('llm.generate')[0]?.tools).toEqual([]);
+  });
+
+  test('may be paused, resumed and cancelled while it waits', () => {
+    const paused = opening.paused();
+    expect(paused.effects()).toEqual([]);
+    expect(paused.hostReady().phase()).toBe('paused_generating');
+    expect(
+      paused
+        .resumed()
+        .effects()
+        .map((effect) => effect.kind),
+    ).toEqual(['host_session.open']);
+    expect(opening.cancelled().ending()).toMatchObject({ outcome: 'cancelled' });
+  });
+
+  test('without it, a run goes on and the reasons say what is missing', () => {
+    const run = real().runRequested();
+    expect(run.phase()).toBe('generating');
+    expect(run.state.effective_tools.verdicts.find((verdict) => verdict.tool_name === 'read_file')?.reasons).toContain(
+      'host_session_not_ready',
+    );
+  });
+});

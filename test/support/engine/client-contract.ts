@@ -1,0 +1,482 @@
+// What every client of an engine does, in process and over HTTP alike.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { digestText } from '../../../schemas/canonical.ts';
+import type { EffectOfKind } from '../../../schemas/effect.ts';
+import type { Ingress } from '../../../schemas/event.ts';
+import { type Position, type SessionId, type Version, brand } from '../../../schemas/ids.ts';
+import { BODY_BYTES_MAX, EVENTS_PER_APPEND_MAX, JSON_DEPTH_MAX } from '../../../schemas/limits.ts';
+import type { Submit } from '../../../schemas/wire.ts';
+import type { EngineClient } from '../../../src/client/client.ts';
+import { replay, stateBytes, stateDigest } from '../../../src/core/index.ts';
+import { ZERO_DIGEST, nested } from './inputs.ts';
+import { done, outcome, refusal } from '../journal/outcomes.ts';
+import { testPackage } from '../tools.ts';
+import { A, B, SESSION, Talk, callsIn, ingress, leaseRequest, settled, started } from './world.ts';
+
+export interface Connected {
+  readonly client: EngineClient;
+  /** Closes the engine and what is in front of it. */
+  readonly close: () => Promise<void>;
+  /** Changes the bytes of a stored blob behind the engine's back. */
+  readonly damageBlob?: (ref: string) => Promise<void>;
+}
+
+export function describeClient(name: string, open: () => Promise<Connected>): void {
+  describe(name, () => {
+    let connected: Connected;
+    let client: EngineClient;
+    let talk: Talk;
+
+    beforeEach(async () => {
+      connected = await open();
+      ({ client } = connected);
+      talk = new Talk(client);
+    });
+    afterEach(() => connected.close());
+
+    describe('sessions', () => {
+      it('says who it is', async () => {
+        expect(await done(client.info())).toMatchObject({ name: 'refold' });
+      });
+
+      it('creates a session under an id of its own, or of the engine', async () => {
+        const own = await done(client.createSession({ session_id: SESSION }));
+        expect(own).toEqual({ session_id: SESSION, version: 0, owing: false });
+        const made = await done(client.createSession());
+        const ids = (await done(client.sessions())).map(({ session_id }) => session_id);
+        expect(ids).toEqual([SESSION, made.session_id].sort());
+      });
+
+      it('refuses what is no session, and leaves nothing behind', async () => {
+        await talk.create();
+        expect(await outcome(client.createSession({ session_id: SESSION }))).toBe('session_exists');
+        const bad = (request: unknown) => refusal(client.createSession(request as never));
+        expect(await bad({ session_id: '../x' })).toMatchObject({ code: 'invalid_shape', path: '/session_id' });
+        expect(await bad({ config: { turns_max: 0 } })).toMatchObject({
+          code: 'invalid_shape',
+          path: '/config/turns_max',
+        });
+        expect(await bad({ config: { tool_profile: 'none' } })).toMatchObject({ code: 'profile_unknown' });
+        expect(await bad({ more: 1 })).toMatchObject({ code: 'invalid_shape', path: '/more' });
+        const [first] = testPackage().registry;
+        const twice = { ...testPackage(), registry: [first, first] };
+        expect(await bad({ tool_package: twice })).toMatchObject({ code: 'registry_invalid' });
+        expect(await done(client.sessions())).toHaveLength(1);
+      });
+
+      it('shows state, digest and chain of the stream', async () => {
+        await talk.create();
+        await talk.run();
+        const view = await done(client.session(SESSION));
+        expect(view.state_digest).toBe(stateDigest(view.state));
+        const replayed = replay(await done(client.records(SESSION)));
+        expect(replayed.divergence).toBeNull();
+        expect(replayed).toMatchObject({ chain: view.chain, stateDigest: view.state_digest });
+        expect(await done(client.sessions())).toEqual([{ session_id: SESSION, version: 1, owing: true }]);
+      });
+
+      it('knows only its sessions', async () => {
+        const none = brand<'SessionId'>('none');
+        expect(await outcome(client.session(none))).toBe('unknown_session');
+        expect(await outcome(client.records(none))).toBe('unknown_session');
+        expect(await outcome(client.submit(none, { events: [RUN] }))).toBe('unknown_session');
+        for (const id of ['..', '', 'a/b', 'x'.repeat(65)]) {
+          expect(await refusal(client.session(brand(id)))).toMatchObject({ code: 'invalid_shape', path: '' });
+          expect(await outcome(client.submit(brand(id), { events: [RUN] }))).toBe('invalid_shape');
+        }
+      });
+    });
+
+    describe('submit', () => {
+      it('records several events at once, or none of them', async () => {
+        await talk.create();
+        const before = await bytesOf(client);
+        const refused = await refusal(client.submit(SESSION, { events: [RUN, RUN] }));
+        expect(refused).toMatchObject({ code: 'run_already_active', path: '/events/1/kind' });
+        expect(await bytesOf(client)).toEqual(before);
+        const receipt = await talk.submit([RUN as never, { kind: 'RunPaused', run_id: 'run-1' }]);
+        expect(receipt).toMatchObject({
+          version: 2,
+          events: [
+            { position: 0, repeated: false },
+            { position: 1, repeated: false },
+          ],
+        });
+      });
+
+      it('keeps to the expected version, except for what is there already', async () => {
+        await talk.create();
+        const run = { ...RUN, event_id: brand<'EventId'>('r') };
+        const at = (version: number) => ({ expected_version: version as Version, events: [run] });
+        expect(await refusal(client.submit(SESSION, at(1)))).toMatchObject({
+          code: 'version_conflict',
+          path: '/expected_version',
+        });
+        await done(client.submit(SESSION, at(0)));
+        expect((await done(client.submit(SESSION, at(0)))).events).toMatchObject([{ position: 0, repeated: true }]);
+      });
+
+      it('answers a repeated event id with its first position, alone and among new ones', async () => {
+        await talk.create();
+        const run = { ...RUN, event_id: brand<'EventId'>('r') };
+        const pause = ingress({ kind: 'RunPaused', run_id: 'run-1', event_id: 'p' });
+        const first = await done(client.submit(SESSION, { events: [run] }));
+        expect(await done(client.submit(SESSION, { events: [run] }))).toEqual({
+          ...first,
+          events: [{ ...first.events[0], repeated: true }],
+        });
+        const mixed = await done(client.submit(SESSION, { events: [run, pause, pause] }));
+        expect(mixed.events.map(({ position, repeated }) => [position, repeated])).toEqual([
+          [0, true],
+          [1, false],
+          [1, true],
+        ]);
+        expect((await done(client.session(SESSION))).state.version).toBe(2);
+      });
+
+      it('takes nothing from the caller that could change later', async () => {
+        await talk.create();
+        const event = { kind: 'RunRequested', input: { text: 'go' } };
+        await done(client.submit(SESSION, { events: [event] } as never));
+        event.input.text = 'changed';
+        const [, record] = await done(client.records(SESSION));
+        expect(record).toMatchObject({ event: { input: { text: 'go' } } });
+      });
+
+      it.each(BAD_REQUESTS)('refuses %s', async (_name, request, expected) => {
+        await talk.create();
+        await talk.calls(['a', 'once']);
+        const before = await bytesOf(client);
+        expect(await refusal(client.submit(SESSION, request as Submit))).toMatchObject(expected);
+        expect(await bytesOf(client)).toEqual(before);
+        expect(await done(client.records(SESSION, 2 as Position))).toEqual([]);
+      });
+
+      it('refuses what is too large as a whole', async () => {
+        await talk.create();
+        const large = { kind: 'RunRequested', input: { text: 'x'.repeat(BODY_BYTES_MAX) } };
+        expect(await outcome(client.submit(SESSION, { events: [large] } as never))).toBe('too_large');
+      });
+    });
+
+    describe('the stream', () => {
+      it('gives records from a position, at most so many', async () => {
+        await talk.create();
+        await talk.calls(['a', 'once'], ['b', 'free']);
+        const all = await done(client.records(SESSION));
+        expect(all.map(({ kind }) => kind)).toEqual(['genesis', 'event', 'event']);
+        expect(await done(client.records(SESSION, 1 as Position))).toEqual(all.slice(2));
+        expect(await done(client.records(SESSION, 0 as Position, 1))).toEqual(all.slice(1, 2));
+        expect(await done(client.records(SESSION, 9 as Position))).toEqual([]);
+        for (const [from, limit, path] of [
+          [-1, 1, '/from'],
+          [0.5, 1, '/from'],
+          [0, 0, '/limit'],
+          [0, Number.NaN, '/limit'],
+        ] as const) {
+          expect(await refusal(client.records(SESSION, from as Position, limit))).toMatchObject({
+            code: 'invalid_shape',
+            path,
+          });
+        }
+      });
+
+      it('is followed from a position, in order, as it grows, until aborted', async () => {
+        await talk.create();
+        await talk.run();
+        const over = new AbortController();
+        const seen: string[] = [];
+        const following = (async () => {
+          for await (const { position, event } of client.follow(SESSION, { signal: over.signal })) {
+            seen.push(`${position} ${event.kind}`);
+            if (seen.length === 1) void talk.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
+            if (seen.length === 2) void talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
+            if (seen.length === 3) over.abort();
+          }
+        })();
+        await following;
+        expect(seen).toEqual(['0 RunRequested', '1 RunPaused', '2 RunResumed']);
+        const resumed = client.follow(SESSION, { from: 2 as Position })[Symbol.asyncIterator]();
+        expect((await resumed.next()).value).toMatchObject({ position: 2 });
+        await resumed.return?.();
+      });
+
+      it('is not followed where there is none', async () => {
+        await talk.create();
+        const first = (id: SessionId, from: number) =>
+          client
+            .follow(id, { from: from as Position })
+            [Symbol.asyncIterator]()
+            .next();
+        await expect(first(brand('none'), 0)).rejects.toMatchObject({ rejection: { code: 'unknown_session' } });
+        await expect(first(brand('..'), 0)).rejects.toMatchObject({ rejection: { code: 'invalid_shape' } });
+        await expect(first(SESSION, -1)).rejects.toMatchObject({ rejection: { code: 'invalid_shape', path: '/from' } });
+      });
+    });
+
+    describe('leases', () => {
+      it('wait until something is owed, and end when nothing comes', async () => {
+        await talk.create();
+        const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
+        await talk.run();
+        const grant = await waiting;
+        expect(grant).toMatchObject({ right: { effects: [{ kind: 'llm.generate', effect_id: 'run-1/turn-1' }] } });
+        expect(await talk.leased(B, { wait_ms: 5 })).toEqual([]);
+      });
+
+      it('are of the kinds, tools and sessions that were asked for, and no more than that', async () => {
+        await talk.create();
+        await talk.calls(['a', 'free'], ['b', 'free'], ['c', 'keyed'], ['d', 'once']);
+        expect(await talk.leased(A, { kinds: ['llm.generate'] })).toEqual([]);
+        expect(await talk.leased(A, { sessions: [brand('other')] })).toEqual([]);
+        expect(await talk.leased(A, { tools: ['fre'] })).toEqual([]);
+        expect(await talk.leased(A, { tools: ['on*', 'keyed'], max: 1 })).toEqual(['batch-1/c/1']);
+        expect(await talk.leased(A, { tools: ['on*', 'keyed'] })).toEqual(['batch-1/d/1']);
+        expect(await talk.leased(B, { sessions: [SESSION], max: 1 })).toEqual(['batch-1/a/1']);
+        const { effects, plans, ttl_ms } = await talk.lease(B);
+        expect(effects.map(({ effect_id }) => effect_id)).toEqual(['batch-1/b/1']);
+        const plan = (await talk.state()).active_tool_batch?.plan;
+        expect(plans).toEqual([{ session_id: SESSION, batch_id: 'batch-1', plan }]);
+        expect(ttl_ms).toBeGreaterThan(0);
+        expect(await talk.leased(A)).toEqual([]);
+      });
+
+      it('give calls that wait for others to whoever has those', async () => {
+        await talk.create();
+        await talk.calls(['a', 'barrier'], ['b', 'barrier'], ['c', 'barrier']);
+        expect(await talk.leased(A, { max: 1 })).toEqual(['batch-1/a/1']);
+        expect(await talk.leased(B)).toEqual([]);
+        const rest = callsIn(await talk.lease(A));
+        expect(rest.map(({ call_id, after }) => [call_id, after])).toEqual([
+          ['b', ['a']],
+          ['c', ['b']],
+        ]);
+      });
+
+      it('hand nothing out when they are aborted', async () => {
+        await talk.create();
+        const over = new AbortController();
+        const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), over.signal)();
+        await talk.run();
+        await waiting;
+        await talk.release(A, 'run-1/turn-1');
+        const gone = client.lease(leaseRequest(A, { wait_ms: 20_000, kinds: ['batch.settle'] }), over.signal)();
+        over.abort();
+        expect(await gone).toMatchObject({ left: { code: 'closing' } });
+        expect(await outcome(client.lease(leaseRequest(A), over.signal))).toBe('closing');
+        expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
+      });
+
+      it('are kept by heartbeats, given back, and lost to others', async () => {
+        await talk.create();
+        await talk.run();
+        await talk.lease(A);
+        expect(await talk.lost(A, 'run-1/turn-1', 'run-1/turn-9')).toEqual(['run-1/turn-9']);
+        expect(await talk.lost(B, 'run-1/turn-1')).toEqual(['run-1/turn-1']);
+        await talk.release(B, 'run-1/turn-1');
+        expect(await talk.leased(B)).toEqual([]);
+        await talk.release(A, 'run-1/turn-1');
+        expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
+        expect(await talk.lost(A, 'run-1/turn-1')).toEqual(['run-1/turn-1']);
+      });
+
+      it('decide who may report', async () => {
+        await talk.create();
+        await talk.calls(['a', 'once']);
+        const [call] = callsIn(await talk.lease(A)) as [EffectOfKind<'tool.call'>];
+        const before = await bytesOf(client);
+        expect(await talk.outcome(started(call, B), B)).toBe('stale_lease');
+        expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+        expect(await talk.outcome(started(call, B), A)).toBe('stale_lease');
+        expect(await bytesOf(client)).toEqual(before);
+        expect(await talk.outcome(started(call, A), A)).toBe('done');
+        expect(await talk.outcome(settled(call), A)).toBe('done');
+        expect(await talk.outcome(settled(call), A)).toBe('call_already_settled');
+      });
+
+      it('are asked for properly', async () => {
+        const bad = (request: unknown) => refusal(client.lease(request as never));
+        expect(await bad(undefined)).toMatchObject({ code: 'invalid_shape', path: '' });
+        expect(await bad({ ...leaseRequest(A), max: 0 })).toMatchObject({ code: 'invalid_shape', path: '/max' });
+        expect(await bad({ ...leaseRequest(A), kinds: ['wake'] })).toMatchObject({ path: '/kinds/0' });
+        expect(await refusal(client.heartbeat({ owner: A, leases: [{}] } as never))).toMatchObject({
+          code: 'invalid_shape',
+          path: '/leases/0/session_id',
+        });
+      });
+    });
+
+    describe('blobs', () => {
+      it('are kept under their digest', async () => {
+        const bytes = new TextEncoder().encode('some bytes');
+        const ref = await done(client.putBlob(bytes));
+        expect(ref).toBe(digestText('some bytes'));
+        expect(await done(client.putBlob(bytes))).toBe(ref);
+        expect(new TextDecoder().decode(await done(client.getBlob(ref)))).toBe('some bytes');
+        expect(await done(client.putBlob(new Uint8Array()))).toBe(digestText(''));
+      });
+
+      it('are unknown, or no blob at all', async () => {
+        expect(await outcome(client.getBlob(ZERO_DIGEST))).toBe('unknown_blob');
+        expect(await outcome(client.getBlob(brand('sha256:../../etc/passwd')))).toBe('invalid_shape');
+      });
+
+      it('are found to be damaged', async ({ skip }) => {
+        if (connected.damageBlob === undefined) skip();
+        const ref = await done(client.putBlob(new TextEncoder().encode('precious')));
+        await connected.damageBlob?.(ref);
+        expect(await outcome(client.getBlob(ref))).toBe('damaged');
+      });
+    });
+
+    it('refuses everything once the engine is closed, and ends what waits', async () => {
+      await talk.create();
+      const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
+      const over = new AbortController();
+      const following = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
+      await done(client.info());
+      await connected.close();
+      over.abort();
+      const ended = await waiting;
+      expect(isLeft(ended) ? ended.left.code : ended.right.effects).toEqual(isLeft(ended) ? 'closing' : []);
+      expect(await following).toMatchObject({ done: true });
+      for (const task of [
+        client.info(),
+        client.sessions(),
+        client.session(SESSION),
+        client.createSession(),
+        client.submit(SESSION, { events: [RUN] }),
+        client.records(SESSION),
+        client.lease(leaseRequest(A)),
+        client.heartbeat({ owner: A, leases: [] }),
+        client.putBlob(new Uint8Array()),
+        client.getBlob(ZERO_DIGEST),
+      ]) {
+        expect(await outcome(task)).toBe('closing');
+      }
+    });
+  });
+}
+
+const RUN: Ingress = { kind: 'RunRequested', input: { text: 'go' } };
+
+const bytesOf = async (client: EngineClient): Promise<Uint8Array> =>
+  stateBytes((await done(client.session(SESSION))).state);
+
+const settlement = {
+  kind: 'ToolCallSettled',
+  batch_id: 'batch-1',
+  call_id: 'a',
+  plan_hash: ZERO_DIGEST,
+  attempt: 1,
+  result: { success: true },
+  output: { text: '' },
+};
+
+type Expected = { readonly code: string; readonly path?: string };
+const event = (fields: object): object => ({ events: [fields] });
+
+/** Requests to a session that has an open batch of one call `a`. */
+const BAD_REQUESTS: readonly (readonly [name: string, request: unknown, expected: Expected])[] = [
+  ['no request', undefined, { code: 'invalid_shape', path: '' }],
+  ['a request that is a text', 'x', { code: 'invalid_shape', path: '' }],
+  ['a list', [], { code: 'invalid_shape', path: '' }],
+  ['no events', { events: [] }, { code: 'invalid_shape', path: '/events' }],
+  ['an unknown field', { events: [RUN], more: 1 }, { code: 'invalid_shape', path: '/more' }],
+  ['an event that is none', { events: [null] }, { code: 'unknown_kind', path: '/events/0/kind' }],
+  ['an unknown kind', event({ kind: 'Nothing' }), { code: 'unknown_kind', path: '/events/0/kind' }],
+  ['an inherited kind', event({ kind: 'toString' }), { code: 'unknown_kind', path: '/events/0/kind' }],
+  ['an unknown field of an event', event({ ...RUN, at_ms: 1 }), { code: 'invalid_shape', path: '/events/0/at_ms' }],
+  ['a missing field', event({ kind: 'RunPaused' }), { code: 'invalid_shape', path: '/events/0/run_id' }],
+  [
+    'a wrong type deep inside',
+    event({ ...settlement, result: { success: 'yes' } }),
+    { code: 'invalid_shape', path: '/events/0/result/success' },
+  ],
+  [
+    'a float where state counts',
+    event({ ...settlement, attempt: 1.5 }),
+    { path: '/events/0/attempt', code: 'invalid_shape' },
+  ],
+  [
+    'an expected version that is none',
+    { events: [RUN], expected_version: -1 },
+    { code: 'invalid_shape', path: '/expected_version' },
+  ],
+  ['an owner that is none', { events: [RUN], owner: 'a b' }, { code: 'invalid_shape', path: '/owner' }],
+  [
+    'too many events',
+    { events: Array.from({ length: EVENTS_PER_APPEND_MAX + 1 }, () => RUN) },
+    { code: 'invalid_shape', path: '/events' },
+  ],
+  [
+    'what is nested too deeply',
+    event({ ...settlement, result: { success: true, data: nested(JSON_DEPTH_MAX) } }),
+    { code: 'too_deep' },
+  ],
+  [
+    'a number that is none',
+    event({ ...settlement, result: { success: true, x: Number.NaN } }),
+    { code: 'invalid_value', path: '/events/0/result/x' },
+  ],
+  [
+    'negative zero',
+    event({ ...settlement, result: { success: true, x: -0 } }),
+    { code: 'invalid_value', path: '/events/0/result/x' },
+  ],
+  [
+    'a lone surrogate',
+    event({ ...RUN, input: { text: '\ud800' } }),
+    { code: 'invalid_value', path: '/events/0/input/text' },
+  ],
+  [
+    'the key __proto__',
+    event(JSON.parse('{"kind":"RunPaused","__proto__":{}}') as object),
+    { code: 'invalid_value', path: '/events/0/__proto__' },
+  ],
+  ['a value that is not JSON', event({ ...RUN, input: new Map() }), { code: 'invalid_value', path: '/events/0/input' }],
+  ['a second run', event(RUN), { code: 'run_already_active', path: '/events/0/kind' }],
+  ['a second batch', event({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: [] }), { code: 'batch_open' }],
+  [
+    'a report of another turn',
+    event({ kind: 'GenerateFailed', run_id: 'run-1', turn: 7, code: 'x', message: '' }),
+    { code: 'wrong_turn', path: '/events/0/turn' },
+  ],
+  [
+    'a report of another run',
+    event({ kind: 'RunPaused', run_id: 'run-7' }),
+    { code: 'wrong_run', path: '/events/0/run_id' },
+  ],
+  [
+    'a settlement of another batch',
+    event({ ...settlement, batch_id: 'batch-7' }),
+    { code: 'wrong_batch', path: '/events/0/batch_id' },
+  ],
+  [
+    'a settlement of an unknown call',
+    event({ ...settlement, call_id: 'z', plan_hash: undefined }),
+    { code: 'invalid_value' },
+  ],
+  ['a settlement under another plan', event(settlement), { code: 'plan_mismatch', path: '/events/0/plan_hash' }],
+  [
+    'the end of a batch that is open',
+    event({ kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash: ZERO_DIGEST }),
+    { code: 'plan_mismatch' },
+  ],
+  [
+    'a time that nothing waits for',
+    event({ kind: 'TimeReached', due_at_ms: 1 }),
+    { code: 'time_not_due', path: '/events/0/due_at_ms' },
+  ],
+  [
+    'a blob that is not there',
+    event({ ...settlement, output: { ref: ZERO_DIGEST, bytes: 9, head: '', tail: '' } }),
+    { code: 'unknown_blob', path: '/events/0/output' },
+  ],
+  [
+    'an unknown profile',
+    event({ kind: 'ToolProfileSelected', profile_id: 'none' }),
+    { code: 'profile_unknown', path: '/events/0/profile_id' },
+  ],
+];

@@ -1,0 +1,104 @@
+// Stores in memory that outlive the engines opened over them, and whose every call can be made to fail.
+import { left } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { Blobs } from '../../../src/blobs/blobs.ts';
+import { openMemoryBlobs } from '../../../src/blobs/memory-blobs.ts';
+import type { Journal } from '../../../src/journal/journal.ts';
+import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
+
+/**
+ * `refused`: nothing happens and the caller is told. `unknown`: nothing happens and the caller is told that nobody
+ * knows. `lost_ack`: it happens, and the caller is told that nobody knows. `throws`: a fault of the adapter.
+ * `dead_before`, `dead_after`: the process stops before or after it happens, and nobody is told anything.
+ */
+export type IoFault = 'refused' | 'unknown' | 'lost_ack' | 'throws' | 'dead_before' | 'dead_after';
+
+export interface IoCall {
+  /** 1 for the first call of the disk. */
+  readonly nth: number;
+  readonly name: string;
+}
+
+export interface Disk {
+  /** What is durable. */
+  readonly journal: Journal;
+  readonly blobs: Blobs;
+  /** The ports of one engine; after `dead` they never answer. */
+  readonly ports: () => { readonly journal: Journal; readonly blobs: Blobs };
+  /** The names of all calls so far. */
+  readonly calls: string[];
+  /** Decides about each call; null for no fault. */
+  fault: (call: IoCall) => IoFault | null;
+  /** Resolves when the process that was opened last has stopped. */
+  readonly died: () => Promise<void>;
+}
+
+export function newDisk(): Disk {
+  const journal = openMemoryJournal();
+  const blobs = openMemoryBlobs();
+  const calls: string[] = [];
+  let stopped = false;
+  const mourners = new Set<() => void>();
+  const died = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (stopped) resolve();
+      else mourners.add(resolve);
+    });
+
+  function ports(): { readonly journal: Journal; readonly blobs: Blobs } {
+    stopped = false;
+    const process = { dead: false, closed: false };
+
+    const through =
+      <T>(name: string, call: TaskEither<Rejection, T>): TaskEither<Rejection, T> =>
+      async () => {
+        if (process.dead) return await NEVER;
+        if (process.closed) return left(reject('closing', '', 'closed'));
+        calls.push(name);
+        const fault = disk.fault({ nth: calls.length, name });
+        if (fault === 'refused') return left(reject('storage_failed', '', 'made to fail'));
+        if (fault === 'unknown') return left(reject('storage_unknown', '', 'made to be unknown'));
+        if (fault === 'throws') throw new Error('made to throw');
+        if (fault === 'dead_before' || fault === 'dead_after') {
+          process.dead = true;
+          if (fault === 'dead_after') await call();
+          stopped = true;
+          for (const mourn of mourners) mourn();
+          mourners.clear();
+          return await NEVER;
+        }
+        const answer = await call();
+        return fault === 'lost_ack' ? left(reject('storage_unknown', '', 'the answer was lost')) : answer;
+      };
+
+    const close = async (): Promise<void> => {
+      process.closed = true;
+    };
+    return {
+      journal: {
+        create: (...args) => through('create', journal.create(...args)),
+        genesis: (...args) => through('genesis', journal.genesis(...args)),
+        append: (...args) => through('append', journal.append(...args)),
+        read: (...args) => through('read', journal.read(...args)),
+        head: (...args) => through('head', journal.head(...args)),
+        find: (...args) => through('find', journal.find(...args)),
+        sessions: () => through('sessions', journal.sessions()),
+        close,
+      },
+      blobs: {
+        put: (...args) => through('put', blobs.put(...args)),
+        get: (...args) => through('get', blobs.get(...args)),
+        has: (...args) => through('has', blobs.has(...args)),
+        list: () => blobs.list(),
+        delete: (...args) => through('delete', blobs.delete(...args)),
+        close,
+      },
+    };
+  }
+
+  const disk: Disk = { journal, blobs, ports, calls, fault: () => null, died };
+  return disk;
+}
+
+const NEVER = new Promise<never>(() => undefined);

@@ -1,0 +1,11 @@
+// Inputs that are hard to take.
+import type { Json } from '../../../schemas/json.ts';
+
+export { ZERO_DIGEST } from '../session.ts';
+
+/** Objects inside objects, `depth` of them. */
+export function nested(depth: number): Json {
+  let value: Json = {};
+  for (let level = 1; level < depth; level += 1) value = { a: value };
+  return value;
+}

@@ -1,0 +1,174 @@
+// An engine over stores in memory and a virtual clock, and the words in which tests speak to it.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
+import type { Ingress, IngressKind } from '../../../schemas/event.ts';
+import { type OwnerId, type SessionId, brand } from '../../../schemas/ids.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { ToolPackage } from '../../../schemas/tool-set.ts';
+import type { ToolSpec } from '../../../schemas/tool-spec.ts';
+import type { LeaseGrant, LeaseKey, LeaseRequest, SubmitReceipt } from '../../../schemas/wire.ts';
+import type { EngineClient } from '../../../src/client/client.ts';
+import { type Engine, startEngine } from '../../../src/engine/engine.ts';
+import { loadSession } from '../../../src/engine/load-session.ts';
+import type { Loose } from '../session.ts';
+import { profileOf, testPackage } from '../tools.ts';
+import { done } from '../journal/outcomes.ts';
+import { type Disk, newDisk } from './disk.ts';
+import { type VirtualClock, newVirtualClock } from './virtual-clock.ts';
+
+export const SESSION = brand<'SessionId'>('s-1');
+export const A = brand<'OwnerId'>('bridge-a');
+export const B = brand<'OwnerId'>('bridge-b');
+export const TTL_MS = 1_000;
+
+/** What a client sends, with plain strings for ids. */
+export type LooseIngress = { readonly [K in IngressKind]: Loose<Extract<Ingress, { readonly kind: K }>> }[IngressKind];
+
+export const ingress = (event: LooseIngress): Ingress => event as unknown as Ingress;
+
+export const packageOf = (tools: readonly ToolSpec[]): ToolPackage => ({
+  registry: tools,
+  profiles: [profileOf('all', tools)],
+  provider_profiles: [{ provider_contains: '', profile_id: brand<'ProfileId'>('all') }],
+});
+
+export const leaseRequest = (owner: OwnerId, rest: Partial<LeaseRequest> = {}): LeaseRequest => ({
+  owner,
+  kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', 'host_session.open'],
+  tools: ['*'],
+  max: 256,
+  wait_ms: 0,
+  ...rest,
+});
+
+// Not by session: two who speak to one session must not use the same id.
+let lastId = 0;
+
+/** One session behind a client. */
+export class Talk {
+  readonly client: EngineClient;
+  readonly id: SessionId;
+
+  constructor(client: EngineClient, id: SessionId = SESSION) {
+    this.client = client;
+    this.id = id;
+  }
+
+  async create(tool_package: ToolPackage = testPackage()): Promise<this> {
+    await done(this.client.createSession({ session_id: this.id, tool_package }));
+    return this;
+  }
+
+  submit(events: readonly LooseIngress[], owner?: OwnerId): Promise<SubmitReceipt> {
+    const named = events.map((event) => ingress({ event_id: this.nextId(), ...event }));
+    return done(this.client.submit(this.id, { events: named, ...(owner === undefined ? {} : { owner }) }));
+  }
+
+  /** The code an event is refused with, or `done`. */
+  async outcome(event: LooseIngress, owner?: OwnerId): Promise<string> {
+    const request = { events: [ingress(event)], ...(owner === undefined ? {} : { owner }) };
+    const answer = await this.client.submit(this.id, request)();
+    return isLeft(answer) ? answer.left.code : 'done';
+  }
+
+  nextId(): string {
+    lastId += 1;
+    return `e-${lastId}`;
+  }
+
+  run(): Promise<SubmitReceipt> {
+    return this.submit([{ kind: 'RunRequested', input: { text: 'go' } }]);
+  }
+
+  /** A run whose model has made these calls: call id, tool name. */
+  async calls(...calls: readonly (readonly [id: string, tool: string])[]): Promise<SessionState> {
+    await this.run();
+    const observed = calls.map(([call_id, tool_name]) => ({ call_id, tool_name, arguments: { n: call_id } }));
+    await this.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: observed }]);
+    return await this.state();
+  }
+
+  async state(): Promise<SessionState> {
+    return (await done(this.client.session(this.id))).state;
+  }
+
+  lease(owner: OwnerId, rest: Partial<LeaseRequest> = {}): Promise<LeaseGrant> {
+    return done(this.client.lease(leaseRequest(owner, rest)));
+  }
+
+  async leased(owner: OwnerId, rest: Partial<LeaseRequest> = {}): Promise<readonly string[]> {
+    return (await this.lease(owner, rest)).effects.map(({ effect_id }) => effect_id);
+  }
+
+  async lost(owner: OwnerId, ...effects: readonly string[]): Promise<readonly string[]> {
+    const { lost } = await done(this.client.heartbeat({ owner, leases: this.keys(effects) }));
+    return lost.map(({ effect_id }) => effect_id);
+  }
+
+  async release(owner: OwnerId, ...effects: readonly string[]): Promise<void> {
+    await done(this.client.release({ owner, leases: this.keys(effects) }));
+  }
+
+  keys(effects: readonly string[]): readonly LeaseKey[] {
+    return effects.map((effect) => ({ session_id: this.id, effect_id: brand<'EffectId'>(effect) }));
+  }
+}
+
+export const started = (effect: EffectOfKind<'tool.call'>, owner: OwnerId): LooseIngress => {
+  const { batch_id, call_id, attempt, plan_hash } = effect;
+  return { kind: 'ToolCallStarted', batch_id, call_id, attempt, plan_hash, owner };
+};
+
+export const settled = (effect: EffectOfKind<'tool.call'>, success = true): LooseIngress => {
+  const { batch_id, call_id, attempt, plan_hash } = effect;
+  const output = { text: `output of ${call_id}` };
+  return { kind: 'ToolCallSettled', batch_id, call_id, attempt, plan_hash, result: { success }, output };
+};
+
+export const callsIn = ({ effects }: { readonly effects: readonly Effect[] }): readonly EffectOfKind<'tool.call'>[] =>
+  effects.filter((effect) => effect.kind === 'tool.call');
+
+export interface World {
+  readonly disk: Disk;
+  readonly clock: VirtualClock;
+  engine: Engine;
+  talk: Talk;
+  /** Ends the engine without a word, and opens another over the same stores. */
+  restart(): Promise<void>;
+}
+
+export async function newWorld(disk: Disk = newDisk(), clock: VirtualClock = newVirtualClock()): Promise<World> {
+  let ids = 0;
+  const open = (): Promise<Engine> =>
+    done(
+      startEngine({
+        ...disk.ports(),
+        clock,
+        leaseTtlMs: TTL_MS,
+        newId: () => {
+          ids += 1;
+          return `id-${ids}`;
+        },
+      }),
+    );
+  const engine = await open();
+  const world: World = {
+    disk,
+    clock,
+    engine,
+    talk: new Talk(engine.client),
+    restart: async () => {
+      await world.engine.close();
+      world.engine = await open();
+      world.talk = new Talk(world.engine.client);
+    },
+  };
+  return world;
+}
+
+/** The state that the stored stream folds to, whatever any engine believes. */
+export async function durable(disk: Disk, id: SessionId = SESSION): Promise<SessionState> {
+  const loaded = await loadSession(disk.journal, id);
+  if (isLeft(loaded)) throw new Error(loaded.left.message);
+  return loaded.right.state;
+}
