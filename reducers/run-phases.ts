@@ -20,13 +20,17 @@ export const RUN_TRANSITIONS = {
   opening: {
     ...whereverItIs('opening'),
     ...endings,
-    HostSessionUpdated: ['opening', 'generating', ...END],
+    HostSessionUpdated: END,
+    // It goes on without a host session when none of its tools needs one any more.
+    ToolRegistrySet: ['opening', 'generating'],
+    ToolProfileSelected: ['opening', 'generating'],
+    ToolOverridesSet: ['opening', 'generating'],
     RunPaused: ['paused_opening'],
   },
   generating: {
     ...whereverItIs('generating'),
     ...endings,
-    ToolCallsObserved: ['executing', 'generating', ...END],
+    ToolCallsObserved: ['executing', ...END],
     GenerateFailed: END,
     RunPaused: ['paused_generating'],
   },
@@ -35,7 +39,7 @@ export const RUN_TRANSITIONS = {
     ToolCallStarted: ['executing'],
     ToolCallSettled: ['executing'],
     LeaseExpired: ['executing'],
-    ToolBatchSettled: ['generating', ...END],
+    ToolBatchSettled: END,
     RunPaused: ['paused_executing'],
     RunInterrupted: ['interrupting', ...END],
     RunCancelled: ['cancelling', ...END],
@@ -45,7 +49,7 @@ export const RUN_TRANSITIONS = {
     ...whereverItIs('paused_opening'),
     ...endings,
     HostSessionUpdated: ['paused_opening', 'paused_generating', ...END],
-    RunResumed: ['opening'],
+    RunResumed: ['opening', 'generating'],
   },
   paused_generating: {
     ...whereverItIs('paused_generating'),

@@ -64,6 +64,7 @@ describe('a large batch', () => {
     const { talk } = await newWorld();
     await talk.create(packageOf([FREE]));
     const calls = 3_000;
+    await talk.submit([{ kind: 'SessionConfigured', config: { calls_max: calls } }]);
     await talk.calls(...Array.from({ length: calls }, (_, index) => [`c${index}`, 'free'] as const));
     // Somebody waits for something else all the time, and is looked after at every report.
     const waiting = talk.leased(B, { kinds: ['batch.settle'], wait_ms: 20_000 });
@@ -71,6 +72,7 @@ describe('a large batch', () => {
     let done = 0;
     while (done < calls) {
       const leased = callsIn(await talk.lease(A));
+      expect(leased.length).toBeGreaterThan(0);
       for (const call of leased.slice(0, 64)) await talk.submit([settled(call)], A);
       const rest = leased.slice(64);
       if (rest.length > 0) await talk.submit(rest.map((call) => settled(call)), A);

@@ -1,5 +1,5 @@
 // The batch: planned, settled in any order, closed once (DESIGN section 4, "Batch"; section 2, laws 4 and 5).
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CALLS_PER_BATCH_MAX } from '../../schemas/limits.ts';
 import type { IngressEvent } from '../../schemas/index.ts';

@@ -184,7 +184,7 @@ describe('the registry is replaced', () => {
   const profiles = [profileOf('all', replaced), profileOf('few', [READ])];
 
   test('the new tools are effective at once', () => {
-    expect(base.takes('ToolRegistrySet', { registry: replaced, profiles } as never).toolIds()).toEqual([
+    expect(base.takes('ToolRegistrySet', { registry: replaced, profiles }).toolIds()).toEqual([
       'read',
       'write',
       'spare',
@@ -220,7 +220,7 @@ describe('the registry is replaced', () => {
 
   test('an override that would name nothing any more refuses it', () => {
     const overridden = base.takes('ToolOverridesSet', { scope: 'session', enable: ['free'] });
-    expect(overridden.refusal('ToolRegistrySet', { registry: replaced, profiles } as never)).toMatchObject({
+    expect(overridden.refusal('ToolRegistrySet', { registry: replaced, profiles })).toMatchObject({
       code: 'tool_unknown',
       path: '/enable/0',
     });
@@ -228,7 +228,7 @@ describe('the registry is replaced', () => {
 
   test('tools named like parts of every object are only what they are', () => {
     const odd = ['constructor', 'toString', 'hasOwnProperty'].map((name) => tool(name));
-    const named = base.takes('ToolRegistrySet', { registry: odd, profiles: [profileOf('all', odd)] } as never);
+    const named = base.takes('ToolRegistrySet', { registry: odd, profiles: [profileOf('all', odd)] });
     expect(named.toolIds()).toEqual(['constructor', 'toString', 'hasOwnProperty']);
     expect(base.refusal('ToolOverridesSet', { scope: 'session', enable: ['constructor'] })).toMatchObject({
       code: 'tool_unknown',

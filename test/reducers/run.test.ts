@@ -161,7 +161,7 @@ describe('follow-ups', () => {
       provider_profiles,
       profiles: profiles.filter((profile) => profile.profile_id !== 'few'),
     };
-    const replaced = queued.takes('ToolRegistrySet', without as never).answered('done');
+    const replaced = queued.takes('ToolRegistrySet', without).answered('done');
     expect(replaced.ending()).toMatchObject({ outcome: 'failed', code: 'profile_unknown' });
     expect(replaced.runId()).toBe('run-3');
     expect(replaced.transcript().at(-1)).toBe('user fine');

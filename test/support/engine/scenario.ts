@@ -7,7 +7,18 @@ import type { LeaseGrant } from '../../../schemas/wire.ts';
 import { effects } from '../../../src/core/index.ts';
 import { FREE, ONCE } from '../tools.ts';
 import type { Disk } from './disk.ts';
-import { A, type LooseIngress, SESSION, callsIn, durable, ingress, leaseRequest, packageOf, settled, started } from './world.ts';
+import {
+  A,
+  type LooseIngress,
+  SESSION,
+  callsIn,
+  durable,
+  ingress,
+  leaseRequest,
+  packageOf,
+  settled,
+  started,
+} from './world.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 
 type Code = RejectionCode | 'done';

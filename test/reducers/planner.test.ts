@@ -1,0 +1,237 @@
+// The planner, case by case: refusals with their codes, claims from arguments, sizes, and the plan's digest. That it
+// agrees with a simple one on random batches is tested beside it.
+import { describe, expect, test } from 'vitest';
+import { PLAN_EDGES_MAX } from '../../schemas/limits.ts';
+import { type ToolBatchPlan, digest } from '../../schemas/index.ts';
+import { planBatch, planHash } from '../../src/core/index.ts';
+import { INVALID, call, session } from '../support/session.ts';
+import { referencePlan } from '../support/reference-planner.ts';
+
+const TOOLS = session().state.effective_tools;
+const plan = (...calls: Parameters<typeof call>[]): ToolBatchPlan =>
+  planBatch(
+    TOOLS,
+    calls.map((made) => call(...made)),
+  );
+const groupsOf = (...calls: Parameters<typeof call>[]): readonly (readonly string[])[] =>
+  plan(...calls).execution_plan.groups;
+
+describe('refusals, each with its own code', () => {
+  const codeOf = (...made: Parameters<typeof call>): string | undefined => plan(made).rejected[0]?.code;
+
+  test('tool_unknown names what there is', () => {
+    expect(plan(['a', 'nope']).rejected).toEqual([
+      {
+        call_id: 'a',
+        index: 0,
+        tool_name: 'nope',
+        code: 'tool_unknown',
+        message: expect.stringContaining('read, write'),
+      },
+    ]);
+  });
+
+  test('tool_not_offered, tool_disabled, tool_unavailable, executor_unsupported', () => {
+    expect(codeOf('a', 'spare')).toBe('tool_not_offered');
+    expect(codeOf('a', 'hosted')).toBe('tool_unavailable');
+    expect(codeOf('a', 'workflow')).toBe('executor_unsupported');
+    const disabled = session().takes('ToolOverridesSet', { scope: 'session', disable: ['read'] }).state.effective_tools;
+    expect(planBatch(disabled, [call('a', 'read')]).rejected[0]?.code).toBe('tool_disabled');
+  });
+
+  test('tool_invalid_args, by the recorded verdict or because they are no object', () => {
+    expect(plan(['a', 'read', {}, { arguments_verdict: INVALID }]).rejected[0]).toMatchObject({
+      code: 'tool_invalid_args',
+      message: 'Invalid arguments at /path: must have a path.',
+    });
+    const text = { call_id: 'a', tool_name: 'read', arguments_text: '[1]' } as never;
+    expect(planBatch(TOOLS, [text]).rejected[0]?.code).toBe('tool_invalid_args');
+  });
+
+  test('duplicate_call_id: the first is planned, the second refused', () => {
+    const twice = plan(['a', 'free', { n: 1 }], ['a', 'free', { n: 2 }]);
+    expect(twice.planned_calls.map((made) => made.call_id)).toEqual(['a']);
+    expect(twice.rejected).toMatchObject([{ index: 1, code: 'duplicate_call_id' }]);
+  });
+
+  test('a tool whose definition changed since it was offered', () => {
+    const changed = {
+      ...TOOLS,
+      ordered_tools: TOOLS.ordered_tools.map((tool) => ({ ...tool, tool_ref: `sha256:${'2'.repeat(64)}` as never })),
+    };
+    expect(planBatch(TOOLS, [call('a', 'read')], { offer: changed }).rejected[0]?.code).toBe('tool_not_offered');
+  });
+});
+
+describe('claims from arguments', () => {
+  test.each([
+    ['the same file, spelled differently', 'a//b/../c', './a/c', [['w'], ['r']]],
+    ['a folder and a file below it', 'a', 'a/b/c', [['w'], ['r']]],
+    ['a file and the folder it is in', 'a/b', 'a', [['w'], ['r']]],
+    ['names that only begin alike', 'a/b', 'a/bc', [['w', 'r']]],
+    ['different files', 'a/b', 'a/c', [['w', 'r']]],
+    ['one that leaves the workspace and comes back', '../x', 'a', [['w'], ['r']]],
+    ['an absolute path', '/a', 'b', [['w'], ['r']]],
+    ['a path that a host may spell in two ways', 'é', 'b', [['w'], ['r']]],
+    ['a backslash', 'a\\b', 'c', [['w'], ['r']]],
+    ['the workspace itself', '.', 'c', [['w'], ['r']]],
+  ])('%s', (_, written, read, groups) => {
+    expect(groupsOf(['w', 'write', { path: written }], ['r', 'read', { path: read }])).toEqual(groups);
+  });
+
+  test.each([{}, { path: '' }, { path: 7 }, { path: null }, { path: ['a'] }])(
+    'a missing or odd argument %j claims everything',
+    (args) => {
+      expect(plan(['w', 'write', args]).planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs' }]);
+    },
+  );
+
+  test('a patch claims every path it names', () => {
+    const patch =
+      '*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n*** Add File: c/d\n+y\n*** Delete File: e\n*** End Patch';
+    expect(plan(['p', 'patch', { patch }]).planned_calls[0]?.claims.map(({ key }) => key)).toEqual([
+      'fs/a',
+      'fs/b',
+      'fs/c/d',
+      'fs/e',
+    ]);
+    expect(plan(['p', 'patch', { patch: 'no header' }]).planned_calls[0]?.claims).toEqual([
+      { access: 'write', key: 'fs' },
+    ]);
+  });
+
+  test('reads share, whatever they read', () => {
+    expect(groupsOf(['a', 'read', { path: 'x' }], ['b', 'read', { path: 'x' }], ['c', 'read', {}])).toEqual([
+      ['a', 'b', 'c'],
+    ]);
+  });
+
+  test('a static resource key is a write', () => {
+    expect(groupsOf(['a', 'keyed'], ['b', 'keyed'], ['c', 'free'])).toEqual([['a', 'c'], ['b']]);
+  });
+
+  test('claims recorded by the edge stand for arguments that are in a blob', () => {
+    const ref = { ref: `sha256:${'3'.repeat(64)}`, bytes: 9_000, head: '', tail: '' };
+    const blob = { call_id: 'a', tool_name: 'write', arguments_ref: ref } as never;
+    expect(planBatch(TOOLS, [blob]).planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs' }]);
+    const claimed = { ...(blob as object), claims: [{ access: 'write', key: 'fs/x' }] } as never;
+    expect(planBatch(TOOLS, [claimed]).planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs/x' }]);
+  });
+});
+
+describe('looking back', () => {
+  test('a later call joins the earliest group it may, past calls it does not conflict with', () => {
+    const made = plan(
+      ['a', 'write', { path: 'x' }],
+      ['b', 'read', { path: 'x' }],
+      ['c', 'write', { path: 'y' }],
+      ['d', 'read', { path: 'y' }],
+    );
+    expect(made.execution_plan).toEqual({
+      groups: [
+        ['a', 'c'],
+        ['b', 'd'],
+      ],
+      after: { a: [], b: ['a'], c: [], d: ['c'] },
+    });
+  });
+
+  test('after holds what is not implied: a chain of writes waits link by link', () => {
+    expect(
+      plan(['a', 'write', { path: 'x' }], ['b', 'write', { path: 'x' }], ['c', 'write', { path: 'x' }]).execution_plan
+        .after,
+    ).toEqual({ a: [], b: ['a'], c: ['b'] });
+  });
+
+  test('a barrier waits for every end, and everything waits for it', () => {
+    expect(
+      plan(['a', 'free'], ['b', 'free', { n: 1 }], ['x', 'barrier'], ['c', 'free', { n: 2 }]).execution_plan,
+    ).toEqual({
+      groups: [['a', 'b'], ['x'], ['c']],
+      after: { a: [], b: [], x: ['a', 'b'], c: ['x'] },
+    });
+  });
+});
+
+describe('sizes', () => {
+  test('no call', () => {
+    expect(plan()).toMatchObject({ planned_calls: [], rejected: [], execution_plan: { groups: [], after: {} } });
+  });
+
+  test('one call', () => {
+    expect(plan(['a', 'barrier']).execution_plan).toEqual({ groups: [['a']], after: { a: [] } });
+  });
+
+  test.each([
+    ['of one file', (index: number) => ({ path: index % 3 === 0 ? 'x' : 'x/y' })],
+    ['of many files', (index: number) => ({ path: `d${index % 13}/f${index % 997}` })],
+    ['of the whole workspace and one file, in turn', (index: number) => (index % 2 === 0 ? {} : { path: `f${index}` })],
+  ])('10,000 calls %s', (_, argsOf) => {
+    const calls = Array.from({ length: 10_000 }, (__, index) =>
+      call(`c${index}`, index % 2 === 0 ? 'read' : 'write', argsOf(index)),
+    );
+    const made = planBatch(TOOLS, calls);
+    expect(made.planned_calls.length + made.rejected.length).toBe(10_000);
+    expect(made.execution_plan.groups.flat().length).toBe(made.planned_calls.length);
+  });
+
+  test('1,000 calls agree with the simple planner to the byte', () => {
+    const calls = Array.from({ length: 1_000 }, (_, index) =>
+      call(`c${index}`, ['read', 'write', 'copy', 'free'][index % 4] ?? 'free', {
+        path: `d${index % 7}/f${index % 31}`,
+        from: `d${index % 5}`,
+        to: `d${index % 7}/t`,
+      }),
+    );
+    const made = planBatch(TOOLS, calls);
+    const { groups, after } = made.execution_plan;
+    expect({ groups, after }).toEqual(
+      (({ execution_plan }) => ({ groups: execution_plan.groups, after: execution_plan.after }))(reference(calls)),
+    );
+  });
+
+  test(`a plan has at most ${PLAN_EDGES_MAX} edges: what exceeds them is refused, and can be made in the next turn`, () => {
+    const reads = Array.from({ length: 1_000 }, (_, index) => call(`r${index}`, 'read', {}));
+    const writes = Array.from({ length: 200 }, (_, index) => call(`w${index}`, 'write', { path: `f${index}` }));
+    const made = planBatch(TOOLS, [...reads, ...writes]);
+    const edges = Object.values(made.execution_plan.after).reduce((sum, waits) => sum + waits.length, 0);
+    expect(edges).toBe(PLAN_EDGES_MAX);
+    expect(made.rejected).toHaveLength(100);
+    expect(new Set(made.rejected.map(({ code }) => code))).toEqual(new Set(['batch_too_entangled']));
+  });
+});
+
+const reference = (calls: readonly ReturnType<typeof call>[]) => {
+  const simple = referencePlan(TOOLS, calls, null);
+  return { execution_plan: { groups: simple.groups, after: simple.after } };
+};
+
+describe('the plan’s digest', () => {
+  const made = plan(['a', 'write', { path: 'x' }], ['b', 'nope']);
+
+  test('is that of the plan as it is stored', () => {
+    const { plan_hash, ...rest } = made;
+    expect(plan_hash).toBe(digest(rest));
+    expect(planHash(made)).toBe(plan_hash);
+  });
+
+  test('does not change while the batch is worked through', () => {
+    const opened = session()
+      .runRequested()
+      .observed([call('a', 'free'), call('b', 'once')]);
+    const before = opened.plan();
+    const after = opened.started('b').settled('a').settled('b');
+    expect(after.plan()).toBe(before);
+    expect(after.batchSettled().state.last_tool_plan_hash).toBe(before.plan_hash);
+  });
+
+  test('differs when any call, argument or order differs', () => {
+    const others = [
+      plan(['a', 'write', { path: 'y' }], ['b', 'nope']),
+      plan(['a', 'write', { path: 'x', more: 1 }], ['b', 'nope']),
+      plan(['b', 'nope'], ['a', 'write', { path: 'x' }]),
+      plan(['c', 'write', { path: 'x' }], ['b', 'nope']),
+    ];
+    expect(new Set([made, ...others].map(({ plan_hash }) => plan_hash)).size).toBe(5);
+  });
+});

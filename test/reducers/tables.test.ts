@@ -1,0 +1,155 @@
+// The life cycles as tables: every pair of state and event, in declared order. What a table lists is taken and leads
+// only where it says; what it does not list is refused and leaves the state as it is, to the byte.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import { type IngressEvent, type IngressKind, INGRESS_KINDS } from '../../schemas/index.ts';
+import { CALL_TRANSITIONS, RUN_TRANSITIONS, step } from '../../src/core/index.ts';
+import { CALL_STATUSES } from '../../reducers/call-status.ts';
+import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
+import { type Session, call, say, session, textOf } from '../support/session.ts';
+
+const batch = (run: Session): Session =>
+  run.observed([call('a', 'once'), call('b', 'write', { path: 'x' }), call('c', 'write', { path: 'x' })]);
+
+/** A session in each phase; in those with a batch, `a` runs and `b` is queued. */
+const IN_PHASE: Readonly<Record<(typeof PHASES)[number], Session>> = {
+  idle: session(),
+  opening: session().runRequested({ host_session_open: true }),
+  generating: session().runRequested(),
+  executing: batch(session().runRequested()).started('a'),
+  paused_opening: session().runRequested({ host_session_open: true }).paused(),
+  paused_generating: session().runRequested().paused(),
+  paused_executing: batch(session().runRequested()).started('a').paused(),
+  interrupting: batch(session().runRequested()).started('a').interrupted(),
+  cancelling: batch(session().runRequested()).started('a').cancelled(),
+};
+
+/** One plausible event of each kind for a session as it is. */
+function eventFor(of: Session, kind: IngressKind): IngressEvent {
+  const run = { run_id: of.runId() };
+  const fields: { readonly [K in IngressKind]: object } = {
+    RunRequested: { input: say('go') },
+    ToolCallsObserved: { ...of.turnFields(), calls: [call('n', 'free')] },
+    GenerateFailed: { ...of.turnFields(), code: 'no_answer', message: 'none' },
+    ToolCallStarted: { ...of.callFields('b'), owner: 'bridge-2' },
+    ToolCallSettled: of.settlementFields('a'),
+    ToolBatchSettled: of.batchFields(),
+    LeaseExpired: { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: 1 },
+    HostSessionUpdated: { host_session: { host_session_status: 'ready' } },
+    ToolRegistrySet: { registry: of.genesis.tool_package.registry },
+    ToolProfileSelected: { profile_id: 'few' },
+    ToolOverridesSet: { scope: 'session', disable: ['read'] },
+    SessionConfigured: { config: { model: 'm' } },
+    RunSteered: { ...run, input: say('left') },
+    FollowUpQueued: { follow_up: { input: say('then') } },
+    RunPaused: run,
+    RunResumed: run,
+    RunInterrupted: run,
+    RunCancelled: run,
+    RunCompleted: run,
+    RunFailed: { ...run, code: 'gave_up', message: 'no' },
+    TimeReached: { due_at_ms: 1_000_000 },
+  };
+  return of.next(kind, fields[kind]);
+}
+
+/** A batch that can be settled needs every call to be over. */
+const settleAll = (of: Session): Session => of.settled('a').settled('b').settled('c');
+
+function stepped(of: Session, event: IngressEvent): { readonly to: string | null; readonly code: string | null } {
+  const before = textOf(of.state);
+  const answer = step(of.state, event);
+  expect(textOf(of.state)).toBe(before);
+  if (isLeft(answer)) return { to: null, code: answer.left.code };
+  return { to: answer.right.state.run?.phase ?? 'idle', code: null };
+}
+
+describe.each(PHASES)('a run that is %s', (phase) => {
+  const from = IN_PHASE[phase];
+
+  test('is in that phase', () => {
+    expect(from.phase()).toBe(phase);
+  });
+
+  test.each(INGRESS_KINDS.map((kind) => [kind, transitionsOf(phase, kind)] as const))(
+    '%s leads to %j',
+    (kind, targets) => {
+      const ready = kind === 'ToolBatchSettled' && targets !== null ? settleAll(from) : from;
+      const { to, code } = stepped(ready, eventFor(ready, kind));
+      const taken = targets !== null || !PHASE_BOUND_KINDS.has(kind);
+      const known = targets ?? [phase];
+      expect({ to: to === null || known.includes(to as never), code: code === null }).toEqual({
+        to: true,
+        code: taken && !(kind === 'TimeReached'),
+      });
+    },
+  );
+});
+
+test('every phase of the table is reached, and every target is a phase', () => {
+  expect(Object.keys(IN_PHASE)).toEqual(PHASES);
+  const targets = Object.values(RUN_TRANSITIONS).flatMap((row) => Object.values(row).flat());
+  expect(targets.every((target) => PHASES.includes(target))).toBe(true);
+});
+
+describe('calls', () => {
+  const opened = (): Session =>
+    session()
+      .runRequested()
+      .observed([call('a', 'once'), call('b', 'free'), call('z', 'nope')]);
+  const IN_STATUS: Readonly<Record<(typeof CALL_STATUSES)[number], Session>> = {
+    queued: opened(),
+    running: opened().started('a'),
+    succeeded: opened().settled('a'),
+    failed: opened().settled('a', { success: false }),
+    rejected: session()
+      .runRequested()
+      .observed([call('a', 'nope'), call('b', 'free')]),
+    cancelled: opened().settled('a', { outcome: 'cancelled' }),
+    unknown: opened().started('a').leaseExpired('a'),
+  };
+  const REPORTS = [
+    'ToolCallStarted',
+    'ToolCallSettled',
+    'LeaseExpired',
+    'RunInterrupted',
+    'RunCancelled',
+    'RunFailed',
+  ] as const;
+
+  const eventOn = (of: Session, kind: (typeof REPORTS)[number]): IngressEvent => {
+    if (kind === 'ToolCallStarted') return of.next(kind, { ...of.callFields('a'), owner: 'x' });
+    if (kind === 'ToolCallSettled') return of.next(kind, of.settlementFields('a'));
+    if (kind === 'LeaseExpired')
+      return of.next(kind, { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: of.callFields('a').attempt });
+    if (kind === 'RunFailed') return of.next(kind, { run_id: 'run-1', code: 'x', message: 'y' });
+    return of.next(kind, { run_id: 'run-1' });
+  };
+
+  const rowOf = (status: (typeof CALL_STATUSES)[number], kind: IngressKind): readonly string[] | null =>
+    (CALL_TRANSITIONS[status] as Partial<Readonly<Record<IngressKind, readonly string[]>>>)[kind] ?? null;
+
+  describe.each(CALL_STATUSES)('a call that is %s', (status) => {
+    test('is in that status', () => {
+      expect(IN_STATUS[status].callState('a')?.status).toBe(status);
+    });
+
+    test.each(REPORTS.map((kind) => [kind, rowOf(status, kind)] as const))('%s leads to %j', (kind, targets) => {
+      const from = IN_STATUS[status];
+      const answer = step(from.state, eventOn(from, kind));
+      const after = isLeft(answer) ? null : callAfter(answer.right.state, kind);
+      const endsRun = kind.startsWith('Run');
+      expect(targets === null ? (endsRun ? 'untouched' : after) : targets.includes(after ?? '')).toBe(
+        targets === null ? (endsRun ? 'untouched' : null) : true,
+      );
+    });
+  });
+
+  /** The status afterwards; of a call whose batch was closed with its run, what its result says. */
+  function callAfter(state: Session['state'], kind: IngressKind): string | null {
+    const status = state.active_tool_batch?.pages[0]?.[0]?.status;
+    if (status !== undefined) return status;
+    const result = state.transcript.open.find((entry) => entry.call_id === 'a');
+    return kind.startsWith('Run') && result?.is_error === true ? 'cancelled' : (status ?? null);
+  }
+});

@@ -1,0 +1,39 @@
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { ensureToken, readToken, sameToken, tokenFile } from '../../src/server/token.ts';
+import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+
+describe('the token', () => {
+  it('is made once, for its owner alone', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      const token = await ensureToken(directory);
+      expect(token).toMatch(/^[0-9a-f]{64}$/);
+      expect((await stat(tokenFile(directory))).mode & 0o777).toBe(0o600);
+      expect(await ensureToken(directory)).toBe(token);
+      expect(await readToken(tokenFile(directory))).toBe(token);
+      expect(await readdir(directory)).toEqual(['token']);
+    });
+  });
+
+  it('is the same for all who start at once', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      await inTemporaryDirectory(async (directory) => {
+        const tokens = await Promise.all(Array.from({ length: 8 }, () => ensureToken(directory)));
+        expect(new Set(tokens).size).toBe(1);
+        expect(await readdir(directory)).toEqual(['token']);
+      });
+    }
+  });
+
+  it('is never an empty one', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      await writeFile(tokenFile(directory), '\n');
+      await expect(ensureToken(directory)).rejects.toThrow(/holds no token/);
+    });
+  });
+
+  it('is compared whole', () => {
+    expect(sameToken('abc', 'abc')).toBe(true);
+    for (const other of ['', 'ab', 'abcd', 'abd', 'ABC']) expect(sameToken('abc', other)).toBe(false);
+  });
+});
