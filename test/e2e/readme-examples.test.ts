@@ -1,5 +1,6 @@
 // The README's code runs as it stands there: a reader who copies it has a bridge, and a tool.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRight } from 'fp-ts/lib/Either.js';
@@ -73,4 +74,16 @@ test('the bridge runs a session with the tool of the README to its end', async (
       /^shop\.price\.look_up pen \| shop\.price\.look_up book \| error: tool_invalid_args: .*article/,
     ),
   });
+});
+
+test('the fold of the README prints what it says', async () => {
+  await writeFile(join(FOLDER, 'fold.mjs'), await example('fold'));
+  const child = spawn(process.execPath, [join(FOLDER, 'fold.mjs')], { env: { ...process.env, NO_COLOR: '1' } });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  await once(child, 'close');
+  expect(printed).toContain("{ after: { a: [], b: [ 'a' ] }, groups: [ [ 'a' ], [ 'b' ] ] }");
+  expect(printed).toContain("tool_name: 'edit_file'");
 });

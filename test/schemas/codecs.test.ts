@@ -1,0 +1,140 @@
+// Codecs: unknown keys are refused, faults carry their path, and each codec's JSON Schema says what the codec does.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import * as schemas from '../../schemas/index.ts';
+import { RunConfigPatch, ToolCall, ToolResult, decode, inferToolMode, isTerminalResult } from '../../schemas/index.ts';
+import { defaultGenesis, initialState } from '../../src/core/index.ts';
+import { call, session } from '../support/session.ts';
+
+const faultOf = <A>(codec: schemas.Codec<A>, value: unknown): schemas.Rejection | null => {
+  const decoded = decode(codec, value);
+  return isLeft(decoded) ? decoded.left : null;
+};
+
+const EVENT = session().next('RunRequested', { input: { text: 'go' } });
+
+describe('paths of faults (RFC 6901)', () => {
+  test.each([
+    [{ ...EVENT, extra: 1 }, '/extra'],
+    [{ ...EVENT, input: { text: 7 } }, '/input'],
+    [{ ...EVENT, at_ms: 1.5 }, '/at_ms'],
+    [{ ...EVENT, at_ms: -0 }, '/at_ms'],
+    [{ ...EVENT, v: 2 }, '/v'],
+    [{ ...EVENT, event_id: 'with space' }, '/event_id'],
+    [{ ...EVENT, run_overrides: { turns_max: 0 } }, '/run_overrides/turns_max'],
+    [{ ...EVENT, run_overrides: { 'a/b': 0 } }, '/run_overrides/a~1b'],
+    [{ ...EVENT, tools: { enable: [], disable: ['ok', 'not ok'], force: [] } }, '/tools/disable/1'],
+    [{ ...EVENT, kind: 'RunRequest' }, '/kind'],
+    [{ kind: 'RunRequested' }, '/input'],
+    ['text', '/kind'],
+  ])('%j at %s', (value, path) => {
+    expect(faultOf(schemas.IngressEvent, value)).toMatchObject({ code: 'invalid_shape', path });
+  });
+
+  test('a value that is taken is the very value that was given', () => {
+    const decoded = decode(schemas.IngressEvent, EVENT);
+    expect(!isLeft(decoded) && decoded.right).toBe(EVENT);
+  });
+
+  test('ids that would be keys of every object are no ids', () => {
+    expect(faultOf(schemas.CallId, '__proto__')).not.toBeNull();
+    expect(faultOf(schemas.ToolName, '__proto__')).not.toBeNull();
+    expect(faultOf(schemas.CallId, 'constructor')).toBeNull();
+  });
+});
+
+describe('JSON Schemas', () => {
+  const ajv = new Ajv2020({ strict: false });
+  const codecs = Object.entries(schemas).filter(
+    (entry): entry is [string, schemas.Codec<unknown>] => entry[1] instanceof schemas.Codec,
+  );
+
+  test('there is one for every codec, and each is a schema', () => {
+    expect(codecs.length).toBeGreaterThan(60);
+    expect(codecs.filter(([, codec]) => ajv.validateSchema(codec.jsonSchema) !== true).map(([name]) => name)).toEqual(
+      [],
+    );
+  });
+
+  const run = session()
+    .runRequested()
+    .observed([call('a', 'free'), call('b', 'nope')]);
+  test.each([
+    ['IngressEvent', schemas.IngressEvent, EVENT, { ...EVENT, extra: 1 }],
+    ['SessionState', schemas.SessionState, run.state, { ...run.state, run: 1 }],
+    ['Genesis', schemas.Genesis, defaultGenesis(), { ...defaultGenesis(), v: 9 }],
+    ['ToolBatchPlan', schemas.ToolBatchPlan, run.plan(), { ...run.plan(), plan_hash: 'x' }],
+    ['Effect', schemas.Effect, run.effects()[0], { ...run.effects()[0], kind: 'tool.kall' }],
+    ['ToolSpec', schemas.ToolSpec, initialState(defaultGenesis()).effective_tools.ordered_tools[0], {}],
+  ] as const)('%s: codec and schema agree', (_, codec, good, bad) => {
+    const validate = ajv.compile(codec.jsonSchema);
+    expect([codec.is(good), validate(good)]).toEqual([true, true]);
+    expect([codec.is(bad), validate(bad)]).toEqual([false, false]);
+  });
+});
+
+describe('ToolCall and ToolResult', () => {
+  const CALL = { id: 'c_42', name: 'create_event', arguments: { title: 'Lunch' } };
+
+  test('a call is strict, a result is open', () => {
+    expect(faultOf(ToolCall, CALL)).toBeNull();
+    expect(faultOf(ToolCall, { ...CALL, meta: 1 })).toMatchObject({ path: '/meta' });
+    expect(faultOf(ToolResult, { success: true, data: { eventId: 'e_777' }, later: [1] })).toBeNull();
+  });
+
+  test.each([[{}], [{ success: 'true' }], [{ success: true, message: null }], [{ success: true, data: [] }], [null]])(
+    '%j is no result',
+    (value) => {
+      expect(faultOf(ToolResult, value)).not.toBeNull();
+    },
+  );
+
+  test.each([
+    [{ success: true }, false],
+    [{ success: false }, true],
+    [{ needsFollowup: true, success: false }, false],
+    [{ terminal: true }, true],
+    [{ success: false, terminal: true }, true],
+    [{ success: false, terminal: true, needsFollowup: true }, true],
+    [{ success: false, terminal: false }, true],
+    [{ success: 'false' }, false],
+    [{ terminal: 'true' }, false],
+    [{ success: false, needsFollowup: 'true' }, true],
+    [{}, false],
+    [null, false],
+    [undefined, false],
+  ])('isTerminalResult(%j) is %s', (result, terminal) => {
+    expect(isTerminalResult(result)).toBe(terminal);
+  });
+});
+
+describe('tool modes', () => {
+  test.each([
+    ['get_x', 'read'],
+    ['LIST_things', 'read'],
+    ['search-web', 'read'],
+    ['create_x', 'safe_write'],
+    ['write_file', 'safe_write'],
+    ['delete_x', 'destructive'],
+    ['purge_all', 'destructive'],
+    ['exec_now', 'local'],
+    ['slack.get_thread', 'read'],
+    ['mcp__x__delete_y', 'destructive'],
+    ['a/b:update_c', 'safe_write'],
+    ['frobnicate', 'external'],
+    ['getter', 'external'],
+    ['', 'external'],
+  ])('%s is %s', (name, mode) => {
+    expect(inferToolMode(name)).toBe(mode);
+  });
+
+  test('what no prefix tells is never read', () => {
+    expect(inferToolMode('shell', 'local')).toBe('local');
+  });
+
+  test('a config patch holds only what is changed', () => {
+    expect(faultOf(RunConfigPatch, {})).toBeNull();
+    expect(faultOf(RunConfigPatch, { model: undefined })).toMatchObject({ path: '/model' });
+  });
+});

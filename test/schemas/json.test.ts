@@ -1,0 +1,118 @@
+// The value domain: what is refused, with its code and the path of the fault; and the bytes of what is taken.
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
+import { type Json, canonicalBytes, canonicalText, checkJson, digest, parseJson } from '../../schemas/index.ts';
+import { sha256Hex as nodeSha256 } from '../../schemas/sha256-node.ts';
+import { sha256Hex as nobleSha256 } from '../../schemas/sha256-noble.ts';
+import { referenceCanonical } from '../support/reference-digest.ts';
+
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+const holed: unknown[] = [1];
+holed[2] = 3;
+
+describe('values from a program', () => {
+  test.each([
+    ['NaN', { a: [Number.NaN] }, '/a/0'],
+    ['infinity', [Infinity], '/0'],
+    ['negative zero', { x: -0 }, '/x'],
+    ['a lone surrogate', { s: '\ud800' }, '/s'],
+    ['undefined', { u: undefined }, '/u'],
+    ['undefined in a list', [undefined], '/0'],
+    ['a hole', holed, '/1'],
+    ['a bigint', { n: 1n }, '/n'],
+    ['a function', { f: () => 1 }, '/f'],
+    ['a symbol', { s: Symbol('x') }, '/s'],
+    ['a date', { d: new Date(0) }, '/d'],
+    ['a map', [new Map()], '/0'],
+    ['a typed array', { b: new Uint8Array(1) }, '/b'],
+    ['the key __proto__', JSON.parse('{"a":{"__proto__":1}}') as unknown, '/a/__proto__'],
+    ['a path with / and ~', { 'a/b': { 'c~d': Number.NaN } }, '/a~1b/c~0d'],
+  ])('%s is refused with its path', (_, value, path) => {
+    expect(checkJson(value)).toMatchObject({ _tag: 'Left', left: { code: 'invalid_value', path } });
+    expect(() => digest(value)).toThrow(RangeError);
+    expect(() => canonicalBytes(value)).toThrow(path);
+  });
+
+  test('an object with toJSON is what it holds, and cannot speak for itself', () => {
+    expect(checkJson({ toJSON: () => 1 })).toMatchObject({ _tag: 'Left', left: { path: '/toJSON' } });
+    expect(canonicalText({ toJSON: 'data' })).toBe('{"toJSON":"data"}');
+  });
+
+  test(`depth ${JSON_DEPTH_MAX} is taken, one more is not`, () => {
+    const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+    expect(checkJson(deep(JSON_DEPTH_MAX))._tag).toBe('Right');
+    expect(checkJson(deep(JSON_DEPTH_MAX + 1))).toMatchObject({ _tag: 'Left', left: { code: 'too_deep' } });
+  });
+});
+
+describe('text', () => {
+  test.each([
+    ['{"a":1,"a":2}', 'duplicate_key'],
+    ['{"a":1,"\\u0061":2}', 'duplicate_key'],
+    ['{"x":{"k":[],"k" :1}}', 'duplicate_key'],
+    [nested(JSON_DEPTH_MAX + 1), 'too_deep'],
+    ['[-0]', 'invalid_value'],
+    ['["\\ud800"]', 'invalid_value'],
+    ['{"__proto__":1}', 'invalid_value'],
+    ['{', 'malformed_json'],
+    ['', 'malformed_json'],
+    ['[1,]', 'malformed_json'],
+    ['NaN', 'malformed_json'],
+  ])('%s is %s', (text, code) => {
+    expect(parseJson(text)).toMatchObject({ _tag: 'Left', left: { code } });
+  });
+
+  test('equal keys in different objects are no duplicates, nor are keys in strings', () => {
+    expect(parseJson('[{"a":1},{"a":{"a":"{\\"a\\":1,\\"a\\":2}"}}]')._tag).toBe('Right');
+  });
+
+  test('text that is too long or too deep is refused before it is parsed', () => {
+    expect(parseJson('[1]', 2)).toMatchObject({ _tag: 'Left', left: { code: 'too_large' } });
+    expect(parseJson('['.repeat(10_000_000), 20_000_000)).toMatchObject({ _tag: 'Left', left: { code: 'too_deep' } });
+  });
+
+  test('whatever a program may hold comes back from its text', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        fc.pre(checkJson(value)._tag === 'Right');
+        const read = parseJson(canonicalText(value as Json));
+        expect(read).toEqual({ _tag: 'Right', right: value });
+      }),
+    );
+  });
+});
+
+describe('canonical text (RFC 8785)', () => {
+  test.each([
+    [{ b: 1, a: 2 }, '{"a":2,"b":1}'],
+    [{ '10': 1, '9': 2, '01': 3 }, '{"01":3,"10":1,"9":2}'],
+    // Section 3.2.3: keys are sorted by UTF-16 code unit, so U+1F600 comes before U+FB33.
+    [
+      { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 },
+      '{"\\r":2,"1":4,"\u0080":6,"ö":7,"€":1,"😀":5,"\ufb33":3}',
+    ],
+    [[1e21, 1e-7, 0.000001, 333333333.3333333, 4.5, 2e-3], '[1e+21,1e-7,0.000001,333333333.3333333,4.5,0.002]'],
+    ['\u20ac$\u000f\nA\'B"\\/', '"€$\\u000f\\nA\'B\\"\\\\/"'],
+    [[true, null, false, [], {}], '[true,null,false,[],{}]'],
+  ] as readonly (readonly [Json, string])[])('%j', (value, text) => {
+    expect(canonicalText(value)).toBe(text);
+  });
+
+  test('does not depend on the order of keys, and is what an independent encoder writes', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        fc.pre(checkJson(value)._tag === 'Right');
+        const text = canonicalText(value as Json);
+        expect(text).toBe(referenceCanonical(value as Json));
+        expect(canonicalText(JSON.parse(text) as Json)).toBe(text);
+      }),
+    );
+  });
+});
+
+test('both SHA-256 implementations agree, on text and on bytes', () => {
+  expect(nodeSha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  const data = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.uint8Array({ maxLength: 300 }));
+  fc.assert(fc.property(data, (value) => nobleSha256(value) === nodeSha256(value)));
+});
