@@ -3,8 +3,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import type { EventRecord } from '../../schemas/record.ts';
+import { decode } from '../../schemas/codec.ts';
+import { EventRecord } from '../../schemas/record.ts';
+import type { Rejection, RejectionCode } from '../../schemas/rejection.ts';
+import { FollowRefused } from './follow-refused.ts';
 import type { Transport } from './http-transport.ts';
+import { joinSignals } from './join-signals.ts';
+import { rejectionFrom } from './problem.ts';
 
 const PAUSE_MS_MIN = 50;
 const PAUSE_MS_MAX = 2_000;
@@ -18,37 +23,95 @@ export interface Followed {
 
 /** Yields event records in order until aborted. Throws when the engine refuses, and not when it is away. */
 export async function* followEvents(transport: Transport, followed: Followed): AsyncGenerator<EventRecord> {
-  const { closed } = transport;
-  const over = followed.signal === undefined ? closed : AbortSignal.any([followed.signal, closed]);
+  const either = joinSignals(followed.signal, transport.closed);
+  const over = either.signal;
   let at = followed.from;
   let pauseMs = PAUSE_MS_MIN;
-  while (!over.aborted) {
-    const response = await transport.send({ method: 'GET', path: `${followed.path}/events?from=${at}`, signal: over });
-    if (isLeft(response)) {
+  try {
+    while (!over.aborted) {
+      const from = at;
+      for await (const record of connection(transport, `${followed.path}/events?from=${from}`, over)) {
+        // What does not follow on what was seen comes from a stream that is not this one.
+        if (record.position !== at) break;
+        at += 1;
+        yield record;
+        if (over.aborted) return;
+      }
       if (over.aborted) return;
-      if (response.left.code !== 'closing') throw new Error(`${response.left.code}: ${response.left.message}`);
+      // Whoever answers without saying anything new is asked less and less often.
+      pauseMs = at > from ? PAUSE_MS_MIN : Math.min(2 * pauseMs, PAUSE_MS_MAX);
       await pause(pauseMs, undefined, { signal: over }).catch(() => undefined);
-      pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX);
-      continue;
     }
-    pauseMs = PAUSE_MS_MIN;
-    for await (const record of recordsOf(response.right)) {
-      yield record;
-      at = record.position + 1;
-    }
+  } finally {
+    either.release();
   }
 }
 
-async function* recordsOf(response: Response): AsyncGenerator<EventRecord> {
-  const ready: EventRecord[] = [];
-  const parser = createParser({ onEvent: ({ data }) => ready.push(JSON.parse(data) as EventRecord) });
-  const utf8 = new TextDecoder();
+/** The records of one connection, until it ends; throws what the engine refuses for good. */
+async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<EventRecord> {
+  const opened = await transport.send({ method: 'GET', path, signal });
+  if (isLeft(opened)) {
+    if (MAY_PASS.has(opened.left.code)) return;
+    throw new FollowRefused(opened.left);
+  }
+  const { response, over } = opened.right;
   try {
-    for await (const chunk of response.body ?? []) {
-      parser.feed(utf8.decode(chunk, { stream: true }));
-      yield* ready.splice(0);
+    for await (const message of messagesOf(response)) {
+      if ('fault' in message) {
+        if (MAY_PASS.has(message.fault.code)) return;
+        throw new FollowRefused(message.fault);
+      }
+      yield message.record;
     }
+  } finally {
+    over();
+    // A connection that is left early is closed, so that the engine reads nothing more for it.
+    await response.body?.cancel().catch(() => undefined);
+  }
+}
+
+const MAY_PASS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
+  'closing',
+  'queue_full',
+  'storage_failed',
+  'storage_unknown',
+]);
+
+type Message = { readonly record: EventRecord } | { readonly fault: Rejection };
+
+async function* messagesOf(response: Response): AsyncGenerator<Message> {
+  const ready: (Message | null)[] = [];
+  const parser = createParser({ onEvent: ({ event, data }) => ready.push(messageOf(event, data)) });
+  const utf8 = new TextDecoder();
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const chunk = await reader.read().catch(() => null);
+      // The connection broke or was aborted; whoever follows knows which.
+      if (chunk === null || chunk.done) return;
+      parser.feed(utf8.decode(chunk.value, { stream: true }));
+      for (const message of ready.splice(0)) {
+        if (message === null) return;
+        yield message;
+      }
+    }
+  } finally {
+    reader.releaseLock();
+  }
+}
+
+/** Null for what no engine sends. */
+function messageOf(event: string | undefined, data: string): Message | null {
+  try {
+    const value: unknown = JSON.parse(data);
+    if (event === 'fault') {
+      const fault = rejectionFrom(value);
+      return fault === null ? null : { fault };
+    }
+    const decoded = decode(EventRecord, value);
+    return isLeft(decoded) ? null : { record: decoded.right };
   } catch {
-    // The connection broke or was aborted; whoever follows knows which.
+    return null;
   }
 }

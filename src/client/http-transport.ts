@@ -2,7 +2,12 @@
 // was sent, so send it again with the same event id.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import { REJECTIONS, type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
+import { type Codec, decode } from '../../schemas/codec.ts';
+import { REQUEST_TIMEOUT_MS } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { joinSignals } from './join-signals.ts';
+import { rejectionFrom } from './problem.ts';
+import { wireText } from './wire-text.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
@@ -12,13 +17,21 @@ export interface HttpCall {
   readonly json?: unknown;
   readonly bytes?: Uint8Array;
   readonly signal?: AbortSignal | undefined;
+  /** How long the engine may take, beyond the time a request usually has. */
+  readonly waitMs?: number;
+}
+
+/** A response whose body is yet to be read; `over` when it has been. */
+export interface OpenResponse {
+  readonly response: Response;
+  readonly over: () => void;
 }
 
 export interface Transport {
-  /** The response, when its status is a success. */
-  readonly send: (call: HttpCall) => Answer<Response>;
-  /** The JSON of the response. */
-  readonly call: <T>(call: HttpCall) => TaskEither<Rejection, T>;
+  /** The response, when its status is a success. From then on it may take any time. */
+  readonly send: (call: HttpCall) => Answer<OpenResponse>;
+  /** The JSON of the response, when it is what an engine answers. */
+  readonly call: <T>(codec: Codec<T>, call: HttpCall) => TaskEither<Rejection, T>;
   /** The bytes of the response. */
   readonly bytes: (call: HttpCall) => TaskEither<Rejection, Uint8Array>;
   /** Ends what is open, and everything later. */
@@ -29,55 +42,77 @@ export interface Transport {
 export function newTransport(url: string, token: string): Transport {
   const base = url.replace(/\/+$/, '');
   const closing = new AbortController();
+  const away = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
-  async function send({ method, path, json, bytes, signal }: HttpCall): Answer<Response> {
-    const any = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
-    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
-    if (json !== undefined) headers['content-type'] = 'application/json';
-    if (bytes !== undefined) headers['content-type'] = 'application/octet-stream';
-    const body = json === undefined ? bytes : JSON.stringify(json);
+  async function send(call: HttpCall): Answer<OpenResponse> {
+    const body = call.json === undefined ? right(undefined) : wireText(call.json);
+    if (isLeft(body)) return body;
+    const patience = startPatience(REQUEST_TIMEOUT_MS + (call.waitMs ?? 0));
+    const { signal, release } = joinSignals(call.signal, closing.signal, patience.signal);
     try {
-      const init = { method, headers, signal: any, ...(body === undefined ? {} : { body }) };
-      const response = await fetch(base + path, init);
-      return response.ok ? right(response) : left(await rejectionOf(response));
+      const { method, path } = call;
+      const content = body.right?.text ?? call.bytes;
+      const init = { method, headers: headersOf(call, token), signal };
+      const response = await fetch(base + path, content === undefined ? init : { ...init, body: content });
+      if (response.ok) return right({ response, over: release });
+      const rejection = await rejectionOf(response);
+      release();
+      return left(rejection);
     } catch (error) {
-      return left(reject('closing', '', `no answer from ${base}: ${reasonOf(error)}`));
+      release();
+      return left(away(`does not answer: ${reasonOf(error)}`));
+    } finally {
+      patience.end();
     }
   }
 
   const reading =
-    <T>(read: (response: Response) => Promise<T>) =>
-    (request: HttpCall): TaskEither<Rejection, T> =>
+    <T>(read: (response: Response) => Promise<Either<Rejection, T>>) =>
+    (call: HttpCall): TaskEither<Rejection, T> =>
     async () => {
-      const response = await send(request);
-      if (isLeft(response)) return response;
+      const patience = startPatience(2 * REQUEST_TIMEOUT_MS + (call.waitMs ?? 0));
+      const { signal, release } = joinSignals(call.signal, patience.signal);
       try {
-        return right(await read(response.right));
+        const sent = await send({ ...call, signal });
+        if (isLeft(sent)) return sent;
+        return await read(sent.right.response).finally(sent.right.over);
       } catch (error) {
-        return left(reject('closing', '', `the answer of ${base} broke off: ${reasonOf(error)}`));
+        return left(away(`broke off: ${reasonOf(error)}`));
+      } finally {
+        release();
+        patience.end();
       }
     };
-  const call = <T>(request: HttpCall): TaskEither<Rejection, T> =>
-    reading(async (response) => (await response.json()) as T)(request);
-  const bytes = reading(async (response) => new Uint8Array(await response.arrayBuffer()));
+
+  const call = <T>(codec: Codec<T>, request: HttpCall): TaskEither<Rejection, T> =>
+    reading(async (response) => {
+      const decoded = decode(codec, await response.json());
+      return isLeft(decoded) ? left(away(`is no engine: ${decoded.left.path} ${decoded.left.message}`)) : decoded;
+    })(request);
+  const bytes = reading(async (response) => right(new Uint8Array(await response.arrayBuffer())));
 
   return { send, call, bytes, closed: closing.signal, close: () => closing.abort() };
 }
 
+function headersOf({ json, bytes }: HttpCall, token: string): Readonly<Record<string, string>> {
+  const authorization = `Bearer ${token}`;
+  if (json !== undefined) return { authorization, 'content-type': 'application/json' };
+  return bytes === undefined ? { authorization } : { authorization, 'content-type': 'application/octet-stream' };
+}
+
+/** A signal that aborts when an engine that took a connection says nothing. */
+function startPatience(ms: number): { readonly signal: AbortSignal; readonly end: () => void } {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), ms);
+  timer.unref();
+  return { signal: over.signal, end: () => clearTimeout(timer) };
+}
+
 async function rejectionOf(response: Response): Promise<Rejection> {
-  try {
-    const problem = (await response.json()) as {
-      readonly code?: string;
-      readonly path?: string;
-      readonly detail?: string;
-    };
-    if (problem.code !== undefined && Object.hasOwn(REJECTIONS, problem.code)) {
-      return reject(problem.code as RejectionCode, problem.path ?? '', problem.detail ?? '');
-    }
-  } catch {
-    // No problem details: whatever answered, it was not an engine.
-  }
-  return reject('closing', '', `unexpected answer ${response.status}; is this the address of an engine?`);
+  const problem: unknown = await response.json().catch(() => null);
+  // Without problem details, whatever answered was not an engine.
+  const unexpected = `unexpected answer ${response.status}; is this the address of an engine?`;
+  return rejectionFrom(problem) ?? reject('closing', '', unexpected);
 }
 
 const reasonOf = (error: unknown): string => {

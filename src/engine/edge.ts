@@ -1,20 +1,21 @@
 // The edge: turns what a client sends into the event that is recorded. Everything the world decides is decided here
 // and written down: the time, the verdict on arguments, the digests of what was moved into blobs (DESIGN section 2,
 // law 8). What a client claims about these is not taken over.
-import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { claimsOf } from '../../reducers/claims.ts';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
-import type { Content } from '../../schemas/content.ts';
+import { type Content, isInline } from '../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type IngressEvent } from '../../schemas/event.ts';
 import { type Digest, type EventId, brand } from '../../schemas/ids.ts';
-import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
+import { type JsonObject, checkJson, isPlainObject, parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Clock } from './clock.ts';
-import type { SchemaCheck } from './schema-check.ts';
+import { type SchemaCheck, clipVerdict } from './schema-check.ts';
 
 export interface EdgePorts {
   readonly blobs: Blobs;
@@ -23,12 +24,10 @@ export interface EdgePorts {
   readonly newEventId: () => EventId;
 }
 
+type Answer<T> = Promise<Either<Rejection, T>>;
+
 /** The event to record. Blobs it refers to are durable before it is; time never goes back within a stream. */
-export async function toEvent(
-  ports: EdgePorts,
-  state: SessionState,
-  ingress: Ingress,
-): Promise<Either<Rejection, IngressEvent>> {
+export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<IngressEvent> {
   const missing = await findMissingBlob(ports.blobs, ingress);
   if (missing !== null) return left(missing);
   const envelope = {
@@ -37,25 +36,29 @@ export async function toEvent(
     at_ms: Math.max(state.updated_at_ms, ports.clock.now()),
   };
   if (ingress.kind !== 'ToolCallsObserved') return right({ ...ingress, ...envelope });
+  const tools = new Map(Object.values(state.tool_registry).map((tool): [string, ToolSpec] => [tool.tool_name, tool]));
   const calls: ToolCallObserved[] = [];
-  for (const call of ingress.calls) {
-    const prepared = await prepareCall(ports, state, call);
-    if (isLeft(prepared)) return prepared;
+  for (const [index, call] of ingress.calls.entries()) {
+    const prepared = await prepareCall(ports, tools.get(call.tool_name), call);
+    if (isLeft(prepared)) return left({ ...prepared.left, path: `/calls/${index}${prepared.left.path}` });
     calls.push(prepared.right);
   }
   const event: EventOfKind<'ToolCallsObserved'> = { ...ingress, ...envelope, calls };
   return right(event);
 }
 
-type Answer<T> = Promise<Either<Rejection, T>>;
-
-async function prepareCall(ports: EdgePorts, state: SessionState, call: ToolCallObserved): Answer<ToolCallObserved> {
+async function prepareCall(
+  ports: EdgePorts,
+  tool: ToolSpec | undefined,
+  call: ToolCallObserved,
+): Answer<ToolCallObserved> {
   const { call_id, tool_name, provider_call_id } = call;
   const named = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
-  const args = readArguments(call);
-  if (isLeft(args)) return await keepUnreadable(ports.blobs, named, call.arguments_text ?? '', args.left);
+  const given = await givenText(ports.blobs, call);
+  if (isLeft(given)) return given;
+  const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
+  if (isLeft(args)) return await keepUnreadable(ports.blobs, named, given.right, args.left);
   const text = canonicalText(args.right);
-  const tool = Object.values(state.tool_registry).find((spec) => spec.tool_name === tool_name);
   const judged = {
     ...named,
     arguments_digest: digestText(text),
@@ -68,15 +71,25 @@ async function prepareCall(ports: EdgePorts, state: SessionState, call: ToolCall
   return right({ ...judged, ...claims, arguments_ref: stored.right });
 }
 
-/** A model's arguments: an object, or text that should be one. No text at all is an empty object. */
-function readArguments(call: ToolCallObserved): Either<Rejection, JsonObject> {
-  if (call.arguments !== undefined) return right(call.arguments);
-  const text = call.arguments_text ?? '';
+/** The text of a model's arguments when they did not come as an object: inline, or from a blob. */
+async function givenText(blobs: Blobs, call: ToolCallObserved): Answer<string> {
+  const { arguments_text, arguments_ref } = call;
+  if (arguments_text !== undefined || arguments_ref === undefined) return right(arguments_text ?? '');
+  if (isInline(arguments_ref)) return right(arguments_ref.text);
+  const bytes = await blobs.get(arguments_ref.ref)();
+  if (isLeft(bytes)) return left({ ...bytes.left, path: '/arguments_ref' });
+  return right(new TextDecoder().decode(bytes.right));
+}
+
+/** A model's arguments: text that should be an object. No text at all is an empty one. */
+function readArguments(text: string): Either<Rejection, JsonObject> {
   if (text.trim() === '') return right({});
-  const parsed = parseJson(text);
+  const parsed = parseJson(text, BLOB_BYTES_MAX);
   if (isLeft(parsed)) return parsed;
-  if (isPlainObject(parsed.right)) return right(parsed.right);
-  return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
+  if (!isPlainObject(parsed.right)) return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
+  // Whoever reads the recorded event reads the arguments inside it, so they may nest as deep as if they had come so.
+  const nested = checkJson({ events: [{ calls: [{ arguments: parsed.right }] }] });
+  return isLeft(nested) ? nested : right(parsed.right);
 }
 
 // What a model wrote is kept as it is, even when nobody can read it.
@@ -89,7 +102,7 @@ async function keepUnreadable(
   const judged = {
     ...named,
     arguments_digest: digestText(text),
-    arguments_verdict: { valid: false, path: fault.path, message: fault.message },
+    arguments_verdict: { valid: false, path: clipVerdict(fault.path), message: clipVerdict(fault.message) },
   };
   if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments_text: text });
   const stored = await storeText(blobs, text);
@@ -109,8 +122,8 @@ export async function storeText(blobs: Blobs, text: string): Answer<Content> {
 async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejection | null> {
   for (const [path, ref] of referencesIn(ingress, '')) {
     const there = await blobs.has(ref)();
-    if (isLeft(there)) return there.left;
-    if (isRight(there) && !there.right) return reject('unknown_blob', path, `there is no blob ${ref}`);
+    if (isLeft(there)) return { ...there.left, path };
+    if (!there.right) return reject('unknown_blob', path, `there is no blob ${ref}`);
   }
   return null;
 }

@@ -5,7 +5,6 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import type { Ingress } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -20,8 +19,7 @@ import { type Bells, newBells } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
 import { newSchemaCheck } from './schema-check.ts';
-import type { LiveSession } from './session.ts';
-import { type Sessions, makeSessionId, newSessions } from './sessions.ts';
+import { Sessions, makeSessionId } from './sessions.ts';
 import { type Wakes, newWakes } from './wakes.ts';
 
 export interface EngineOptions {
@@ -30,6 +28,8 @@ export interface EngineOptions {
   readonly clock?: Clock;
   /** How long a lease lasts without a heartbeat, in milliseconds. */
   readonly leaseTtlMs?: number;
+  /** Makes ids that nobody else makes; random ones by default. */
+  readonly newId?: () => string;
 }
 
 /** The stores an engine runs on, when they are not those of a data directory. */
@@ -76,20 +76,23 @@ export const startEngine =
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
+      sessions.close();
       wakes.close();
       leases.close();
       bells.close();
       await journal.close();
       await blobs.close();
     };
+    let stopping: Promise<void> | null = null;
+    const close = (): Promise<void> => (stopping ??= stop());
     const loaded = await sessions.loadOwing();
     if (isLeft(loaded)) {
-      await stop();
+      await close();
       return loaded;
     }
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const client = newInProcessClient({ sessions, leases, journal, blobs, bells, info, closed: closed.signal });
-    return right({ client, faults: loaded.right, close: stop });
+    return right({ client, faults: loaded.right, close });
   };
 
 interface Parts {
@@ -98,31 +101,37 @@ interface Parts {
   readonly wakes: Wakes;
 }
 
-function assemble({ journal, blobs, leaseTtlMs }: EnginePorts, clock: Clock, bells: Bells): Parts {
-  // What the engine itself reports may come too late; then its refusal is the right answer.
-  const report = (session: LiveSession, event: Ingress): void => void session.submit({ events: [event] });
-  const leases = new LeaseTable({ clock, ttlMs: leaseTtlMs ?? LEASE_TTL_MS, onCallLost: report });
-  const wakes = newWakes(clock, report);
-  const sessions = newSessions({
-    newSessionId: () => makeSessionId(clock.now(), randomUUID()),
+function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePorts, clock: Clock, bells: Bells): Parts {
+  const leases = new LeaseTable({
+    clock,
+    ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
+    // What comes too late is refused, and what storage does not take comes again after another ttl.
+    onCallLost: (session, lost) => void sessions.report(session, lost),
+  });
+  const wakes = newWakes(clock, (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }));
+  const sessions: Sessions = new Sessions({
+    newSessionId: () => makeSessionId(clock.now(), newId()),
     ports: {
       journal,
       blobs,
       clock,
       checkSchema: newSchemaCheck(),
-      newEventId: () => brand(randomUUID()),
+      newEventId: () => brand(newId()),
       refuseReport: (session, ingress, owner) => leases.refuseReport(session, ingress, owner),
-      onAdopted: (session, events) => {
-        leases.update(session, events);
-        wakes.update(session);
-        bells.ring(session.id);
-      },
     },
-    onLoaded: (session, events) => {
-      leases.update(session, events);
-      wakes.update(session);
+    onAdopted: (session, events) => {
+      leases.update(session.id, session.state(), events);
+      wakes.update(session.id, session.state());
+      bells.ring(session.id);
     },
-    onLost: (session) => leases.forget(session),
+    onLoaded: (session) => {
+      leases.load(session.id, session.state());
+      wakes.update(session.id, session.state());
+      bells.ring(session.id);
+    },
+    onLost: (id) => leases.suspend(id),
+    onGone: (id) => leases.forget(id),
+    isWatched: (id) => bells.isAwaited(id),
   });
   return { sessions, leases, wakes };
 }

@@ -1,9 +1,11 @@
 // Following a stream: what is stored, then what is adopted, from one pointer. A slow reader costs no memory, because
 // it reads from the journal at its own pace and is only told that there is more.
-import { isLeft } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
-import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { FOLLOW_PAGE_RECORDS } from '../../schemas/limits.ts';
 import type { EventRecord } from '../../schemas/record.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import { FollowRefused } from '../client/follow-refused.ts';
 import type { Journal } from '../journal/journal.ts';
 import { eventRecords } from './records.ts';
 
@@ -12,6 +14,8 @@ export interface Bells {
   ring(id: SessionId): void;
   /** Resolves at the next ring of this session, or when aborted. */
   next(id: SessionId, signal: AbortSignal): Promise<void>;
+  /** Whether somebody waits for the next ring of this session. */
+  isAwaited(id: SessionId): boolean;
   /** Ends all waiting. */
   close(): void;
 }
@@ -31,6 +35,7 @@ export function newBells(): Bells {
         waiting.set(id, answers);
         const done = (): void => {
           answers.delete(done);
+          if (answers.size === 0 && waiting.get(id) === answers) waiting.delete(id);
           signal.removeEventListener('abort', done);
           resolve();
         };
@@ -38,6 +43,7 @@ export function newBells(): Bells {
         signal.addEventListener('abort', done, { once: true });
         if (signal.aborted) done();
       }),
+    isAwaited: (id) => waiting.has(id),
     close() {
       for (const id of Array.from(waiting.keys())) ring(id);
     },
@@ -47,23 +53,30 @@ export function newBells(): Bells {
 export interface Followed {
   readonly id: SessionId;
   readonly from: Position;
-  /** How many events are durable now. */
-  readonly version: () => Version;
+  /** How many events are durable now; null when the session has to be loaded to know. */
+  readonly version: () => Version | null;
+  readonly load: () => Promise<Either<Rejection, unknown>>;
   readonly signal: AbortSignal;
 }
 
-/** Yields event records in order until aborted. Throws an Error with the rejection's text when reading fails. */
+/** Yields event records in order until aborted. Throws {@link FollowRefused} when reading fails. */
 export async function* follow(journal: Journal, bells: Bells, followed: Followed): AsyncGenerator<EventRecord> {
-  const { id, version, signal } = followed;
+  const { id, version, load, signal } = followed;
   let at: number = followed.from;
   while (!signal.aborted) {
-    if (at >= version()) {
+    const now = version();
+    if (now === null) {
+      const loaded = await load();
+      if (isLeft(loaded) && !signal.aborted) throw new FollowRefused(loaded.left);
+      continue;
+    }
+    if (at >= now) {
       await bells.next(id, signal);
       continue;
     }
-    const limit = Math.min(READ_PAGE_RECORDS, version() - at);
-    const page = await eventRecords(journal, id, at as Position, limit);
-    if (isLeft(page)) throw new Error(`${page.left.code}: ${page.left.message}`);
+    const page = await eventRecords(journal, id, at as Position, Math.min(FOLLOW_PAGE_RECORDS, now - at));
+    if (signal.aborted) return;
+    if (isLeft(page)) throw new FollowRefused(page.left);
     for (const record of page.right) {
       if (signal.aborted) return;
       yield record;

@@ -9,6 +9,7 @@ import type { SessionSummary } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
 import { newReplayer } from '../core/replay.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
+import { owesAnything } from './owed.ts';
 
 /** Stores a stream as a new session. A record that does not verify ends the import: `damaged`, with its position. */
 export async function importStream(
@@ -23,7 +24,7 @@ export async function importStream(
   async function flush(): Promise<Rejection | null> {
     const { state } = replayer.result();
     if (id === null || state === null || pending.length === 0) return null;
-    const appended = await journal.append(id, stored as Version, pending, owesBridge(state))();
+    const appended = await journal.append(id, stored as Version, pending, owesAnything(state))();
     if (isLeft(appended)) return appended.left;
     stored += pending.length;
     pending = [];

@@ -1,56 +1,58 @@
 // What one lease request may have: the effects it asked for, that are owed and nobody holds.
-import type { Effect } from '../../schemas/effect.ts';
-import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import { type CallId, type EffectId, type OwnerId, brand } from '../../schemas/ids.ts';
-import type { SessionState } from '../../schemas/state.ts';
+import type { CallId, EffectId, OwnerId } from '../../schemas/ids.ts';
 import type { LeaseGrant, LeaseRequest } from '../../schemas/wire.ts';
-import { effects } from '../core/effects.ts';
+import type { BridgeEffect, CallKey, Owed } from './owed.ts';
 
-/** An effect in somebody's hands, until the deadline (by the engine's clock). */
+/** An effect in somebody's hands. */
 export interface Lease {
-  readonly owner: OwnerId;
-  readonly effect: Effect;
-  deadlineMs: number;
+  /** Null: the engine's own, until it has recorded that the bridge was lost. */
+  readonly owner: OwnerId | null;
+  /** The call it is on, when it is on one. */
+  readonly call: CallKey | null;
+  /** How many sweeps it outlives without a heartbeat. */
+  sweepsLeft: number;
 }
 
 export interface Grant {
   /** Takes what it may of one session; the answer is what was taken. */
-  take(state: SessionState, held: ReadonlyMap<EffectId, Lease>): readonly Effect[];
+  take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): readonly BridgeEffect[];
   full(): boolean;
   result(): LeaseGrant;
 }
 
 export function newGrant(request: LeaseRequest, ttlMs: number): Grant {
-  const taken: Effect[] = [];
+  const taken: BridgeEffect[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
+  const kinds = new Set<BridgeEffect['kind']>(request.kinds);
   const matchesTool = toolMatcher(request.tools);
 
-  const wanted = (effect: Effect): boolean => {
-    if (effect.kind === 'wake' || !request.kinds.includes(effect.kind)) return false;
+  const wanted = (effect: BridgeEffect): boolean => {
+    if (!kinds.has(effect.kind)) return false;
     if (effect.kind === 'tool.cancel') return effect.owner === null || effect.owner === request.owner;
     return effect.kind !== 'tool.call' || matchesTool(effect.tool_id);
   };
 
   return {
-    take(state, held) {
-      const mine: Effect[] = [];
+    take(owed, held) {
+      const mine: BridgeEffect[] = [];
       // Calls this owner has, now or from before: a call that waits for others goes to whoever has those.
       const ours = new Set<CallId>();
-      for (const { owner, effect } of held.values()) {
-        if (owner === request.owner && effect.kind === 'tool.call') ours.add(effect.call_id);
-      }
-      for (const effect of effects(state)) {
+      for (const { owner, call } of held.values()) if (owner === request.owner && call !== null) ours.add(call.call_id);
+      for (const effect of owed.list()) {
         if (taken.length + mine.length >= request.max) break;
-        if (held.has(effect.effect_id) || !wanted(effect)) continue;
-        if (effect.kind === 'tool.call') {
-          if (!effect.after.every((id) => ours.has(id))) continue;
-          ours.add(effect.call_id);
+        if (!wanted(effect) || held.has(effect.effect_id)) continue;
+        if (effect.kind !== 'tool.call') {
+          mine.push(effect);
+          continue;
         }
-        mine.push(effect);
+        const after = owed.openAfter(effect);
+        if (!after.every((id) => ours.has(id))) continue;
+        ours.add(effect.call_id);
+        mine.push({ ...effect, after });
       }
-      const batch = state.active_tool_batch;
+      const { active_tool_batch: batch, session_id } = owed.state();
       if (batch !== null && mine.some((effect) => effect.kind === 'tool.call')) {
-        plans.push({ session_id: state.session_id, batch_id: batch.batch_id, plan: batch.plan });
+        plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
       }
       taken.push(...mine);
       return mine;
@@ -65,22 +67,4 @@ function toolMatcher(patterns: readonly string[]): (tool: string) => boolean {
   const exact = new Set(patterns);
   const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
   return (tool) => exact.has(tool) || prefixes.some((prefix) => tool.startsWith(prefix));
-}
-
-/** A report on an effect: which one, and whether it answers it for good. Null for whatever is not a report. */
-export interface ReportOn {
-  readonly effect: EffectId;
-  readonly answers: boolean;
-}
-
-export function reportOn(event: Ingress | IngressEvent): ReportOn | null {
-  if (event.kind === 'ToolCallsObserved' || event.kind === 'GenerateFailed') {
-    return { effect: brand(`${event.run_id}/turn-${event.turn}`), answers: true };
-  }
-  if (event.kind === 'ToolBatchSettled') return { effect: brand(`${event.batch_id}/settle`), answers: true };
-  if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
-    const effect = brand<'EffectId'>(`${event.batch_id}/${event.call_id}/${event.attempt}`);
-    return { effect, answers: event.kind !== 'ToolCallStarted' };
-  }
-  return null;
 }

@@ -1,55 +1,59 @@
-// Leases: who is doing what, until when (DESIGN section 6). They live in memory only: what is owed follows from state,
-// and after a restart a bridge takes its leases up again with its next heartbeat.
+// Leases: who is doing what, and whether they are still at it (DESIGN section 6). They live in memory only: what is
+// owed follows from state, and after a restart a bridge takes its leases up again with its next heartbeat. A call
+// that is recorded as running is held, in every phase of its run, until it settles or its bridge falls silent.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
-import { callStateOf } from '../../reducers/batch-index.ts';
-import type { Effect } from '../../schemas/effect.ts';
 import type { EventOfKind, Ingress, IngressEvent } from '../../schemas/event.ts';
-import { type EffectId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
+import type { EffectId, OwnerId, SessionId } from '../../schemas/ids.ts';
 import { LEASE_WAIT_MS_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { SessionState } from '../../schemas/state.ts';
 import type { Heartbeat, HeartbeatReply, LeaseGrant, LeaseKey, LeaseRequest } from '../../schemas/wire.ts';
-import { effects } from '../core/effects.ts';
 import type { Clock } from './clock.ts';
-import { type Lease, newGrant, reportOn } from './lease-grant.ts';
-import type { LiveSession } from './session.ts';
+import { type Lease, newGrant } from './lease-grant.ts';
+import { Owed } from './owed.ts';
+import { reportOn } from './reports.ts';
+
+type LeaseExpired = Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>;
+
+export interface LeaseOptions {
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  /** A call that was recorded as started has lost its bridge. Called again after another ttl while it goes on. */
+  readonly onCallLost: (session: SessionId, lost: LeaseExpired) => void;
+}
 
 interface Waiter {
   readonly request: LeaseRequest;
   readonly answer: (grant: LeaseGrant) => void;
 }
 
-export interface LeaseOptions {
-  readonly clock: Clock;
-  readonly ttlMs: number;
-  /** A call that was recorded as started has lost its bridge. */
-  readonly onCallLost: (
-    session: LiveSession,
-    lost: Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>,
-  ) => void;
-}
+/** Sweeps in the life of a lease. They count time, not the clock, which may jump. */
+const SWEEPS_PER_TTL = 4;
 
 export class LeaseTable {
-  readonly #clock: Clock;
-  readonly #ttlMs: number;
-  readonly #onCallLost: LeaseOptions['onCallLost'];
-  readonly #sessions = new Map<SessionId, LiveSession>();
+  readonly #options: LeaseOptions;
+  /** What every session with a live run owes. */
+  readonly #owed = new Map<SessionId, Owed>();
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
   readonly #waiters = new Set<Waiter>();
+  /** Sessions in which more may be had than when the waiting bridges were last served. */
+  readonly #changed = new Set<SessionId>();
   #stopSweep: (() => void) | null = null;
   #serving = false;
+  #closed = false;
 
-  constructor({ clock, ttlMs, onCallLost }: LeaseOptions) {
-    this.#clock = clock;
-    this.#ttlMs = ttlMs;
-    this.#onCallLost = onCallLost;
+  constructor(options: LeaseOptions) {
+    this.#options = options;
   }
 
-  /** Hands out effects, waiting for the first as long as the request says. */
+  /** Hands out effects, waiting for the first as long as the request says. An aborted request gets nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
-    const granted = this.#grant(request);
+    const nothing = newGrant(request, this.#options.ttlMs).result();
+    if (signal?.aborted === true) return Promise.resolve(right(nothing));
+    const granted = this.#grant(request, request.sessions ?? this.#owed.keys());
     if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
     if (this.#waiters.size >= QUEUE_MAX) {
-      return Promise.resolve(left(reject('queue_full', '', 'too many bridges wait')));
+      return Promise.resolve(left(reject('queue_full', '', `${QUEUE_MAX} lease requests wait already`)));
     }
     return new Promise((resolve) => {
       const done = (grant: LeaseGrant): void => {
@@ -58,12 +62,11 @@ export class LeaseTable {
         signal?.removeEventListener('abort', giveUp);
         resolve(right(grant));
       };
-      const giveUp = (): void => done(newGrant(request, this.#ttlMs).result());
+      const giveUp = (): void => done(nothing);
       const waiter: Waiter = { request, answer: done };
-      const stop = this.#clock.after(Math.min(request.wait_ms, LEASE_WAIT_MS_MAX), giveUp);
+      const stop = this.#options.clock.after(Math.min(request.wait_ms, LEASE_WAIT_MS_MAX), giveUp);
       this.#waiters.add(waiter);
       signal?.addEventListener('abort', giveUp, { once: true });
-      if (signal?.aborted === true) giveUp();
     });
   }
 
@@ -77,137 +80,164 @@ export class LeaseTable {
       const lease = this.#held.get(session_id)?.get(effect_id);
       if (lease?.owner === owner) this.#expire(session_id, effect_id, lease);
     }
-    this.#serve();
     return { lost: leases };
   }
 
   /** Null when this owner may report this, else `stale_lease`. */
   refuseReport(session: SessionId, ingress: Ingress, owner: OwnerId): Rejection | null {
     const report = reportOn(ingress);
-    const lease = report === null ? undefined : this.#held.get(session)?.get(report.effect);
-    if (lease === undefined || lease.owner === owner) return null;
-    return reject('stale_lease', '/owner', `the lease on ${lease.effect.effect_id} is held by somebody else now`);
-  }
-
-  /** A session was loaded, or has adopted events: what it owes may have changed. */
-  update(session: LiveSession, events: readonly IngressEvent[]): void {
-    this.#dropAnswered(session, events);
-    if (session.state().run === null) this.#sessions.delete(session.id);
-    else {
-      this.#sessions.set(session.id, session);
-      this.#adoptRunning(session);
+    if (report === null) return null;
+    if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
+      return reject('stale_lease', '/owner', 'a start is reported by whoever makes it');
     }
-    this.#serve();
+    const lease = this.#held.get(session)?.get(report.effect);
+    if (lease === undefined || lease.owner === owner) return null;
+    return reject('stale_lease', '', `the lease on ${report.effect} is held by somebody else now`);
   }
 
-  forget(session: LiveSession): void {
-    this.#sessions.delete(session.id);
-    this.#held.delete(session.id);
+  /** A session was loaded: whatever was held of it and is no longer owed is dropped, whatever runs is held. */
+  load(session: SessionId, state: SessionState): void {
+    this.#owed.set(session, new Owed(state));
+    this.#reconcile(session);
+  }
+
+  /** A session has adopted events: what it owes may have changed. */
+  update(session: SessionId, state: SessionState, events: readonly IngressEvent[]): void {
+    const owed = this.#owed.get(session);
+    if (owed === undefined) {
+      this.load(session, state);
+      return;
+    }
+    const wide = owed.update(state, events);
+    for (const event of events) {
+      const report = reportOn(event);
+      if (report?.answers === true) this.#drop(session, report.effect);
+      else if (event.kind === 'ToolCallStarted' && report !== null && owed.isRunning(event)) {
+        this.#hold(session, report.effect, { owner: event.owner, call: event });
+      }
+    }
+    if (wide) this.#reconcile(session);
+    else this.#serve(session);
+  }
+
+  /** The state of a session is in doubt: nothing more of it is handed out until it is loaded again. */
+  suspend(session: SessionId): void {
+    this.#owed.delete(session);
+  }
+
+  /** A session does not verify: nobody owes it anything. */
+  forget(session: SessionId): void {
+    this.#owed.delete(session);
+    this.#held.delete(session);
   }
 
   close(): void {
+    this.#closed = true;
     this.#stopSweep?.();
-    for (const waiter of this.#waiters) waiter.answer(newGrant(waiter.request, this.#ttlMs).result());
+    for (const { request, answer } of this.#waiters) answer(newGrant(request, this.#options.ttlMs).result());
   }
 
-  #grant(request: LeaseRequest): LeaseGrant {
-    const grant = newGrant(request, this.#ttlMs);
-    for (const [id, session] of this.#sessions) {
-      if (request.sessions !== undefined && !request.sessions.includes(id)) continue;
-      const held = this.#held.get(id) ?? new Map<EffectId, Lease>();
-      for (const effect of grant.take(session.state(), held)) this.#hold(id, request.owner, effect);
+  #reconcile(session: SessionId): void {
+    const owed = this.#owed.get(session);
+    if (owed === undefined) return;
+    const running = owed.running();
+    for (const id of Array.from(this.#held.get(session)?.keys() ?? [])) {
+      if (!owed.has(id) && !running.has(id)) this.#drop(session, id);
+    }
+    for (const [id, { owner, ...call }] of running) {
+      if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, call });
+    }
+    if (owed.state().run === null) this.#owed.delete(session);
+    else this.#serve(session);
+  }
+
+  #grant(request: LeaseRequest, sessions: Iterable<SessionId>): LeaseGrant {
+    const grant = newGrant(request, this.#options.ttlMs);
+    for (const id of sessions) {
+      const owed = this.#owed.get(id);
+      if (owed === undefined || request.sessions?.includes(id) === false) continue;
+      for (const effect of grant.take(owed, this.#held.get(id) ?? NONE_HELD)) {
+        const call = effect.kind === 'tool.call' ? effect : null;
+        this.#hold(id, effect.effect_id, { owner: request.owner, call });
+      }
       if (grant.full()) break;
     }
     return grant.result();
   }
 
   // Adoptions come in bursts; waiting bridges are served once after each burst.
-  #serve(): void {
-    if (this.#serving || this.#waiters.size === 0) return;
+  #serve(session: SessionId): void {
+    if (this.#waiters.size === 0) return;
+    this.#changed.add(session);
+    if (this.#serving) return;
     this.#serving = true;
     queueMicrotask(() => {
       this.#serving = false;
-      for (const waiter of Array.from(this.#waiters)) {
-        const granted = this.#grant(waiter.request);
-        if (granted.effects.length > 0) waiter.answer(granted);
+      const changed = Array.from(this.#changed);
+      this.#changed.clear();
+      for (const { request, answer } of Array.from(this.#waiters)) {
+        const granted = this.#grant(request, changed);
+        if (granted.effects.length > 0) answer(granted);
       }
     });
   }
 
-  #hold(id: SessionId, owner: OwnerId, effect: Effect): void {
-    const leases = this.#held.get(id) ?? new Map<EffectId, Lease>();
-    this.#held.set(id, leases);
-    leases.set(effect.effect_id, { owner, effect, deadlineMs: this.#clock.now() + this.#ttlMs });
-    this.#stopSweep ??= this.#clock.after(this.#ttlMs / 4, () => this.#sweep());
+  #hold(session: SessionId, effect: EffectId, { owner, call }: Omit<Lease, 'sweepsLeft'>): void {
+    const leases = this.#held.get(session) ?? new Map<EffectId, Lease>();
+    this.#held.set(session, leases);
+    const key = call === null ? null : { batch_id: call.batch_id, call_id: call.call_id, attempt: call.attempt };
+    leases.set(effect, { owner, call: key, sweepsLeft: SWEEPS_PER_TTL + 1 });
+    this.#sweepLater();
   }
 
-  #drop(id: SessionId, effect: EffectId): void {
-    const leases = this.#held.get(id);
+  #drop(session: SessionId, effect: EffectId): void {
+    const leases = this.#held.get(session);
     leases?.delete(effect);
-    if (leases?.size === 0) this.#held.delete(id);
+    if (leases?.size === 0) this.#held.delete(session);
   }
 
-  #dropAnswered(session: LiveSession, events: readonly IngressEvent[]): void {
-    const leases = this.#held.get(session.id);
-    if (leases === undefined) return;
-    const reports = events.map((event) => reportOn(event));
-    for (const report of reports) if (report?.answers === true) this.#drop(session.id, report.effect);
-    // Whatever is not a plain report may have withdrawn any effect.
-    if (!reports.includes(null) && session.state().run !== null) return;
-    const owed = new Set(effects(session.state()).map((effect) => effect.effect_id));
-    for (const id of Array.from(leases.keys())) if (!owed.has(id)) this.#drop(session.id, id);
+  #sweepLater(): void {
+    if (this.#closed || this.#held.size === 0) return;
+    this.#stopSweep ??= this.#options.clock.after(this.#options.ttlMs / SWEEPS_PER_TTL, () => this.#sweep());
   }
 
   #sweep(): void {
     this.#stopSweep = null;
-    const now = this.#clock.now();
-    for (const [id, leases] of Array.from(this.#held)) {
-      for (const [effectId, lease] of Array.from(leases)) {
-        if (lease.deadlineMs <= now) this.#expire(id, effectId, lease);
+    for (const [session, leases] of Array.from(this.#held)) {
+      for (const [effect, lease] of Array.from(leases)) {
+        lease.sweepsLeft -= 1;
+        if (lease.sweepsLeft <= 0) this.#expire(session, effect, lease);
       }
     }
-    if (this.#held.size > 0) this.#stopSweep ??= this.#clock.after(this.#ttlMs / 4, () => this.#sweep());
-    this.#serve();
+    this.#sweepLater();
   }
 
-  #expire(id: SessionId, effectId: EffectId, { effect }: Lease): void {
-    this.#drop(id, effectId);
-    const session = this.#sessions.get(id);
-    const batch = session?.state().active_tool_batch ?? null;
-    if (session === undefined || batch === null || effect.kind !== 'tool.call') return;
-    if (callStateOf(batch, effect.call_id)?.status !== 'running') return;
-    const { batch_id, call_id, attempt } = effect;
-    // Held until the event is recorded, so that nobody starts the call meanwhile.
-    this.#hold(id, ENGINE_OWNER, effect);
-    this.#onCallLost(session, { kind: 'LeaseExpired', batch_id, call_id, attempt });
+  #expire(session: SessionId, effect: EffectId, { call }: Lease): void {
+    const owed = this.#owed.get(session);
+    if (owed !== undefined && (call === null || !owed.isRunning(call))) {
+      this.#drop(session, effect);
+      this.#serve(session);
+      return;
+    }
+    // Held until the loss is recorded, so that nobody starts the call meanwhile; and a session whose state is in
+    // doubt is left alone until it is loaded again.
+    this.#hold(session, effect, { owner: null, call });
+    if (owed !== undefined && call !== null) this.#options.onCallLost(session, { kind: 'LeaseExpired', ...call });
   }
 
   #extend({ session_id, effect_id }: LeaseKey, owner: OwnerId): boolean {
     const lease = this.#held.get(session_id)?.get(effect_id);
     if (lease !== undefined) {
       if (lease.owner !== owner) return false;
-      lease.deadlineMs = this.#clock.now() + this.#ttlMs;
+      lease.sweepsLeft = SWEEPS_PER_TTL + 1;
       return true;
     }
-    // After a restart of the engine nobody holds anything, and whoever is at it takes it up again.
-    const session = this.#sessions.get(session_id);
-    const effect = session === undefined ? undefined : effects(session.state()).find((e) => e.effect_id === effect_id);
+    // After a restart of the engine nobody holds what was not started yet, and whoever is at it takes it up again.
+    const effect = this.#owed.get(session_id)?.find(effect_id);
     if (effect === undefined) return false;
-    this.#hold(session_id, owner, effect);
+    this.#hold(session_id, effect_id, { owner, call: effect.kind === 'tool.call' ? effect : null });
     return true;
-  }
-
-  // A call that is recorded as running belongs to whoever started it, also after a restart of the engine.
-  #adoptRunning(session: LiveSession): void {
-    const batch = session.state().active_tool_batch;
-    if (batch === null || batch.running === 0 || this.#held.has(session.id)) return;
-    for (const effect of effects(session.state())) {
-      if (effect.kind !== 'tool.call') continue;
-      const call = callStateOf(batch, effect.call_id);
-      if (call?.status === 'running' && call.owner !== null) this.#hold(session.id, call.owner, effect);
-    }
   }
 }
 
-/** Holds what nobody may take until the engine has recorded that its bridge was lost. */
-const ENGINE_OWNER = brand<'OwnerId'>('refold:engine');
+const NONE_HELD: ReadonlyMap<EffectId, Lease> = new Map();

@@ -55,11 +55,20 @@ export async function readGenesis(journal: Journal, id: SessionId): Answer<Genes
 function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, LoadedSession> {
   const parsed = parseJson(record.event, BLOB_BYTES_MAX);
   if (isLeft(parsed)) return left(parsed.left.message);
-  const stepped = step(at.state, parsed.right as unknown as IngressEvent);
+  const stepped = stepSafely(at.state, parsed.right as unknown as IngressEvent);
   if (isLeft(stepped)) return left(`${stepped.left.code}: ${stepped.left.message}`);
   if (stepped.right.stateDigest !== record.state_digest) return left('the state digest differs');
   const chain = nextChain(at.chain, digestText(record.event), record.state_digest);
   return chain === record.chain ? right({ ...at, state: stepped.right.state, chain }) : left('the chain differs');
+}
+
+// A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.
+function stepSafely(state: SessionState, event: IngressEvent): ReturnType<typeof step> {
+  try {
+    return step(state, event);
+  } catch {
+    return left(reject('damaged', '', 'the event cannot be folded'));
+  }
 }
 
 const damaged = (id: SessionId, position: number, why: string): Rejection =>

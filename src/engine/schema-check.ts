@@ -1,7 +1,8 @@
 // Holds a call's arguments against its tool's JSON Schema, at the edge, before the event is recorded (DESIGN section
 // 8, "where schemas are checked"). The verdict is a fact in the event: another version of the validator changes no
 // recorded session.
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv, type ErrorObject, type Options } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { JsonObject } from '../../schemas/json.ts';
 import { TOOLS_MAX } from '../../schemas/limits.ts';
 import type { ArgumentsVerdict } from '../../schemas/tool-call.ts';
@@ -9,39 +10,75 @@ import type { ToolSpec } from '../../schemas/tool-spec.ts';
 
 export type SchemaCheck = (tool: ToolSpec, args: JsonObject) => ArgumentsVerdict;
 
+/** The first fault, or null. */
+type Validator = (args: JsonObject) => ErrorObject | null;
+
 /** A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and says so. */
 export function newSchemaCheck(): SchemaCheck {
-  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, logger: false });
-  const compiled = new Map<string, ValidateFunction | null>();
+  const compiled = new Map<string, Validator | null>();
 
-  function validatorOf(tool: ToolSpec): ValidateFunction | null {
+  function validatorOf(tool: ToolSpec): Validator | null {
     const known = compiled.get(tool.tool_ref);
     if (known !== undefined) return known;
     if (compiled.size >= TOOLS_MAX) compiled.clear();
-    let made: ValidateFunction | null = null;
-    try {
-      // Definitions come from anywhere and name any draft; what they say beyond 2020-12 is not checked.
-      const { $schema: _draft, $id: _id, ...schema } = tool.input_schema;
-      made = ajv.compile(schema);
-    } catch {
-      made = null;
-    }
+    const made = compile(tool.input_schema);
     compiled.set(tool.tool_ref, made);
     return made;
   }
 
   return (tool, args) => {
     const validate = validatorOf(tool);
-    if (validate === null) return { valid: true, message: 'not checked: the input schema does not compile' };
-    if (validate(args)) return { valid: true };
-    const error = validate.errors?.[0];
-    const extra = error?.keyword === 'additionalProperties' ? ` (${String(error.params['additionalProperty'])})` : '';
-    return {
-      valid: false,
-      path: clip(error?.instancePath ?? ''),
-      message: clip(`${error?.message ?? 'they do not fit the schema'}${extra}`),
-    };
+    if (validate === null) return NOT_CHECKED;
+    let error: ErrorObject | null;
+    try {
+      error = validate(args);
+    } catch {
+      // A schema that refers to itself without end.
+      return NOT_CHECKED;
+    }
+    return error === null ? { valid: true } : verdictOf(error);
   };
 }
 
-const clip = (text: string): string => text.slice(0, 1_000).toWellFormed();
+const NOT_CHECKED: ArgumentsVerdict = { valid: true, message: 'not checked: the input schema does not compile' };
+
+// Compiling the schema of schemas takes 40 ms for each validator; a definition that is no schema does not compile
+// without it either.
+const OPTIONS: Options = {
+  strict: false,
+  allErrors: false,
+  validateFormats: false,
+  validateSchema: false,
+  meta: false,
+  logger: false,
+};
+
+// One validator for each definition: schemas that were made elsewhere may use one `$id` for different things.
+function compile(schema: JsonObject): Validator | null {
+  const { $schema: draft, $id: _id, ...rest } = schema;
+  try {
+    const ajv = isOldDraft(draft) ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS);
+    const validate = ajv.compile(rest);
+    // An asynchronous schema answers with a promise, which is no verdict.
+    if ('$async' in validate) return null;
+    return (args) => (validate(args) ? null : (validate.errors?.[0] ?? UNNAMED));
+  } catch {
+    return null;
+  }
+}
+
+const isOldDraft = (draft: unknown): boolean => typeof draft === 'string' && /draft-0[4-7]/.test(draft);
+
+const UNNAMED = { instancePath: '', keyword: '', schemaPath: '', params: {} } satisfies ErrorObject;
+
+function verdictOf({ instancePath, message, keyword, params }: ErrorObject): ArgumentsVerdict {
+  const extra = keyword === 'additionalProperties' ? ` (${String(params['additionalProperty'])})` : '';
+  return {
+    valid: false,
+    path: clipVerdict(instancePath),
+    message: clipVerdict(`${message ?? 'they do not fit the schema'}${extra}`),
+  };
+}
+
+/** What a verdict may say of a fault: paths and messages repeat what a model wrote, at any length. */
+export const clipVerdict = (text: string): string => text.slice(0, 1_000).toWellFormed();

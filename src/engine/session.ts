@@ -1,22 +1,22 @@
 // One live session: the fence through which every fact passes (DESIGN section 1). Requests wait in a bounded queue;
 // what waits together is stepped one by one and appended in one durable write; only then is the new state adopted,
 // answered and published. Nothing else may change the state.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
-import { decode } from '../../schemas/codec.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import type { Digest, EventId, OwnerId, Position, SessionId } from '../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
+import { APPEND_BYTES_MAX, EVENTS_PER_APPEND_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import { Submit, type SubmitReceipt } from '../../schemas/wire.ts';
+import type { Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { nextChain } from '../core/chain.ts';
-import { owesBridge } from '../core/effects.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import { type Step, step } from '../core/step.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
 import { type EdgePorts, toEvent } from './edge.ts';
+import { recordedNothing, stepFault, writeFault } from './faults.ts';
 import type { LoadedSession } from './load-session.ts';
+import { owesAnything } from './owed.ts';
 
 export interface SessionPorts extends EdgePorts {
   readonly journal: Journal;
@@ -28,9 +28,13 @@ export interface SessionPorts extends EdgePorts {
   readonly onLost: (session: LiveSession) => void;
 }
 
+type Receipt = Either<Rejection, SubmitReceipt>;
+
 interface Waiting {
   readonly request: Submit;
-  readonly answer: (receipt: Either<Rejection, SubmitReceipt>) => void;
+  readonly bytes: number;
+  /** Null: this session is retired; ask the one that took its place. */
+  readonly answer: (receipt: Receipt | null) => void;
 }
 
 /** Steps taken and not yet durable. */
@@ -46,10 +50,11 @@ export class LiveSession {
   readonly id: SessionId;
   readonly #ports: SessionPorts;
   readonly #queue: Waiting[] = [];
+  #queueBytes = 0;
   #state: SessionState;
   #chain: Digest;
   #draining = false;
-  #lost: Rejection | null = null;
+  #retired = false;
 
   constructor({ state, chain }: LoadedSession, ports: SessionPorts) {
     this.id = state.session_id;
@@ -67,35 +72,59 @@ export class LiveSession {
     return this.#chain;
   }
 
-  submit(request: Submit): Promise<Either<Rejection, SubmitReceipt>> {
-    const decoded = decode(Submit, request);
-    if (isLeft(decoded)) return Promise.resolve(decoded);
-    if (this.#queue.length >= QUEUE_MAX) {
-      return Promise.resolve(left(reject('queue_full', '', `${QUEUE_MAX} requests wait for session ${this.id}`)));
+  /** True when nothing waits for this session and the outside owes it nothing. */
+  isIdle(): boolean {
+    return !this.#draining && !owesAnything(this.#state);
+  }
+
+  /** Takes nothing any more; what waits is answered with null. */
+  retire(): void {
+    this.#retired = true;
+    for (const { answer } of this.#queue.splice(0)) answer(null);
+  }
+
+  /** The receipt of a request of so many bytes; null when the session was retired before it took it. */
+  submit(request: Submit, bytes: number): Promise<Receipt | null> {
+    if (this.#retired) return Promise.resolve(null);
+    if (this.#queue.length >= QUEUE_MAX || this.#queueBytes + bytes > QUEUE_BYTES_MAX) {
+      const waiting = `${this.#queue.length} requests of ${this.#queueBytes} bytes wait for session ${this.id}`;
+      return Promise.resolve(left(reject('queue_full', '', waiting)));
     }
     return new Promise((answer) => {
-      this.#queue.push({ request: decoded.right, answer });
+      this.#queue.push({ request, bytes, answer });
+      this.#queueBytes += bytes;
       if (!this.#draining) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
     this.#draining = true;
-    while (this.#queue.length > 0) await this.#commit(takeTogether(this.#queue));
+    while (this.#queue.length > 0) {
+      const together = takeTogether(this.#queue);
+      for (const { bytes } of together) this.#queueBytes -= bytes;
+      try {
+        await this.#commit(together);
+      } catch {
+        // A fault of ours somewhere behind the steps: what is on disk decides, so it is read again.
+        this.#lose();
+        for (const { answer } of together) answer(left(writeFault()));
+      }
+    }
     this.#draining = false;
   }
 
   /** The fence. Its lines are in the order that durability needs. */
   async #commit(together: readonly Waiting[]): Promise<void> {
     const tentative = tentativeFrom(this.#state, this.#chain);
-    const accepted: { readonly waiting: Waiting; readonly receipt: Either<Rejection, SubmitReceipt> }[] = [];
+    const accepted: { readonly waiting: Waiting; readonly receipt: Receipt }[] = [];
     for (const waiting of together) {
-      const receipt = this.#lost === null ? await this.#take(waiting.request, tentative) : left(this.#lost);
+      const receipt = await this.#takeSafely(waiting.request, tentative);
       if (isLeft(receipt)) waiting.answer(receipt);
       else accepted.push({ waiting, receipt });
     }
     const failed = await this.#persist(tentative);
     if (failed !== null) {
+      if (!recordedNothing(failed.code)) this.#lose();
       for (const { waiting } of accepted) waiting.answer(left(failed));
       return;
     }
@@ -103,6 +132,11 @@ export class LiveSession {
     this.#chain = tentative.chain;
     for (const { waiting, receipt } of accepted) waiting.answer(receipt);
     if (tentative.events.length > 0) this.#ports.onAdopted(this, tentative.events);
+  }
+
+  #lose(): void {
+    this.retire();
+    this.#ports.onLost(this);
   }
 
   /** Makes blobs, then events durable; the rejection when that failed. */
@@ -113,25 +147,37 @@ export class LiveSession {
     }
     if (records.length === 0) return null;
     const { version } = this.#state;
-    const appended = await this.#ports.journal.append(this.id, version, records, owesBridge(state))();
-    if (!isLeft(appended)) return null;
-    if (appended.left.code !== 'storage_failed') {
-      this.#lost = appended.left;
-      this.#ports.onLost(this);
+    const appended = await this.#ports.journal.append(this.id, version, records, owesAnything(state))();
+    return isLeft(appended) ? appended.left : null;
+  }
+
+  // A step that throws is a fault of ours, and of this request alone: the state it began with is frozen, and nothing
+  // of it is adopted.
+  async #takeSafely(request: Submit, tentative: Tentative): Promise<Receipt> {
+    try {
+      return await this.#take(request, tentative);
+    } catch {
+      return left(stepFault());
     }
-    return appended.left;
   }
 
   /** Steps every event of a request, or none: a refused request leaves the tentative state as it was. */
-  async #take(request: Submit, tentative: Tentative): Promise<Either<Rejection, SubmitReceipt>> {
+  async #take(request: Submit, tentative: Tentative): Promise<Receipt> {
     const { expected_version: expected } = request;
-    if (expected !== undefined && expected !== tentative.state.version) {
-      return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
-    }
+    const conflicts = expected !== undefined && expected !== tentative.state.version;
     const mine = tentativeFrom(tentative.state, tentative.chain);
     const appended: Appended[] = [];
     for (const [index, ingress] of request.events.entries()) {
-      const taken = await this.#takeEvent(ingress, request.owner, [tentative, mine]);
+      const there = await this.#find(ingress.event_id, [tentative, mine]);
+      if (isRight(there) && there.right !== null) {
+        appended.push({ ...there.right, repeated: true });
+        continue;
+      }
+      // Only what is new can be in conflict: a request sent again gets its first answer, whatever came after it.
+      if (conflicts) {
+        return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
+      }
+      const taken = isLeft(there) ? there : await this.#takeEvent(ingress, request.owner, mine);
       if (isLeft(taken)) return left({ ...taken.left, path: `/events/${index}${taken.left.path}` });
       appended.push(taken.right);
     }
@@ -146,14 +192,8 @@ export class LiveSession {
   async #takeEvent(
     ingress: Ingress,
     owner: OwnerId | undefined,
-    pending: readonly [before: Tentative, mine: Tentative],
+    mine: Tentative,
   ): Promise<Either<Rejection, Appended>> {
-    const mine = pending[1];
-    if (ingress.event_id !== undefined) {
-      const there = await this.#find(ingress.event_id, pending);
-      if (isLeft(there)) return there;
-      if (there.right !== null) return right({ event_id: ingress.event_id, position: there.right, repeated: true });
-    }
     const refusal = owner === undefined ? null : this.#ports.refuseReport(this.id, ingress, owner);
     if (refusal !== null) return left(refusal);
     const event = await toEvent(this.#ports, mine.state, ingress);
@@ -166,14 +206,20 @@ export class LiveSession {
   }
 
   /** Where an event id is: in the stream, or among the steps that are not durable yet. */
-  async #find(event: EventId, pending: readonly Tentative[]): Promise<Either<Rejection, Position | null>> {
-    let position: number = this.#state.version;
+  async #find(
+    event_id: EventId | undefined,
+    pending: readonly Tentative[],
+  ): Promise<Either<Rejection, Pick<Appended, 'event_id' | 'position'> | null>> {
+    if (event_id === undefined) return right(null);
+    let first: number = this.#state.version;
     for (const { records } of pending) {
-      const index = records.findIndex((record) => record.event_id === event);
-      if (index !== -1) return right((position + index) as Position);
-      position += records.length;
+      const index = records.findIndex((record) => record.event_id === event_id);
+      if (index !== -1) return right({ event_id, position: (first + index) as Position });
+      first += records.length;
     }
-    return await this.#ports.journal.find(this.id, event)();
+    const found = await this.#ports.journal.find(this.id, event_id)();
+    if (isLeft(found)) return found;
+    return right(found.right === null ? null : { event_id, position: found.right });
   }
 }
 
@@ -199,10 +245,12 @@ function addStep(to: Tentative, event: IngressEvent, { state, stateDigest, seale
 /** The next requests whose events fit one append. */
 function takeTogether(queue: Waiting[]): readonly Waiting[] {
   let events = 0;
+  let bytes = 0;
   let count = 0;
-  for (const { request } of queue) {
-    events += request.events.length;
-    if (count > 0 && events > EVENTS_PER_APPEND_MAX) break;
+  for (const waiting of queue) {
+    events += waiting.request.events.length;
+    bytes += waiting.bytes;
+    if (count > 0 && (events > EVENTS_PER_APPEND_MAX || bytes > APPEND_BYTES_MAX)) break;
     count += 1;
   }
   return queue.splice(0, count);

@@ -1,97 +1,196 @@
-// The sessions of one engine: created, loaded when they are first asked for, and loaded again when a write left it
-// open what the journal holds.
-import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
+// The sessions of one engine: created, loaded when they are first asked for, loaded again when a write left it open
+// what the journal holds, and put aside when nothing is owed to them and others were used since.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../schemas/canonical.ts';
-import type { IngressEvent } from '../../schemas/event.ts';
-import { type SessionId, brand } from '../../schemas/ids.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
-import type { CreateSession, SessionSummary } from '../../schemas/wire.ts';
+import type { Ingress, IngressEvent } from '../../schemas/event.ts';
+import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
+import { LIVE_SESSIONS_MAX, RETRY_MS } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { CreateSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
+import { owesBridge } from '../core/effects.ts';
 import { defaultGenesis } from '../core/genesis.ts';
-import { genesisChain } from '../core/chain.ts';
-import { checkGenesis, initialState } from '../core/initial-state.ts';
-import { loadSession } from './load-session.ts';
+import { checkGenesis } from '../core/initial-state.ts';
+import type { Journal } from '../journal/journal.ts';
+import { isTransient, stepFault } from './faults.ts';
+import { type LoadedSession, loadSession } from './load-session.ts';
 import { LiveSession, type SessionPorts } from './session.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-export interface Sessions {
-  create(request: CreateSession): Answer<SessionSummary>;
-  get(id: SessionId): Answer<LiveSession>;
-  /** Loads every session that owes something; the ones that do not verify are given back with the reason. */
-  loadOwing(): Answer<readonly Rejection[]>;
-}
-
 export interface SessionsOptions {
-  readonly ports: Omit<SessionPorts, 'onLost'>;
+  readonly ports: Omit<SessionPorts, 'onLost' | 'onAdopted'>;
   readonly newSessionId: () => SessionId;
-  readonly onLoaded: (session: LiveSession, events: readonly IngressEvent[]) => void;
-  readonly onLost: (session: LiveSession) => void;
+  readonly onLoaded: (session: LiveSession) => void;
+  readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
+  /** What is known of a session is in doubt; it is being loaded again. */
+  readonly onLost: (id: SessionId) => void;
+  /** It cannot be loaded again. */
+  readonly onGone: (id: SessionId) => void;
+  /** Whether somebody waits for what this session does next. */
+  readonly isWatched: (id: SessionId) => boolean;
 }
 
-export function newSessions({ ports, newSessionId, onLoaded, onLost }: SessionsOptions): Sessions {
-  const live = new Map<SessionId, Answer<LiveSession>>();
-  const sessionPorts: SessionPorts = {
-    ...ports,
-    onLost: (session) => {
-      live.delete(session.id);
-      onLost(session);
-    },
-  };
+interface Entry {
+  readonly loading: Answer<LiveSession>;
+  session: LiveSession | null;
+}
 
-  async function load(id: SessionId): Answer<LiveSession> {
-    const loaded = await loadSession(ports.journal, id);
-    if (isLeft(loaded)) {
-      live.delete(id);
-      return loaded;
-    }
-    const session = new LiveSession(loaded.right, sessionPorts);
-    onLoaded(session, []);
-    return right(session);
+/** What the engine's own reports take in a queue, in bytes: they are small, and there is one of each. */
+const REPORT_BYTES = 256;
+
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #ports: SessionPorts;
+  // In order of use: the first entry was not used for the longest time.
+  readonly #entries = new Map<SessionId, Entry>();
+  #closed = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#ports = {
+      ...options.ports,
+      onAdopted: options.onAdopted,
+      onLost: ({ id }) => {
+        this.#entries.delete(id);
+        options.onLost(id);
+        void this.#reload(id);
+      },
+    };
   }
 
-  function get(id: SessionId): Answer<LiveSession> {
-    const known = live.get(id);
-    if (known !== undefined) return known;
-    const loading = load(id);
-    live.set(id, loading);
-    return loading;
-  }
-
-  async function create(request: CreateSession): Answer<SessionSummary> {
+  async create(request: CreateSession): Answer<SessionSummary> {
+    const { journal, clock } = this.#ports;
     const genesis = checkGenesis(
       defaultGenesis({
-        session_id: request.session_id ?? newSessionId(),
-        created_at_ms: ports.clock.now(),
+        session_id: request.session_id ?? this.#options.newSessionId(),
+        created_at_ms: clock.now(),
         ...(request.config === undefined ? {} : { config: request.config }),
         ...(request.tool_package === undefined ? {} : { tool_package: request.tool_package }),
       }),
     );
     if (isLeft(genesis)) return genesis;
     const { session_id } = genesis.right;
-    const created = await ports.journal.create(session_id, canonicalText(genesis.right))();
+    const created = await journal.create(session_id, canonicalText(genesis.right))();
     if (isLeft(created)) return created;
-    const state = initialState(genesis.right);
-    const chain = genesisChain(genesis.right);
-    live.set(
-      session_id,
-      Promise.resolve(right(new LiveSession({ genesis: genesis.right, state, chain }, sessionPorts))),
-    );
-    return right({ session_id, version: state.version, owing: false });
+    // Whoever asked for it a moment too early is refused first, so that nobody joins that answer.
+    await this.#entries.get(session_id)?.loading;
+    return right({ session_id, version: 0 as Version, owing: false });
   }
 
-  async function loadOwing(): Answer<readonly Rejection[]> {
-    const all = await ports.journal.sessions()();
+  get(id: SessionId): Answer<LiveSession> {
+    const known = this.#entries.get(id);
+    if (known !== undefined) {
+      this.#entries.delete(id);
+      this.#entries.set(id, known);
+      return known.loading;
+    }
+    const loading = this.#load(id);
+    this.#entries.set(id, { loading, session: null });
+    return loading;
+  }
+
+  /** The session if it is in memory. */
+  peek(id: SessionId): LiveSession | null {
+    return this.#entries.get(id)?.session ?? null;
+  }
+
+  /** Appends through the session's fence; `bytes` is what the request takes in its queue. */
+  async submit(id: SessionId, request: Submit, bytes: number): Answer<SubmitReceipt> {
+    for (;;) {
+      const session = await this.get(id);
+      if (isLeft(session)) return session;
+      const receipt = await session.right.submit(request, bytes);
+      if (receipt !== null) return receipt;
+      if (this.#closed) return left(reject('closing', '', 'the engine is closing'));
+    }
+  }
+
+  /** A fact of the engine's own; false when storage did not take it now. Too late or not applicable is an answer. */
+  async report(id: SessionId, event: Ingress): Promise<boolean> {
+    const receipt = await this.submit(id, { events: [event] }, REPORT_BYTES);
+    return !isLeft(receipt) || !isTransient(receipt.left.code);
+  }
+
+  async list(): Answer<readonly SessionSummary[]> {
+    const all = await this.#ports.journal.sessions()();
+    if (isLeft(all)) return all;
+    // The journal also marks a session that only waits for a time; every such session is in memory.
+    const owing = (id: SessionId): boolean => {
+      const session = this.peek(id);
+      return session === null || owesBridge(session.state());
+    };
+    return right(all.right.map((head) => ({ ...head, owing: head.owing && owing(head.session_id) })));
+  }
+
+  /** Loads every session that owes something; the ones that do not verify are given back with the reason. */
+  async loadOwing(): Answer<readonly Rejection[]> {
+    const all = await this.#ports.journal.sessions()();
     if (isLeft(all)) return all;
     const faults: Rejection[] = [];
     for (const { session_id, owing } of all.right) {
       if (!owing) continue;
-      const loaded = await get(session_id);
-      if (isLeft(loaded)) faults.push(loaded.left);
+      const loaded = await this.get(session_id);
+      if (!isLeft(loaded)) continue;
+      faults.push(loaded.left);
+      if (isTransient(loaded.left.code)) this.#reloadLater(session_id);
     }
     return right(faults);
   }
 
-  return { create, get, loadOwing };
+  /** How many are in memory. */
+  size(): number {
+    return this.#entries.size;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #load(id: SessionId): Answer<LiveSession> {
+    const loaded = await loadSafely(this.#ports.journal, id);
+    const entry = this.#entries.get(id);
+    if (isLeft(loaded)) {
+      this.#entries.delete(id);
+      return loaded;
+    }
+    const session = new LiveSession(loaded.right, this.#ports);
+    if (entry !== undefined) entry.session = session;
+    this.#options.onLoaded(session);
+    this.#putAside();
+    return right(session);
+  }
+
+  #putAside(): void {
+    if (this.#entries.size <= LIVE_SESSIONS_MAX) return;
+    for (const [id, { session }] of this.#entries) {
+      if (session?.isIdle() !== true || this.#options.isWatched(id)) continue;
+      this.#entries.delete(id);
+      session.retire();
+      if (this.#entries.size <= LIVE_SESSIONS_MAX) return;
+    }
+  }
+
+  /** Loads until storage has answered, so that what is owed is owed again. */
+  async #reload(id: SessionId): Promise<void> {
+    if (this.#closed) return;
+    const again = await this.get(id);
+    if (!isLeft(again)) return;
+    if (isTransient(again.left.code)) this.#reloadLater(id);
+    else this.#options.onGone(id);
+  }
+
+  #reloadLater(id: SessionId): void {
+    this.#ports.clock.after(RETRY_MS, () => void this.#reload(id));
+  }
+}
+
+// What a journal throws instead of refusing is a fault of ours, and may not take the engine down.
+async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession> {
+  try {
+    return await loadSession(journal, id);
+  } catch {
+    return left(stepFault());
+  }
 }
 
 /** A session id nobody has chosen: sortable by time, then random. */

@@ -1,39 +1,54 @@
 // Wakes: a time that state waits for is an effect, and its arrival an event. The engine keeps them itself, one timer
 // for each session, because nothing but a clock is needed.
-import type { EventOfKind } from '../../schemas/event.ts';
-import { type SessionId, brand } from '../../schemas/ids.ts';
-import { effects } from '../core/effects.ts';
+import { hostSessionDeadline } from '../../reducers/host-session.ts';
+import type { SessionId } from '../../schemas/ids.ts';
+import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
+import type { SessionState } from '../../schemas/state.ts';
 import type { Clock } from './clock.ts';
-import type { LiveSession } from './session.ts';
 
 export interface Wakes {
   /** A session was loaded, or has adopted events: it may wait for another time. */
-  update(session: LiveSession): void;
+  update(session: SessionId, state: SessionState): void;
   close(): void;
 }
 
-type Due = Omit<EventOfKind<'TimeReached'>, 'v' | 'at_ms'>;
+/** Reports the time; false when that has to be tried again. Never rejects. */
+export type OnDue = (session: SessionId, atMs: number) => Promise<boolean>;
 
-export function newWakes(clock: Clock, onDue: (session: LiveSession, due: Due) => void): Wakes {
-  const timers = new Map<SessionId, { readonly atMs: number; readonly cancel: () => void }>();
+interface Timer {
+  readonly atMs: number;
+  cancel: () => void;
+}
 
-  function set(session: LiveSession, atMs: number): void {
-    const ring = (): void => {
-      timers.delete(session.id);
-      if (clock.now() < atMs) set(session, atMs);
-      else onDue(session, { kind: 'TimeReached', event_id: brand(`wake/${atMs}`), due_at_ms: atMs });
-    };
-    timers.set(session.id, { atMs, cancel: clock.after(atMs - clock.now(), ring) });
+export function newWakes(clock: Clock, onDue: OnDue): Wakes {
+  const timers = new Map<SessionId, Timer>();
+
+  function start(session: SessionId, timer: Timer, inMs: number): void {
+    timer.cancel = clock.after(Math.min(inMs, WAKE_CHECK_MS_MAX), () => {
+      if (clock.now() < timer.atMs) start(session, timer, timer.atMs - clock.now());
+      else void ring(session, timer);
+    });
+  }
+
+  async function ring(session: SessionId, timer: Timer): Promise<void> {
+    const taken = await onDue(session, timer.atMs);
+    // Once it is adopted the state waits for no such time, and the timer is gone.
+    if (timers.get(session) !== timer) return;
+    if (taken) timers.delete(session);
+    else start(session, timer, RETRY_MS);
   }
 
   return {
-    update(session) {
-      const wake = effects(session.state()).find((effect) => effect.kind === 'wake');
-      const timer = timers.get(session.id);
-      if (timer?.atMs === wake?.at_ms) return;
-      timer?.cancel();
-      timers.delete(session.id);
-      if (wake !== undefined) set(session, wake.at_ms);
+    update(session, state) {
+      const atMs = hostSessionDeadline(state);
+      const known = timers.get(session);
+      if ((known?.atMs ?? null) === atMs) return;
+      known?.cancel();
+      timers.delete(session);
+      if (atMs === null) return;
+      const timer: Timer = { atMs, cancel: () => undefined };
+      timers.set(session, timer);
+      start(session, timer, Math.max(0, atMs - clock.now()));
     },
     close() {
       for (const { cancel } of timers.values()) cancel();

@@ -1,15 +1,15 @@
-// The HTTP face of an engine: one route for each method of its client, and nothing that is not behind one.
+// The HTTP face of an engine: one route for each method of its client, and nothing that is not behind one. The client
+// decodes what it is given; this file only knows where to find it.
 import { Hono, type Context } from 'hono';
-import { streamSSE } from 'hono/streaming';
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import { decode } from '../../schemas/codec.ts';
-import type { SessionId } from '../../schemas/ids.ts';
-import { Digest, type Position } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, READ_PAGE_RECORDS, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { integer, decode } from '../../schemas/codec.ts';
+import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
+import { BLOB_BYTES_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { CreateSession, Heartbeat, LeaseRequest, Submit } from '../../schemas/wire.ts';
+import type { CreateSession, Heartbeat, LeaseRequest, Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
-import { readBody, readBytes } from './body.ts';
+import { readBytes, readJson } from './body.ts';
+import { streamEvents } from './event-stream.ts';
 import { guard } from './guard.ts';
 import { problemResponse } from './problem.ts';
 
@@ -30,8 +30,9 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
   app.get('/v1', async () => answer(await client.info()()));
   app.get('/v1/sessions', async () => answer(await client.sessions()()));
   app.post('/v1/sessions', async (context) => {
-    const request = await readBody(context, CreateSession);
-    return isLeft(request) ? problemResponse(request.left) : answer(await client.createSession(request.right)(), 201);
+    const request = await readJson(context);
+    if (isLeft(request)) return problemResponse(request.left);
+    return answer(await client.createSession(request.right as CreateSession)(), 201);
   });
   addSessionRoutes(app, client);
   addLeaseRoutes(app, client);
@@ -44,55 +45,56 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
   app.get('/v1/sessions/:id', async (context) => answer(await client.session(sessionOf(context))()));
 
   app.post('/v1/sessions/:id/events', async (context) => {
-    const request = await readBody(context, Submit);
-    if (isLeft(request)) return problemResponse(badEvent(request.left));
-    return answer(await client.submit(sessionOf(context), request.right)());
+    const request = await readJson(context);
+    if (isLeft(request)) return problemResponse(request.left);
+    return answer(await client.submit(sessionOf(context), request.right as unknown as Submit)());
   });
 
   app.get('/v1/sessions/:id/records', async (context) => {
-    const from = numberOf(context, 'from');
-    const limit = numberOf(context, 'limit') ?? READ_PAGE_RECORDS;
-    return answer(await client.records(sessionOf(context), from as Position | undefined, limit)());
+    const from = numberOf('from', context.req.query('from'));
+    if (isLeft(from)) return problemResponse(from.left);
+    const limit = numberOf('limit', context.req.query('limit'));
+    if (isLeft(limit)) return problemResponse(limit.left);
+    return answer(await client.records(sessionOf(context), from.right as Position | undefined, limit.right)());
   });
 
   app.get('/v1/sessions/:id/events', async (context) => {
+    // A reader that was cut off resumes after the last id it saw.
+    const last = numberOf('last-event-id', context.req.header('last-event-id'));
+    if (isLeft(last)) return problemResponse(last.left);
+    const asked = numberOf('from', context.req.query('from'));
+    if (isLeft(asked)) return problemResponse(asked.left);
     const known = await client.session(sessionOf(context))();
     if (isLeft(known)) return problemResponse(known.left);
     if (subscribers >= SUBSCRIBERS_MAX) {
       return problemResponse(reject('queue_full', '', `${SUBSCRIBERS_MAX} subscribers follow already`));
     }
-    // A reader that was cut off resumes after the last id it saw.
-    const last = context.req.header('last-event-id');
-    const from = last === undefined ? (numberOf(context, 'from') ?? 0) : Number(last) + 1;
-    return streamSSE(context, async (stream) => {
-      const over = new AbortController();
-      stream.onAbort(() => over.abort());
-      subscribers += 1;
-      try {
-        const events = client.follow(sessionOf(context), { from: from as Position, signal: over.signal });
-        for await (const record of events) {
-          await stream.writeSSE({ event: 'event', id: String(record.position), data: JSON.stringify(record) });
-        }
-      } finally {
+    subscribers += 1;
+    const from = (last.right === undefined ? (asked.right ?? 0) : last.right + 1) as Position;
+    return streamEvents((signal) => client.follow(sessionOf(context), { from, signal }), {
+      gone: context.req.raw.signal,
+      onEnd: () => {
         subscribers -= 1;
-      }
+      },
     });
   });
 }
 
 function addLeaseRoutes(app: Hono, client: EngineClient): void {
   app.post('/v1/leases', async (context) => {
-    const request = await readBody(context, LeaseRequest);
+    const request = await readJson(context);
     if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.lease(request.right, context.req.raw.signal)());
+    return answer(await client.lease(request.right as unknown as LeaseRequest, context.req.raw.signal)());
   });
   app.post('/v1/leases/heartbeat', async (context) => {
-    const request = await readBody(context, Heartbeat);
-    return isLeft(request) ? problemResponse(request.left) : answer(await client.heartbeat(request.right)());
+    const request = await readJson(context);
+    if (isLeft(request)) return problemResponse(request.left);
+    return answer(await client.heartbeat(request.right as unknown as Heartbeat)());
   });
   app.post('/v1/leases/release', async (context) => {
-    const request = await readBody(context, Heartbeat);
-    return isLeft(request) ? problemResponse(request.left) : answer(await client.release(request.right)());
+    const request = await readJson(context);
+    if (isLeft(request)) return problemResponse(request.left);
+    return answer(await client.release(request.right as unknown as Heartbeat)());
   });
 }
 
@@ -104,8 +106,7 @@ function addBlobRoutes(app: Hono, client: EngineClient): void {
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   });
   app.get('/v1/blobs/:ref', async (context) => {
-    const ref = decode(Digest, context.req.param('ref'));
-    const blob = isLeft(ref) ? ref : await client.getBlob(ref.right)();
+    const blob = await client.getBlob(context.req.param('ref') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
     return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
   });
@@ -116,11 +117,11 @@ const answer = <T>(result: Either<Rejection, T>, status = 200): Response =>
 
 const sessionOf = (context: Context): SessionId => (context.req.param('id') ?? '') as SessionId;
 
-function numberOf(context: Context, name: string): number | undefined {
-  const text = context.req.query(name);
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
+const Count = integer('a number', 0);
 
-// The union's own fault is more precise than "no list of events": an unknown kind is told as one.
-const badEvent = (rejection: Rejection): Rejection =>
-  /^\/events\/\d+\/kind$/.test(rejection.path) ? { ...rejection, code: 'unknown_kind' } : rejection;
+/** A number in the query or in a header, when it is given. */
+function numberOf(name: string, text: string | undefined): Either<Rejection, number | undefined> {
+  if (text === undefined) return right(undefined);
+  const decoded = decode(Count, /^\d{1,16}$/.test(text) ? Number(text) : text);
+  return isLeft(decoded) ? left({ ...decoded.left, path: `/${name}` }) : decoded;
+}

@@ -1,7 +1,6 @@
 // Reads request bodies within their bounds, before anything is parsed.
 import type { Context } from 'hono';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { type Codec, decode } from '../../schemas/codec.ts';
 import { type Json, parseJson } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -14,11 +13,15 @@ export async function readBytes(context: Context, bytesMax: number): Answer<Uint
   if (Number(context.req.header('content-length') ?? 0) > bytesMax) return tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of context.req.raw.body ?? []) {
-    const bytes = chunk as Uint8Array;
-    size += bytes.length;
-    if (size > bytesMax) return tooLarge;
-    chunks.push(bytes);
+  try {
+    for await (const chunk of context.req.raw.body ?? []) {
+      const bytes = chunk as Uint8Array;
+      size += bytes.length;
+      if (size > bytesMax) return tooLarge;
+      chunks.push(bytes);
+    }
+  } catch {
+    return left(reject('malformed_json', '', 'the body broke off'));
   }
   return right(Buffer.concat(chunks));
 }
@@ -36,9 +39,4 @@ export async function readJson(context: Context): Answer<Json> {
     return left(reject('malformed_json', '', 'the body is not UTF-8'));
   }
   return parseJson(text);
-}
-
-export async function readBody<A>(context: Context, codec: Codec<A>): Answer<A> {
-  const json = await readJson(context);
-  return isLeft(json) ? json : decode(codec, json.right);
 }

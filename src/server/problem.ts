@@ -33,9 +33,21 @@ export function problemOf({ code, path, message }: Rejection): Problem {
     status: statusOf(code),
     code,
     path: path.slice(0, 4_000),
-    detail: message.slice(0, 4_000).toWellFormed(),
+    detail: withoutPaths(code, message).slice(0, 4_000).toWellFormed(),
   };
 }
+
+const NAMES_FILES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
+  'storage_failed',
+  'storage_unknown',
+  'damaged',
+]);
+
+// What the platform says of a failed read or write names files of the machine.
+const withoutPaths = (code: RejectionCode, message: string): string =>
+  NAMES_FILES.has(code)
+    ? message.replace(/(^|[\s'"(:=])(?:file:\/\/|[A-Za-z]:)?[/\\][^\s'"),:]+/g, '$1(a file)')
+    : message;
 
 export const problemResponse = (rejection: Rejection): Response => {
   const problem = problemOf(rejection);

@@ -1,29 +1,46 @@
 // The bearer token of an engine: 256 random bits in a file only its owner can read, made at the first start.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Where the token of a data directory is. */
 export const tokenFile = (dataDir: string): string => join(dataDir, 'token');
 
-/** Reads the token, or makes it (mode 0600). Two processes that start at once agree on one. */
+/** Reads the token, or makes it (mode 0600). Processes that start at once agree on one. */
 export async function ensureToken(dataDir: string): Promise<string> {
   const path = tokenFile(dataDir);
+  const own = `${path}.${randomBytes(8).toString('hex')}`;
   try {
-    const file = await open(path, 'wx', 0o600);
+    return await readToken(path);
+  } catch (error) {
+    if (!isCode(error, 'ENOENT')) throw error;
+  }
+  // Written whole under a name of its own and then linked, so that nobody reads half of it and the first one stays.
+  try {
+    const file = await open(own, 'wx', 0o600);
     try {
       await file.writeFile(`${randomBytes(32).toString('hex')}\n`);
       await file.sync();
     } finally {
       await file.close();
     }
+    await link(own, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!isCode(error, 'EEXIST')) throw error;
+  } finally {
+    await rm(own, { force: true });
   }
   return await readToken(path);
 }
 
-export const readToken = async (path: string): Promise<string> => (await readFile(path, 'utf8')).trim();
+const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
+
+/** The token of a file. Throws when it cannot be read, or holds none. */
+export async function readToken(path: string): Promise<string> {
+  const token = (await readFile(path, 'utf8')).trim();
+  if (!/^\S+$/.test(token)) throw new Error(`${path} holds no token; delete it, and the engine makes another`);
+  return token;
+}
 
 /** Compares in constant time, whatever the lengths. */
 export function sameToken(a: string, b: string): boolean {

@@ -75,7 +75,11 @@ describe('a large batch', () => {
       expect(leased.length).toBeGreaterThan(0);
       for (const call of leased.slice(0, 64)) await talk.submit([settled(call)], A);
       const rest = leased.slice(64);
-      if (rest.length > 0) await talk.submit(rest.map((call) => settled(call)), A);
+      if (rest.length > 0)
+        await talk.submit(
+          rest.map((call) => settled(call)),
+          A,
+        );
       done += leased.length;
     }
     expect(await waiting).toEqual(['batch-1/settle']);

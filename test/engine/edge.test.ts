@@ -92,28 +92,31 @@ describe('the text of arguments', () => {
 describe('large arguments', () => {
   const large = { path: 'dir/x', filler: 'y'.repeat(10_000) };
 
-  it.each(['arguments', 'arguments_text', 'arguments_ref'] as const)('become a blob with their claims (%s)', async (form) => {
-    const world = await newWorld();
-    await world.talk.create(packageOf([READ]));
-    await world.talk.run();
-    const given = canonicalText(large);
-    const ref = await done(world.talk.client.putBlob(new TextEncoder().encode(given)));
-    const forms = {
-      arguments: { arguments: large },
-      arguments_text: { arguments_text: given },
-      arguments_ref: { arguments_ref: { ref, bytes: 1, head: '', tail: '' } },
-    };
-    const calls = [{ call_id: 'a', tool_name: 'read', ...forms[form] }];
-    await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
-    const [call] = (await world.talk.state()).active_tool_batch?.observed ?? [];
-    expect(call).toMatchObject({
-      arguments_digest: digestText(given),
-      arguments_ref: { ref: digestText(given), bytes: given.length, head: given.slice(0, 512) },
-      claims: [{ key: 'fs/dir/x', access: 'read' }],
-      arguments_verdict: { valid: true },
-    });
-    expect(call).not.toHaveProperty('arguments');
-  });
+  it.each(['arguments', 'arguments_text', 'arguments_ref'] as const)(
+    'become a blob with their claims (%s)',
+    async (form) => {
+      const world = await newWorld();
+      await world.talk.create(packageOf([READ]));
+      await world.talk.run();
+      const given = canonicalText(large);
+      const ref = await done(world.talk.client.putBlob(new TextEncoder().encode(given)));
+      const forms = {
+        arguments: { arguments: large },
+        arguments_text: { arguments_text: given },
+        arguments_ref: { arguments_ref: { ref, bytes: 1, head: '', tail: '' } },
+      };
+      const calls = [{ call_id: 'a', tool_name: 'read', ...forms[form] }];
+      await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
+      const [call] = (await world.talk.state()).active_tool_batch?.observed ?? [];
+      expect(call).toMatchObject({
+        arguments_digest: digestText(given),
+        arguments_ref: { ref: digestText(given), bytes: given.length, head: given.slice(0, 512) },
+        claims: [{ key: 'fs/dir/x', access: 'read' }],
+        arguments_verdict: { valid: true },
+      });
+      expect(call).not.toHaveProperty('arguments');
+    },
+  );
 });
 
 describe('what a client claims', () => {
@@ -134,8 +137,7 @@ describe('what a client claims', () => {
     const world = await newWorld();
     await world.talk.create();
     const content = { ref: ZERO_DIGEST, bytes: 1, head: '', tail: '' };
-    const submit = (event: object) =>
-      refusal(world.talk.client.submit(SESSION, { events: [event] } as never));
+    const submit = (event: object) => refusal(world.talk.client.submit(SESSION, { events: [event] } as never));
     expect(await submit({ kind: 'RunRequested', input: content })).toMatchObject({
       code: 'unknown_blob',
       path: '/events/0/input',
@@ -150,7 +152,9 @@ describe('what a client claims', () => {
     });
     // Arguments that look like a reference are the model's own.
     const lookalike = [{ call_id: 'a', tool_name: 'read', arguments: { x: content } }];
-    expect(await world.talk.outcome({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: lookalike })).toBe('done');
+    expect(await world.talk.outcome({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: lookalike })).toBe(
+      'done',
+    );
   });
 });
 
@@ -172,7 +176,11 @@ describe('the verdict of a schema', () => {
   const check = newSchemaCheck();
   const verdict = (input_schema: JsonObject, args: JsonObject) =>
     check(defineTool({ tool_id: 't', tool_name: 't', description: '', input_schema }), args);
-  const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more });
+  const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+    type: 'object',
+    properties,
+    ...more,
+  });
 
   it.each([
     ['a wrong type', object({ n: { type: 'integer' } }), { n: 'x' }, '/n', /integer/],
@@ -180,10 +188,25 @@ describe('the verdict of a schema', () => {
     ['an additional field', object({}, { additionalProperties: false }), { extra: 1 }, '', /extra/],
     ['a value that is not listed', object({ m: { enum: ['a'] } }), { m: 'b' }, '/m', /allowed/],
     ['a fault deep inside', object({ a: { items: { type: 'string' } } }), { a: ['x', 1] }, '/a/1', /string/],
-    ['draft 7', { $schema: 'http://json-schema.org/draft-07/schema#', ...object({ a: { items: [{ type: 'string' }] } }) }, { a: [1] }, '/a/0', /string/],
-    ['draft 2020-12', { $schema: 'https://json-schema.org/draft/2020-12/schema', ...object({ a: { prefixItems: [{ type: 'string' }] } }) }, { a: [1] }, '/a/0', /string/],
-  ] as const)('names %s', (_name, schema, args, path, message) => {
-    const found = verdict(schema as JsonObject, args);
+    [
+      'draft 7',
+      { $schema: 'http://json-schema.org/draft-07/schema#', ...object({ a: { items: [{ type: 'string' }] } }) },
+      { a: [1] },
+      '/a/0',
+      /string/,
+    ],
+    [
+      'draft 2020-12',
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        ...object({ a: { prefixItems: [{ type: 'string' }] } }),
+      },
+      { a: [1] },
+      '/a/0',
+      /string/,
+    ],
+  ] as const)('names %s', (...[, schema, args, path, message]) => {
+    const found = verdict(schema, args);
     expect(found).toMatchObject({ valid: false, path });
     expect(found.message).toMatch(message);
   });
@@ -201,7 +224,7 @@ describe('the verdict of a schema', () => {
     ['a reference to itself', { $ref: '#' }],
     ['an asynchronous one', { $async: true, required: ['x'] }],
   ])('is not given for %s, and says so', (_name, schema) => {
-    expect(verdict(schema as JsonObject, { x: 'y' })).toEqual({
+    expect(verdict(schema, { x: 'y' })).toEqual({
       valid: true,
       message: 'not checked: the input schema does not compile',
     });

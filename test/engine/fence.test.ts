@@ -73,7 +73,11 @@ async function openAnyhow(disk: Disk): Promise<World> {
   }
 }
 
-async function undisturbed(): Promise<{ readonly calls: number; readonly bytes: Uint8Array; readonly names: string[] }> {
+async function undisturbed(): Promise<{
+  readonly calls: number;
+  readonly bytes: Uint8Array;
+  readonly names: string[];
+}> {
   const disk = newDisk();
   await runThrough(disk);
   return { calls: disk.calls.length, bytes: stateBytes(await durable(disk)), names: disk.calls };
@@ -98,20 +102,24 @@ describe('the fence', () => {
     expect(calls).toBeGreaterThan(15);
   });
 
-  it.each<IoFault>(['dead_before', 'dead_after'])('ends in the same state when it stops at any call (%s)', async (fault) => {
-    const { calls, bytes, names } = await undisturbed();
-    for (let k = 1; k <= calls; k += 1) {
-      // An engine that stops while it opens is not this test's.
-      if (k === 1) continue;
-      const disk = newDisk();
-      disk.fault = ({ nth }) => (nth === k ? fault : null);
-      const { restarts } = await runThrough(disk);
-      expect(stateBytes(await durable(disk)), `call ${k}: ${names[k - 1] ?? ''}`).toEqual(bytes);
-      expect(restarts()).toBeLessThanOrEqual(1);
-    }
-  });
+  it.each<IoFault>(['dead_before', 'dead_after'])(
+    'ends in the same state when it stops at any call (%s)',
+    async (fault) => {
+      const { calls, bytes, names } = await undisturbed();
+      for (let k = 1; k <= calls; k += 1) {
+        // An engine that stops while it opens is not this test's.
+        if (k === 1) continue;
+        const disk = newDisk();
+        disk.fault = ({ nth }) => (nth === k ? fault : null);
+        const { restarts } = await runThrough(disk);
+        expect(stateBytes(await durable(disk)), `call ${k}: ${names[k - 1] ?? ''}`).toEqual(bytes);
+        expect(restarts()).toBeLessThanOrEqual(1);
+      }
+    },
+  );
 
   it('stays right through any sequence of faults', async () => {
+    expect.hasAssertions();
     const { bytes } = await undisturbed();
     for (let seed = 1; seed <= 30; seed += 1) {
       const random = randomFrom(seed);
@@ -194,10 +202,7 @@ describe('a fault inside the engine', () => {
     const ref = await done(engine.client.putBlob(new TextEncoder().encode('x')));
     disk.fault = ({ name }) => (name === 'has' ? 'throws' : null);
     const content = { ref, bytes: 1, head: 'x', tail: 'x' };
-    const [bad, good] = await Promise.all([
-      talk.outcome({ kind: 'RunRequested', input: content }),
-      talk.outcome(run),
-    ]);
+    const [bad, good] = await Promise.all([talk.outcome({ kind: 'RunRequested', input: content }), talk.outcome(run)]);
     expect([bad, good]).toEqual(['storage_failed', 'done']);
     expect((await durable(disk)).version).toBe(1);
   });
@@ -208,7 +213,8 @@ describe('a fault inside the engine', () => {
     disk.fault = ({ name }) => (name === 'append' ? 'throws' : null);
     const waiting = [talk.outcome({ ...run, event_id: 'r' }), talk.outcome({ kind: 'RunPaused', run_id: 'run-1' })];
     // The second one was not in that write, and is taken by the session as it was loaded again.
-    disk.fault = ({ name, nth }) => (name === 'append' && nth < 99 && disk.calls.filter((n) => n === 'append').length === 1 ? 'throws' : null);
+    disk.fault = ({ name, nth }) =>
+      name === 'append' && nth < 99 && disk.calls.filter((n) => n === 'append').length === 1 ? 'throws' : null;
     expect(await Promise.all(waiting)).toEqual(['storage_unknown', 'run_not_active']);
     expect(await talk.outcome({ ...run, event_id: 'r' })).toBe('done');
   });

@@ -118,7 +118,19 @@ describe('the loss of a started call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  it('is not what an owner of the engine\'s name can prevent', async () => {
+  it("stays the engine's own to report, whatever else happens to the run meanwhile", async () => {
+    const { world, call } = await withRunning('once');
+    const { talk, clock, disk } = world;
+    await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
+    disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
+    await clock.advance(LONG_MS);
+    disk.fault = () => null;
+    await talk.submit([{ kind: 'FollowUpQueued', follow_up: { input: { text: 'then this' } } }]);
+    expect(await talk.lost(A, 'batch-1/a/1')).toEqual(['batch-1/a/1']);
+    expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
+  });
+
+  it("is not what an owner of the engine's name can prevent", async () => {
     const { world } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -183,21 +195,24 @@ describe('a restart of the engine', () => {
     expect(await waiting).toEqual(['batch-1/settle']);
   });
 
-  it.each(['paused', 'cancelled', 'interrupted'] as const)('knows the running calls of a run that was %s', async (how) => {
-    const { world, call } = await withRunning(how === 'interrupted' ? 'barrier' : 'once');
-    const kind = { paused: 'RunPaused', cancelled: 'RunCancelled', interrupted: 'RunInterrupted' } as const;
-    await world.talk.submit([{ kind: kind[how], run_id: 'run-1' }]);
-    await world.restart();
-    const { talk, clock } = world;
-    for (let beat = 0; beat < 5; beat += 1) {
-      await clock.advance(TTL_MS / 2);
-      expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
-    }
-    expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
-    await clock.advance(LONG_MS);
-    const { run, active_tool_batch } = await talk.state();
-    expect(run === null || active_tool_batch?.running === 0).toBe(true);
-  });
+  it.each(['paused', 'cancelled', 'interrupted'] as const)(
+    'knows the running calls of a run that was %s',
+    async (how) => {
+      const { world, call } = await withRunning(how === 'interrupted' ? 'barrier' : 'once');
+      const kind = { paused: 'RunPaused', cancelled: 'RunCancelled', interrupted: 'RunInterrupted' } as const;
+      await world.talk.submit([{ kind: kind[how], run_id: 'run-1' }]);
+      await world.restart();
+      const { talk, clock } = world;
+      for (let beat = 0; beat < 5; beat += 1) {
+        await clock.advance(TTL_MS / 2);
+        expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+      }
+      expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+      await clock.advance(LONG_MS);
+      const { run, active_tool_batch } = await talk.state();
+      expect(run === null || active_tool_batch?.running === 0).toBe(true);
+    },
+  );
 });
 
 describe('a bridge that starts a call', () => {

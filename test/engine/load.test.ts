@@ -17,14 +17,20 @@ async function stored(): Promise<Disk> {
   const { engine } = await newWorld(disk);
   const talk = await new Talk(engine.client).create();
   await talk.calls(['a', 'once'], ['b', 'free']);
-  await talk.submit([{ kind: 'RunPaused', run_id: 'run-1' }, { kind: 'RunResumed', run_id: 'run-1' }]);
+  await talk.submit([
+    { kind: 'RunPaused', run_id: 'run-1' },
+    { kind: 'RunResumed', run_id: 'run-1' },
+  ]);
   const other = await new Talk(engine.client, OTHER).create();
   await other.run();
   await engine.close();
   return disk;
 }
 
-type Tamper = (records: readonly JournalRecord[], genesis: string) => {
+type Tamper = (
+  records: readonly JournalRecord[],
+  genesis: string,
+) => {
   readonly records?: readonly JournalRecord[];
   readonly genesis?: string;
 };
@@ -44,8 +50,11 @@ async function tampered(disk: Disk, tamper: Tamper): Promise<Journal> {
   };
 }
 
-const change = (records: readonly JournalRecord[], at: number, fields: Partial<JournalRecord>): readonly JournalRecord[] =>
-  records.map((record, index) => (index === at ? { ...record, ...fields } : record));
+const change = (
+  records: readonly JournalRecord[],
+  at: number,
+  fields: Partial<JournalRecord>,
+): readonly JournalRecord[] => records.map((record, index) => (index === at ? { ...record, ...fields } : record));
 
 const at = (records: readonly JournalRecord[], index: number): JournalRecord => {
   const record = records[index];
@@ -54,13 +63,25 @@ const at = (records: readonly JournalRecord[], index: number): JournalRecord => 
 };
 
 const ATTACKS: readonly (readonly [name: string, position: number, tamper: Tamper])[] = [
-  ['an edited event', 1, (records) => ({ records: change(records, 1, { event: at(records, 1).event.replace('"once"', '"free"') }) })],
+  [
+    'an edited event',
+    1,
+    (records) => ({ records: change(records, 1, { event: at(records, 1).event.replace('"once"', '"free"') }) }),
+  ],
   ['an event that is no JSON', 2, (records) => ({ records: change(records, 2, { event: '{' }) })],
   ['an event of no kind', 2, (records) => ({ records: change(records, 2, { event: '{"kind":"Nothing"}' }) })],
   ['an event that does not apply', 2, (records) => ({ records: change(records, 2, { event: at(records, 0).event }) })],
-  ['another state digest', 0, (records) => ({ records: change(records, 0, { state_digest: at(records, 1).state_digest }) })],
+  [
+    'another state digest',
+    0,
+    (records) => ({ records: change(records, 0, { state_digest: at(records, 1).state_digest }) }),
+  ],
   ['another chain value', 3, (records) => ({ records: change(records, 3, { chain: at(records, 0).chain }) })],
-  ['two records that are swapped', 2, (records) => ({ records: [at(records, 0), at(records, 1), at(records, 3), at(records, 2)] })],
+  [
+    'two records that are swapped',
+    2,
+    (records) => ({ records: [at(records, 0), at(records, 1), at(records, 3), at(records, 2)] }),
+  ],
   ['a hole', 1, (records) => ({ records: records.toSpliced(1, 1) })],
   ['a record twice', 1, (records) => ({ records: [at(records, 0), ...records] })],
   ['a genesis record that was cut off', -1, (_, genesis) => ({ genesis: genesis.slice(0, -9) })],
@@ -79,7 +100,9 @@ describe('a stream that was tampered with', () => {
     expect(engine.faults[0]?.message).toContain(`session ${SESSION}, position ${position}:`);
     const { client } = engine;
     expect(await refusal(client.session(SESSION))).toEqual(engine.faults[0]);
-    expect(await outcome(client.submit(SESSION, { events: [{ kind: 'RunRequested', input: { text: '' } }] }))).toBe('damaged');
+    expect(await outcome(client.submit(SESSION, { events: [{ kind: 'RunRequested', input: { text: '' } }] }))).toBe(
+      'damaged',
+    );
     // The other session goes on.
     const other = new Talk(client, OTHER);
     expect(await other.leased(A)).toEqual(['run-1/turn-1']);

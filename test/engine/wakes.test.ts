@@ -94,17 +94,20 @@ describe('a time that state waits for', () => {
     expect(await statusOf(back)).toBe('expired');
   });
 
-  it.each(['refused', 'unknown', 'lost_ack', 'throws'] as const)('is reported once when storage fails (%s)', async (fault) => {
-    const world = await expiring(1_000);
-    let faults = 3;
-    world.disk.fault = ({ name }) => {
-      if (name !== 'append' || faults === 0) return null;
-      faults -= 1;
-      return fault;
-    };
-    await world.clock.advance(1_000 + 5 * RETRY_MS);
-    expect(await statusOf(world)).toBe('expired');
-    expect(await wakesOf(world)).toHaveLength(1);
-    expect(world.clock.pending()).toBe(0);
-  });
+  it.each(['refused', 'unknown', 'lost_ack', 'throws'] as const)(
+    'is reported once when storage fails (%s)',
+    async (fault) => {
+      const world = await expiring(1_000);
+      let faults = 3;
+      world.disk.fault = ({ name }) => {
+        if (name !== 'append' || faults === 0) return null;
+        faults -= 1;
+        return fault;
+      };
+      await world.clock.advance(1_000 + 5 * RETRY_MS);
+      expect(await statusOf(world)).toBe('expired');
+      expect(await wakesOf(world)).toHaveLength(1);
+      expect(world.clock.pending()).toBe(0);
+    },
+  );
 });

@@ -74,7 +74,7 @@ describe('a body', () => {
 
   it('is taken by no other method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
-      const headers = { authorization, 'content-type': 'application/json' };
+      const headers = { authorization, 'content-type': 'application/json', 'content-length': 2 };
       const reply = await send({ port: served.port, method, path: '/v1/sessions', headers }, '{}');
       expect([reply.status, codeOf(reply)]).toEqual([404, 'not_found']);
     }
@@ -89,14 +89,17 @@ describe('a body', () => {
 });
 
 describe('numbers in an address', () => {
-  it.each(['records?from=x', 'records?from=-1', 'records?limit=0', 'records?limit=1e3', 'events?from=99999999999999999'])(
-    'are refused when they are none: %s',
-    async (tail) => {
-      const id = (await done(engine.client.createSession())).session_id;
-      const reply = await send({ port: served.port, path: `/v1/sessions/${id}/${tail}`, headers: { authorization } });
-      expect([reply.status, codeOf(reply)]).toEqual([400, 'invalid_shape']);
-    },
-  );
+  it.each([
+    'records?from=x',
+    'records?from=-1',
+    'records?limit=0',
+    'records?limit=1e3',
+    'events?from=99999999999999999',
+  ])('are refused when they are none: %s', async (tail) => {
+    const id = (await done(engine.client.createSession())).session_id;
+    const reply = await send({ port: served.port, path: `/v1/sessions/${id}/${tail}`, headers: { authorization } });
+    expect([reply.status, codeOf(reply)]).toEqual([400, 'invalid_shape']);
+  });
 });
 
 describe('problem details', () => {
@@ -123,7 +126,7 @@ describe('problem details', () => {
   });
 
   it.each([
-    'ENOSPC: no space left on device, write \'/home/me/data/journal/000042.log\'',
+    "ENOSPC: no space left on device, write '/home/me/data/journal/000042.log'",
     'IO error: /var/lib/refold/LOCK: busy',
     String.raw`cannot open C:\Users\me\journal`,
     'thrown at file:///srv/refold/dist/x.js:1:2',

@@ -18,9 +18,28 @@ afterAll(async () => {
   await engine.close();
 });
 
-const HOSTS = ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST', 'evil.example', 'localhost.evil.example', '127.0.0.1.', '0.0.0.0', '169.254.169.254'] as const;
+const HOSTS = [
+  '127.0.0.1',
+  'localhost',
+  '[::1]',
+  'LOCALHOST',
+  'evil.example',
+  'localhost.evil.example',
+  '127.0.0.1.',
+  '0.0.0.0',
+  '169.254.169.254',
+] as const;
 const ORIGINS = [undefined, 'null', '', 'http://localhost', 'https://evil.example'] as const;
-const TOKENS = [undefined, '', 'Bearer', `Bearer ${TOKEN}`, `Bearer ${TOKEN}x`, `bearer ${TOKEN}`, `Basic ${TOKEN}`, `Bearer ${TOKEN.slice(1)}`] as const;
+const TOKENS = [
+  undefined,
+  '',
+  'Bearer',
+  `Bearer ${TOKEN}`,
+  `Bearer ${TOKEN}x`,
+  `bearer ${TOKEN}`,
+  `Basic ${TOKEN}`,
+  `Bearer ${TOKEN.slice(1)}`,
+] as const;
 
 const KNOWN = new Set<string>(['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST']);
 
@@ -37,7 +56,10 @@ describe('the guard', () => {
             ...(origin === undefined ? {} : { origin }),
             ...(authorization === undefined ? {} : { authorization }),
           };
-          const { status, body } = await send({ port: served.port, method: 'POST', path: '/v1/sessions', headers }, '{}');
+          const { status, body } = await send(
+            { port: served.port, method: 'POST', path: '/v1/sessions', headers },
+            '{}',
+          );
           const known = KNOWN.has(host) && origin === undefined;
           const expected = known ? (authorization === `Bearer ${TOKEN}` ? 201 : 401) : 403;
           expect(status, `${host} ${origin ?? '-'} ${authorization ?? '-'}`).toBe(expected);
@@ -53,7 +75,15 @@ describe('the guard', () => {
   });
 
   it('guards every route, and those that are none', async () => {
-    for (const path of ['/v1', '/v1/sessions', '/v1/sessions/x/events', '/v1/leases', '/v1/blobs/x', '/', '/favicon.ico']) {
+    for (const path of [
+      '/v1',
+      '/v1/sessions',
+      '/v1/sessions/x/events',
+      '/v1/leases',
+      '/v1/blobs/x',
+      '/',
+      '/favicon.ico',
+    ]) {
       for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE', 'HEAD']) {
         expect((await send({ port: served.port, method, path })).status, `${method} ${path}`).toBe(401);
       }

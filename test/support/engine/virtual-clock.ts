@@ -13,7 +13,7 @@ export interface VirtualClock extends Clock {
 
 interface Timer {
   readonly atMs: number;
-  readonly then: () => void;
+  readonly ring: () => void;
 }
 
 export function newVirtualClock(startMs = 1_000_000): VirtualClock {
@@ -26,8 +26,8 @@ export function newVirtualClock(startMs = 1_000_000): VirtualClock {
 
   return {
     now: () => offset + Math.floor(passed),
-    after(ms, then) {
-      const timer = { atMs: passed + Math.max(0, ms), then };
+    after(ms, ring) {
+      const timer = { atMs: passed + Math.max(0, ms), ring };
       timers.add(timer);
       return () => timers.delete(timer);
     },
@@ -37,7 +37,7 @@ export function newVirtualClock(startMs = 1_000_000): VirtualClock {
       for (let timer = next(end); timer !== undefined; timer = next(end)) {
         timers.delete(timer);
         passed = Math.max(passed, timer.atMs);
-        timer.then();
+        timer.ring();
         await rest();
       }
       passed = end;

@@ -1,0 +1,26 @@
+// One signal out of several, for the time of one request.
+
+export interface JoinedSignal {
+  readonly signal: AbortSignal;
+  /** Lets go of the signals it was made of; to be called when the request is over. */
+  readonly release: () => void;
+}
+
+/**
+ * A signal that aborts with the first of these. Not `AbortSignal.any`: on Node 20 a signal that lives long keeps 1 kB
+ * for each signal ever derived from it (measured over 200,000).
+ */
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): JoinedSignal {
+  const joined = new AbortController();
+  const sources = signals.filter((signal) => signal !== undefined);
+  const release = (): void => {
+    for (const source of sources) source.removeEventListener('abort', abort);
+  };
+  function abort(): void {
+    release();
+    joined.abort();
+  }
+  for (const source of sources) source.addEventListener('abort', abort, { once: true });
+  if (sources.some((source) => source.aborted)) abort();
+  return { signal: joined.signal, release };
+}

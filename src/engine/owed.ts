@@ -1,0 +1,111 @@
+// What one session owes to bridges, kept up to date event by event. The effects are those of `effects(state)`; deriving
+// them anew after each report would cost every call of the batch for every call of the batch.
+import { callStateAt, callStateOf } from '../../reducers/batch-index.ts';
+import { isTerminal } from '../../reducers/call-status.ts';
+import { hostSessionDeadline } from '../../reducers/host-session.ts';
+import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
+import type { EffectId, OwnerId } from '../../schemas/ids.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import { effects } from '../core/effects.ts';
+import { effectOfCall } from './reports.ts';
+
+/** True when a bridge or the clock owes the session something: it has to be in memory. */
+export const owesAnything = (state: SessionState): boolean => state.run !== null || hostSessionDeadline(state) !== null;
+
+/** An effect that a bridge may do. */
+export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' }>;
+
+/** The same call, wherever it is named. */
+export type CallKey = Pick<EffectOfKind<'tool.call'>, 'batch_id' | 'call_id' | 'attempt'>;
+
+export interface RunningCall extends CallKey {
+  readonly owner: OwnerId | null;
+}
+
+export class Owed {
+  #state: SessionState;
+  #effects: Map<EffectId, BridgeEffect> | null = null;
+
+  constructor(state: SessionState) {
+    this.#state = state;
+  }
+
+  state(): SessionState {
+    return this.#state;
+  }
+
+  /** Takes over the state that these events led to. True when anything but the reported calls may have changed. */
+  update(state: SessionState, events: readonly IngressEvent[]): boolean {
+    const before = this.#state;
+    this.#state = state;
+    if (!isNarrow(before, state, events)) {
+      this.#effects = null;
+      return true;
+    }
+    for (const event of events) {
+      if (event.kind === 'ToolCallSettled') this.#effects?.delete(effectOfCall(event));
+    }
+    return false;
+  }
+
+  has(id: EffectId): boolean {
+    return this.#all().has(id);
+  }
+
+  find(id: EffectId): BridgeEffect | undefined {
+    return this.#all().get(id);
+  }
+
+  /** Every effect, in the order of `effects(state)`; for a call {@link openAfter} says what it waits for by now. */
+  list(): Iterable<BridgeEffect> {
+    return this.#all().values();
+  }
+
+  /** The calls that this one still waits for. */
+  openAfter({ after }: EffectOfKind<'tool.call'>): EffectOfKind<'tool.call'>['after'] {
+    const batch = this.#state.active_tool_batch;
+    return batch === null ? after : after.filter((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued'));
+  }
+
+  /** The calls whose start is on record and whose end is not. */
+  running(): ReadonlyMap<EffectId, RunningCall> {
+    const running = new Map<EffectId, RunningCall>();
+    const batch = this.#state.active_tool_batch;
+    if (batch === null || batch.running === 0) return running;
+    for (const [position, { call_id }] of batch.observed.entries()) {
+      const call = callStateAt(batch, position);
+      if (call?.status !== 'running') continue;
+      const key = { batch_id: batch.batch_id, call_id, attempt: call.attempt };
+      running.set(effectOfCall(key), { ...key, owner: call.owner });
+    }
+    return running;
+  }
+
+  isRunning({ batch_id, call_id, attempt }: CallKey): boolean {
+    const batch = this.#state.active_tool_batch;
+    if (batch?.batch_id !== batch_id) return false;
+    const call = callStateOf(batch, call_id);
+    return call?.status === 'running' && call.attempt === attempt;
+  }
+
+  #all(): Map<EffectId, BridgeEffect> {
+    this.#effects ??= new Map(
+      effects(this.#state).flatMap((effect) => (effect.kind === 'wake' ? [] : [[effect.effect_id, effect] as const])),
+    );
+    return this.#effects;
+  }
+}
+
+/** These events only started and settled calls of a batch that goes on. */
+function isNarrow(before: SessionState, after: SessionState, events: readonly IngressEvent[]): boolean {
+  const batch = after.active_tool_batch;
+  return (
+    batch !== null &&
+    batch.queued + batch.running > 0 &&
+    before.active_tool_batch?.batch_id === batch.batch_id &&
+    before.run?.phase === 'executing' &&
+    after.run?.phase === 'executing' &&
+    events.every(({ kind }) => kind === 'ToolCallStarted' || kind === 'ToolCallSettled')
+  );
+}

@@ -1,0 +1,31 @@
+// Which effect an event reports on.
+import type { Ingress, IngressEvent } from '../../schemas/event.ts';
+import { type BatchId, type CallId, type EffectId, brand } from '../../schemas/ids.ts';
+
+/** A report on an effect: which one, and whether it answers it for good. */
+export interface ReportOn {
+  readonly effect: EffectId;
+  readonly answers: boolean;
+}
+
+/** Null for whatever is not a report. */
+export function reportOn(event: Ingress | IngressEvent): ReportOn | null {
+  if (event.kind === 'ToolCallsObserved' || event.kind === 'GenerateFailed') {
+    return { effect: brand(`${event.run_id}/turn-${event.turn}`), answers: true };
+  }
+  if (event.kind === 'ToolBatchSettled') return { effect: brand(`${event.batch_id}/settle`), answers: true };
+  if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
+    return { effect: effectOfCall(event), answers: event.kind !== 'ToolCallStarted' };
+  }
+  return null;
+}
+
+interface CallReport {
+  readonly batch_id: BatchId;
+  readonly call_id: CallId;
+  readonly attempt: number;
+}
+
+/** The id of a call's effect, as `effects(state)` makes it. */
+export const effectOfCall = ({ batch_id, call_id, attempt }: CallReport): EffectId =>
+  brand(`${batch_id}/${call_id}/${attempt}`);

@@ -1,0 +1,228 @@
+// Following over HTTP: through restarts, refusals, stalled readers, and servers that are none.
+import { once } from 'node:events';
+import { type Server, createServer } from 'node:http';
+import { connect as connectSocket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EventRecord } from '../../schemas/record.ts';
+import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
+import { SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import { reject } from '../../schemas/rejection.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { FollowRefused } from '../../src/client/follow-refused.ts';
+import { connect } from '../../src/client/http-client.ts';
+import { type Served, TOKEN, serveClient } from '../support/engine/serving.ts';
+import { A, SESSION, Talk, type World, leaseRequest, newWorld } from '../support/engine/world.ts';
+import { outcome } from '../support/journal/outcomes.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function served(client: EngineClient, port = 0): Promise<Served> {
+  const serving = await serveClient(client, port);
+  closers.push(() => serving.close());
+  return serving;
+}
+
+async function withEvents(count: number): Promise<World> {
+  const world = await newWorld();
+  closers.push(() => world.engine.close());
+  await world.talk.create();
+  for (let index = 0; index < count; index += 1) await world.talk.submit([{ kind: 'SessionConfigured', config: {} }]);
+  return world;
+}
+
+describe('following over HTTP', () => {
+  it('goes on over a restart of the engine, without a gap or a repeat', async () => {
+    const world = await withEvents(3);
+    const first = await served(world.engine.client);
+    const seen: number[] = [];
+    const over = new AbortController();
+    const steps: (() => Promise<unknown>)[] = [
+      async () => {
+        await first.close();
+        await world.restart();
+        await world.talk.submit([{ kind: 'SessionConfigured', config: {} }]);
+        await served(world.engine.client, first.port);
+      },
+    ];
+    for await (const { position } of first.client.follow(SESSION, { signal: over.signal })) {
+      seen.push(position);
+      if (seen.length === 2) await steps.pop()?.();
+      if (seen.length === 4) over.abort();
+    }
+    expect(seen).toEqual([0, 1, 2, 3]);
+  });
+
+  it('resumes after the last event id that the reader names', async () => {
+    const world = await withEvents(4);
+    const { url } = await served(world.engine.client);
+    const headers = { authorization: `Bearer ${TOKEN}`, 'last-event-id': '1' };
+    const over = new AbortController();
+    const { body } = await fetch(`${url}/v1/sessions/${SESSION}/events?from=0`, { headers, signal: over.signal });
+    let text = '';
+    const utf8 = new TextDecoder();
+    for await (const chunk of body ?? []) {
+      text += utf8.decode(chunk as Uint8Array, { stream: true });
+      if (text.includes('id: 3')) break;
+    }
+    over.abort();
+    expect(text.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
+  });
+
+  it('ends with the reason when the stream is damaged', async () => {
+    const world = await withEvents(2);
+    const broken: EngineClient = {
+      ...world.engine.client,
+      // oxlint-disable-next-line require-yield
+      follow: async function* follow() {
+        throw new FollowRefused(reject('damaged', '', 'position 1'));
+      },
+    };
+    const { client } = await served(broken);
+    await expect(client.follow(SESSION)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      rejection: { code: 'damaged' },
+    });
+  });
+
+  it('refuses one reader too many, and takes one again when another has left', async () => {
+    const world = await withEvents(0);
+    const { client, port } = await served(world.engine.client);
+    const over = new AbortController();
+    const readers = Array.from({ length: SUBSCRIBERS_MAX }, () => {
+      const reader = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]();
+      return reader.next();
+    });
+    const ask = () =>
+      new Promise<number>((resolve) => {
+        const path = `/v1/sessions/${SESSION}/events`;
+        const socket = connectSocket(port, '127.0.0.1');
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
+        socket.once('data', (data: Buffer) => {
+          resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(data.toString('latin1'))?.[1]));
+          socket.destroy();
+        });
+      });
+    let status = 200;
+    while (status === 200) status = await ask();
+    expect(status).toBe(429);
+    over.abort();
+    await Promise.all(readers);
+    while (status !== 200) status = await ask();
+    expect(status).toBe(200);
+  });
+
+  it('holds nothing for a reader that stalls, and keeps nobody else waiting', async () => {
+    const world = await withEvents(1);
+    const record = (await world.talk.client.records(SESSION, 0 as Position)()) as unknown as {
+      readonly right: readonly EventRecord[];
+    };
+    const [template] = record.right;
+    if (template === undefined) throw new Error('no record');
+    const MANY = 12_000;
+    const large = { ...template.event, config: { instructions: { text: 'x'.repeat(4_000) } } } as EventRecord['event'];
+    const given: number[] = [];
+    const endless: EngineClient = {
+      ...world.engine.client,
+      follow: async function* follow(_id: SessionId) {
+        const reader = given.push(0) - 1;
+        for (let index = 0; index < MANY; index += 1) {
+          given[reader] = index;
+          yield { ...template, event: large, position: index as Position };
+        }
+      },
+    };
+    const { client, port } = await served(endless);
+    const stalled = connectSocket(port, '127.0.0.1');
+    stalled.write(
+      `GET /v1/sessions/${SESSION}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+    );
+    await once(stalled, 'readable');
+    let seen = 0;
+    for await (const { position } of client.follow(SESSION)) {
+      seen = position;
+      if (position === MANY - 1) break;
+    }
+    expect(seen).toBe(MANY - 1);
+    // What fits the buffers of the two sockets, and no more.
+    expect(given[0]).toBeLessThan(MANY / 2);
+    stalled.destroy();
+  }, 20_000);
+});
+
+describe('an engine that is away', () => {
+  it('is `closing`, for everything', async () => {
+    const client = connect('http://127.0.0.1:1', TOKEN);
+    expect(await outcome(client.info())).toBe('closing');
+    expect(await outcome(client.lease(leaseRequest(A, { wait_ms: 1_000 })))).toBe('closing');
+    const over = new AbortController();
+    const reading = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
+    over.abort();
+    expect(await reading).toMatchObject({ done: true });
+  });
+
+  it('ends what waits when its server closes', async () => {
+    const world = await withEvents(1);
+    const serving = await served(world.engine.client);
+    const { client } = serving;
+    const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
+    await client.info()();
+    await serving.close();
+    expect(await waiting).toMatchObject({ left: { code: 'closing' } });
+  });
+});
+
+describe('a server that is no engine', () => {
+  async function garbage(status: number, body: string, type = 'application/json'): Promise<EngineClient> {
+    const server: Server = createServer((_, response) => {
+      response.writeHead(status, { 'content-type': type });
+      response.end(body);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closers.push(
+      () =>
+        new Promise((resolve) => {
+          server.close(resolve);
+          server.closeAllConnections();
+        }),
+    );
+    const address = server.address();
+    return connect(`http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0) : 0}`, TOKEN);
+  }
+
+  it.each([
+    ['a word', 200, 'hello'],
+    ['nothing', 200, ''],
+    ['an empty object', 200, '{}'],
+    ['an empty list', 200, '[]'],
+    ['almost an engine', 200, '{"name":"refold","version":1,"started_at_ms":0}'],
+    ['a page', 500, '<html>'],
+    ['a code that is none', 404, '{"code":"no_such_code"}'],
+    ['a code of another type', 404, '{"code":{}}'],
+    ['a bad gateway', 502, ''],
+    ['many brackets', 200, '['.repeat(100_000)],
+  ])('is `closing` when it says %s', async (_name, status, body) => {
+    const client = await garbage(status, body);
+    const talk = new Talk(client, brand('s'));
+    expect(await outcome(client.info())).toBe('closing');
+    expect(await outcome(client.session(talk.id))).toBe('closing');
+    expect(await outcome(client.putBlob(new Uint8Array(1)))).toBe('closing');
+    if (body !== '[]') {
+      expect(await outcome(client.records(talk.id))).toBe('closing');
+      expect(await outcome(client.sessions())).toBe('closing');
+    }
+  });
+
+  it('is not followed into anything', async () => {
+    for (const body of ['data: x\n\n', 'event: event\ndata: {"kind":"event"}\n\n', 'event: fault\ndata: {}\n\n', 'x']) {
+      const client = await garbage(200, body, 'text/event-stream');
+      const over = new AbortController();
+      const reading = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
+      await client.info()();
+      over.abort();
+      expect(await reading).toMatchObject({ done: true });
+    }
+  });
+});
