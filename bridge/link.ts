@@ -1,5 +1,6 @@
 // The line to the engine. An engine that is away is waited for, however long it takes: what was finished here must
 // reach it once. Every other refusal is an answer.
+import { joinSignals } from '../src/client/join-signals.ts';
 import { type Either, isRight, left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, type RejectionCode, reject } from '../schemas/rejection.ts';
@@ -46,17 +47,20 @@ export function newLink({ clock, random, log, signal }: LinkOptions): Link {
 
   return {
     async ask(during, request, own = signal) {
-      const either = AbortSignal.any([signal, own]);
+      const joined = joinSignals(signal, own);
+      const either = joined.signal;
       for (let attempt = 0; !either.aborted; attempt += 1) {
         const answer = await answerOf(request);
         if (isRight(answer) || !isAway(answer.left)) {
           noteBack(during);
+          joined.release();
           return answer;
         }
         if (either.aborted) break;
         noteAway(during, answer.left);
         await sleep(clock, backoffMs(attempt, random, { baseMs: BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX }), either);
       }
+      joined.release();
       return left(reject('closing', '', 'the bridge no longer waits for an answer'));
     },
   };

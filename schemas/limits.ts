@@ -75,8 +75,6 @@ export const LEASE_WAIT_MS_MAX = 25_000;
 export const QUEUE_MAX = 1_024;
 /** Records read from the journal at a time. */
 export const READ_PAGE_RECORDS = 1_000;
-/** Events a slow subscriber may leave unread before it is dropped (it resumes from its position). */
-export const SUBSCRIBER_BACKLOG_MAX = 4_096;
 /** Subscriptions open at a time on one server. */
 export const SUBSCRIBERS_MAX = 256;
 /** Events a follower reads from the journal at a time, so that a stalled one holds little. */

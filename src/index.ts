@@ -3,6 +3,7 @@ export type { Blobs } from './blobs/blobs.ts';
 export { openFileBlobs } from './blobs/file-blobs.ts';
 export { openMemoryBlobs } from './blobs/memory-blobs.ts';
 export type { EngineClient } from './client/client.ts';
+export { FollowRefused } from './client/follow-refused.ts';
 export { connect } from './client/http-client.ts';
 export { type Clock, systemClock } from './engine/clock.ts';
 export { type Engine, type EngineOptions, type EnginePorts, openEngine, startEngine } from './engine/engine.ts';

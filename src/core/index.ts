@@ -5,8 +5,20 @@ export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
 export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
 export { canonicalBytes, digest } from '../../schemas/canonical.ts';
 export { eventDigest, genesisChain, nextChain } from './chain.ts';
+export { type Conflict, conflictBetween } from './conflict.ts';
+export { type ContentRef, contentRefs } from './content-refs.ts';
+export { type JsonDiff, type JsonDifference, diffJson } from './diff.ts';
+export {
+  type StreamDiff,
+  type StreamDiffOptions,
+  type StreamDiffer,
+  diffStreams,
+  newStreamDiffer,
+} from './diff-streams.ts';
 export { effects } from './effects.ts';
 export { explain } from './explain.ts';
+export { type CallExplanation, type CallHistory, explainCall, newCallHistory } from './explain-call.ts';
+export { type ToolExplanation, type ToolHistory, newToolHistory } from './explain-tools.ts';
 export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis.ts';
 export { checkGenesis, initialState } from './initial-state.ts';
 export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';

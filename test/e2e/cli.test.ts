@@ -4,7 +4,21 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Finished, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
 
-const COMMANDS = ['demo', 'run', 'serve', 'bridge', 'sessions', 'show', 'events', 'replay', 'export', 'import'];
+const COMMANDS = [
+  'demo',
+  'run',
+  'serve',
+  'bridge',
+  'sessions',
+  'show',
+  'events',
+  'replay',
+  'verify',
+  'diff',
+  'explain',
+  'export',
+  'import',
+];
 
 let home: string;
 let data: string;

@@ -1,4 +1,5 @@
 // Killing either process in the middle of a run loses nothing, and nothing that may not be repeated runs twice.
+import { readFileSync, readdirSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -6,6 +7,7 @@ import type { SessionId } from '../../schemas/ids.ts';
 import type { EventRecord } from '../../schemas/record.ts';
 import { type EngineClient, connect } from '../../src/client/index.ts';
 import { replay } from '../../src/core/index.ts';
+import { until } from '../support/host/condition.ts';
 import { type Started, eventsUntil, freshDirectory, must, start, writeRecording } from '../support/e2e/refold.ts';
 
 const started: Started[] = [];
@@ -42,7 +44,16 @@ const { appendFileSync, existsSync } = require('node:fs');
 appendFileSync('marks.txt', 'ran\\n');
 setInterval(() => { if (existsSync('go')) process.exit(0); }, 20);
 `;
-const APPEND = { argv: ['node', '-e', SCRIPT] };
+
+/** Processes that name a path on their command line. */
+const processesNaming = (path: string): readonly string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(path);
+    } catch {
+      return false;
+    }
+  });
 
 async function startSystem(): Promise<System> {
   const home = await freshDirectory();
@@ -52,7 +63,7 @@ async function startSystem(): Promise<System> {
     { calls: [{ id: 'open', name: 'open_session', arguments: {} }] },
     {
       calls: [
-        { id: 'slow', name: 'shell', arguments: APPEND },
+        { id: 'slow', name: 'shell', arguments: { argv: ['node', '-e', SCRIPT, workspace] } },
         { id: 'after', name: 'exists', arguments: { path: 'marks.txt' } },
       ],
     },
@@ -89,6 +100,7 @@ test('given a bridge that is killed in the middle of a call, another one finishe
   await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
   await eventsUntil(system.client, system.id, hasStarted);
   await first.kill();
+  await until('nothing of a killed bridge is left', () => processesNaming(system.workspace).length === 0);
   await startBridge(system);
   const events = await eventsUntil(system.client, system.id, hasEnded);
   expect(settledOf(events, 'slow')).toEqual([]);

@@ -46,7 +46,7 @@ describe('paths of faults (RFC 6901)', () => {
 
 describe('JSON Schemas', () => {
   const ajv = new Ajv2020({ strict: false });
-  const codecs = Object.entries(schemas).filter(
+  const codecs = Object.entries(schemas as Readonly<Record<string, unknown>>).filter(
     (entry): entry is [string, schemas.Codec<unknown>] => entry[1] instanceof schemas.Codec,
   );
 

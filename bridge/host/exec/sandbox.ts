@@ -10,6 +10,7 @@ import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './identity.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { findProgram } from './program.ts';
+import { tetherPrefix } from './tether.ts';
 
 export type SandboxLevel = 'none' | 'bwrap';
 
@@ -39,8 +40,10 @@ export interface SandboxOptions {
 export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: SandboxOptions): Sandbox {
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
+  const tether = tetherPrefix(identity);
   const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${reachNote(workspace, identity)}`;
-  if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
+  const bare = [...tether, ...limits];
+  if (wanted === 'none') return unconfined(identity, bare, `none: chosen by the operator; commands run as ${who}`);
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
@@ -48,7 +51,7 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
     const [full, withoutNode] = [true, false].map((withNode): Sandbox => {
       const mounts = systemMounts(withNode);
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
-      return confined(workspace, identity, { start: [bwrap], mounts, limits }, note);
+      return confined(workspace, identity, { start: [...tether, bwrap], mounts, limits }, note);
     }) as [Sandbox, Sandbox];
     const why = probe(full, workspace);
     if (why === null) return full;
@@ -57,15 +60,15 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
   }
   if (wanted === 'bwrap')
     throw new Error(`the sandbox bwrap was asked for, but ${fault}; commands would run as ${who}`);
-  return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
+  return unconfined(identity, bare, `none: ${fault}; commands run as ${who}`);
 }
 
-function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
+function unconfined(identity: Owner | null, prefix: readonly string[], note: string): Sandbox {
   return {
     level: 'none',
     note,
     identity,
-    launch: ({ argv, variables }) => ({ argv: [...limits, ...argv], env: variables, reportsChild: false }),
+    launch: ({ argv, variables }) => ({ argv: [...prefix, ...argv], env: variables, reportsChild: false }),
   };
 }
 

@@ -1,0 +1,114 @@
+// `refold diff`: where two recorded streams part, and what became of their states.
+import pc from 'picocolors';
+import type { StreamRecord } from '../../../schemas/record.ts';
+import type { JsonDiff, JsonDifference } from '../../core/diff.ts';
+import { IGNORED_IN_RECORDS, IGNORED_IN_STATE, type StreamDiff, newStreamDiffer } from '../../core/diff-streams.ts';
+import type { Output } from '../output.ts';
+import { type Source, clipJson, doesNotFold, withSources } from './audit-source.ts';
+
+export interface DiffCommand {
+  /** Session ids or paths of exported streams. */
+  readonly a: string;
+  readonly b: string;
+  readonly strict: boolean;
+  /** Most paths that are shown of each comparison. */
+  readonly pathsMax: number;
+  readonly dataDir: string;
+}
+
+export async function diffCommand(command: DiffCommand, output: Output): Promise<number> {
+  const { a, b, dataDir } = command;
+  return await withSources([a, b], dataDir, async ([left, right]) => {
+    const found = await compare(left as Source, right as Source, command);
+    if (found.divergence !== null) throw doesNotFold(command[found.divergence.stream], found.divergence.divergence);
+    const same = found.first === null && isNone(found.stateAtEnd);
+    report(found, { ...command, same }, output);
+    return same ? 0 : 1;
+  });
+}
+
+async function compare(a: Source, b: Source, { strict, pathsMax }: DiffCommand): Promise<StreamDiff> {
+  const differ = newStreamDiffer({ strict, pathsMax });
+  const [left, right] = [a.records(), b.records()];
+  try {
+    while (differ.add(await nextOf(left), await nextOf(right)));
+  } finally {
+    await left.return(undefined);
+    await right.return(undefined);
+  }
+  return differ.result();
+}
+
+async function nextOf(records: AsyncGenerator<StreamRecord, void>): Promise<StreamRecord | null> {
+  const next = await records.next();
+  return next.done === true ? null : next.value;
+}
+
+const isNone = ({ differences, rest }: JsonDiff): boolean => differences.length + rest === 0;
+
+type Told = DiffCommand & { readonly same: boolean };
+
+function report({ first, stateAfterFirst, stateAtEnd, events }: StreamDiff, told: Told, output: Output): void {
+  const ignored = told.strict ? null : { records: IGNORED_IN_RECORDS, state: IGNORED_IN_STATE };
+  output.object({
+    a: { source: told.a, events: events.a },
+    b: { source: told.b, events: events.b },
+    same: told.same,
+    ignored,
+    first: first === null ? null : { ...first, paths: clipped(first.paths) },
+    state_after_first: stateAfterFirst === null ? null : clipped(stateAfterFirst),
+    state_at_end: clipped(stateAtEnd),
+  });
+  output.line(`a  ${told.a}  ${events.a} events`);
+  output.line(`b  ${told.b}  ${events.b} events`);
+  if (!told.strict) {
+    output.line(pc.dim(`not compared (--strict does): ${IGNORED_IN_RECORDS.join(' ')}`));
+    output.line(pc.dim(`nor in the state: ${IGNORED_IN_STATE.join(' ')}`));
+  }
+  if (first === null) output.line(`events  ${pc.green('the same')}`);
+  else {
+    output.line(`events  ${pc.red(`differ first at position ${first.position}`)}: ${inWords(first)}`);
+    tellPaths(first.paths, output);
+  }
+  if (stateAfterFirst !== null) tellState('right after it', stateAfterFirst, output);
+  tellState('at the end', stateAtEnd, output);
+}
+
+const inWords = ({ a, b }: NonNullable<StreamDiff['first']>): string =>
+  a === b ? String(a) : `a ${a ?? 'has ended'}, b ${b ?? 'has ended'}`;
+
+function tellState(when: string, diff: JsonDiff, output: Output): void {
+  const count = diff.differences.length + diff.rest;
+  const how = count === 0 ? pc.green('the same') : pc.red(`${count} ${count === 1 ? 'path differs' : 'paths differ'}`);
+  output.line(`state ${when}  ${how}`);
+  tellPaths(diff, output);
+}
+
+const LINE_WIDTH = 60;
+const JSON_WIDTH = 400;
+const ABSENT = 'nothing';
+
+function tellPaths({ differences, rest }: JsonDiff, output: Output): void {
+  for (const difference of differences) {
+    const { path, a, b } = clipSides(difference, LINE_WIDTH);
+    output.line(`  ${path === '' ? '(the whole)' : path}\n    a ${a ?? pc.dim(ABSENT)}\n    b ${b ?? pc.dim(ABSENT)}`);
+  }
+  if (rest > 0) output.line(pc.dim(`  and ${rest} more`));
+}
+
+/** Values as JSON text, clipped; a side that has nothing there is absent. */
+const clipped = ({ differences, rest }: JsonDiff): object => ({
+  differences: differences.map((difference) => clipSides(difference, JSON_WIDTH)),
+  rest,
+});
+
+function clipSides(
+  { path, a, b }: JsonDifference,
+  width: number,
+): { readonly path: string; readonly a?: string; readonly b?: string } {
+  return {
+    path,
+    ...(a === undefined ? {} : { a: clipJson(a, width) }),
+    ...(b === undefined ? {} : { b: clipJson(b, width) }),
+  };
+}

@@ -1,0 +1,82 @@
+// `refold explain`: why a tool was in or out, and what became of a call and why.
+import pc from 'picocolors';
+import { type CallId, brand } from '../../../schemas/ids.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
+import { type ToolExplanation, newToolHistory, profileInWords } from '../../core/explain-tools.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { callLines } from './audit-call.ts';
+import { type Source, foldSource, withSources } from './audit-source.ts';
+
+export interface ExplainCommand {
+  /** A session id, or the path of an exported stream. */
+  readonly source: string;
+  /** After so many events; all of them when absent. */
+  readonly at?: number;
+  /** A tool's name or id. */
+  readonly tool?: string;
+  readonly call?: string;
+  readonly dataDir: string;
+}
+
+export function explainCommand(command: ExplainCommand, output: Output): Promise<number> {
+  return withSources([command.source], command.dataDir, async ([source]) => {
+    const { call } = command;
+    if (call === undefined) await explainTools(source as Source, command, output);
+    else await explainCalls(source as Source, { ...command, call: brand<'CallId'>(call) }, output);
+    return 0;
+  });
+}
+
+async function explainTools(source: Source, { at, tool }: ExplainCommand, output: Output): Promise<void> {
+  const history = newToolHistory();
+  const { state, events } = await foldSource(source, at, (record, before, after) => history.add(record, before, after));
+  const all = history.explain(state);
+  const wanted = all.filter((row) => tool === undefined || row.tool_name === tool || row.tool_id === tool);
+  if (wanted.length === 0) {
+    const names = all.map(({ tool_name }) => tool_name).join(', ');
+    throw new CommandFailure('tool_unknown', `there is no tool "${tool}" after ${events} events. There are: ${names}`);
+  }
+  head(state, events, output);
+  output.line(`profile  ${profileInWords(state)}`);
+  for (const row of wanted) {
+    output.object({
+      session_id: state.session_id,
+      at: events,
+      profile_id: state.effective_tools.profile_id,
+      tool: row,
+    });
+    for (const line of toolLines(row)) output.line(line);
+  }
+}
+
+function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplanation): readonly string[] {
+  const mark = effective ? pc.green('in ') : pc.red('out');
+  const when = since === null ? 'from the start' : `since position ${since.position}, ${since.kind}`;
+  return [
+    `${mark}  ${pc.bold(tool_name)} ${pc.dim(`${tool_id}, ${when}`)}`,
+    ...reasons.map(({ code, speaks_for, text }) => `     ${speaks_for ? '+' : '-'} ${code}: ${text}`),
+  ];
+}
+
+async function explainCalls(
+  source: Source,
+  { at, call }: ExplainCommand & { readonly call: CallId },
+  output: Output,
+): Promise<void> {
+  const history = newCallHistory(call);
+  const { state, events } = await foldSource(source, at, (record, before, after) => history.add(record, before, after));
+  const found: readonly CallExplanation[] = history.result();
+  if (found.length === 0) {
+    const message = `no call "${call}" was made in the first ${events} events of ${source.name}. Find it: refold events`;
+    throw new CommandFailure('unknown_call', message);
+  }
+  head(state, events, output);
+  for (const explanation of found) {
+    output.object({ session_id: state.session_id, at: events, ...explanation });
+    for (const line of callLines(explanation)) output.line(line);
+  }
+}
+
+const head = ({ session_id }: SessionState, events: number, output: Output): void =>
+  output.line(`${pc.bold(session_id)}  after ${events} events`);

@@ -1,0 +1,33 @@
+// The blobs a recorded event refers to. What a model or a tool wrote itself (arguments, result data, schemas) is never
+// a reference, whatever it looks like.
+import { BlobText } from '../../schemas/content.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import { isPlainObject, pointerSegment } from '../../schemas/json.ts';
+
+export interface ContentRef {
+  /** Where in the event (RFC 6901). */
+  readonly path: string;
+  readonly ref: Digest;
+  readonly bytes: number;
+}
+
+export const contentRefs = (event: IngressEvent): readonly ContentRef[] => refsIn(event, '');
+
+function refsIn(value: unknown, path: string): readonly ContentRef[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => refsIn(item, path + pointerSegment(index)));
+  if (!isPlainObject(value)) return [];
+  if (BlobText.is(value)) return [{ path, ref: value.ref, bytes: value.bytes }];
+  return Object.entries(value).flatMap(([key, item]) =>
+    OPAQUE.has(key) ? [] : refsIn(item, path + pointerSegment(key)),
+  );
+}
+
+const OPAQUE: ReadonlySet<string> = new Set([
+  'arguments',
+  'data',
+  'input_schema',
+  'output_schema',
+  'result',
+  'registry',
+]);

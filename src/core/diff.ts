@@ -1,0 +1,57 @@
+// How two JSON values differ: the paths (RFC 6901) at which they do, each with both values. Pure; the number of
+// differences that are kept is bounded, the others are counted.
+import { type Json, type JsonObject, isPlainObject, pointerSegment } from '../../schemas/json.ts';
+
+/** One path at which two values differ. `a` or `b` is absent where that side has nothing at the path. */
+export interface JsonDifference {
+  readonly path: string;
+  readonly a?: Json;
+  readonly b?: Json;
+}
+
+export interface JsonDiff {
+  /** The first differences, in the order of canonical JSON. */
+  readonly differences: readonly JsonDifference[];
+  /** How many more there are. */
+  readonly rest: number;
+}
+
+/** True for a path of which nothing is compared, nor of what is below it. */
+export type IgnorePath = (path: string) => boolean;
+
+/**
+ * The paths at which `a` and `b` differ, at most `max` of them; none exactly when their canonical texts are equal. Each
+ * path is as long as it can be: where both sides hold an object, or both an array, what differs is told inside of it.
+ */
+export function diffJson(a: Json, b: Json, max: number, ignore: IgnorePath = () => false): JsonDiff {
+  const differences: JsonDifference[] = [];
+  let rest = 0;
+
+  function tell(difference: JsonDifference): void {
+    if (differences.length < max) differences.push(difference);
+    else rest += 1;
+  }
+
+  function visit(path: string, before: Json | undefined, after: Json | undefined): void {
+    if (before === after || ignore(path)) return;
+    if (before === undefined || after === undefined) {
+      tell({ path, ...(before === undefined ? {} : { a: before }), ...(after === undefined ? {} : { b: after }) });
+    } else if (Array.isArray(before) && Array.isArray(after)) {
+      const length = Math.max(before.length, after.length);
+      for (let index = 0; index < length; index += 1) {
+        visit(path + pointerSegment(index), before[index] as Json | undefined, after[index] as Json | undefined);
+      }
+    } else if (isPlainObject(before) && isPlainObject(after)) {
+      for (const key of new Set([...Object.keys(before), ...Object.keys(after)].sort())) {
+        visit(path + pointerSegment(key), own(before, key), own(after, key));
+      }
+    } else tell({ path, a: before, b: after });
+  }
+
+  visit('', a, b);
+  return { differences, rest };
+}
+
+// What an object inherits (`constructor`, `toString`) is no value of it.
+const own = (object: JsonObject, key: string): Json | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined;

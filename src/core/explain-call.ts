@@ -1,0 +1,241 @@
+// What became of one call, and why: read off a stream as it is folded. A call id is unique in its batch only, so one id
+// may stand for several calls of a session; each is explained.
+import { produce } from 'immer';
+import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
+import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
+import { isTerminal } from '../../reducers/call-status.ts';
+import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
+import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
+import type { PlannedToolCall } from '../../schemas/plan.ts';
+import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
+import type { ActiveToolBatch, CallStatus, SessionState } from '../../schemas/state.ts';
+import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { ToolReason } from '../../schemas/tool-set.ts';
+import { type Conflict, conflictBetween } from './conflict.ts';
+import { newReplayer } from './replay.ts';
+
+/** Where in the stream something happened to a call. */
+export interface Moment {
+  readonly position: number;
+  readonly at_ms: number;
+}
+
+export interface CallExplanation {
+  readonly call: ToolCallObserved;
+  /** Its place among the calls of its turn. */
+  readonly index: number;
+  readonly run_id: RunId;
+  readonly turn: number;
+  /** Null when the turn was refused as a whole, because it ended the run. */
+  readonly batch_id: BatchId | null;
+  readonly plan_hash: Digest | null;
+  readonly observed: Moment;
+  /** What its tool was when the call was made; null when no tool has this name. */
+  readonly tool: {
+    readonly tool_id: ToolId;
+    readonly effective: boolean;
+    readonly reasons: readonly ToolReason[];
+    /** The model was offered it in the turn that made the call. */
+    readonly offered: boolean;
+  } | null;
+  readonly rejected: { readonly code: string; readonly message: string } | null;
+  readonly planned: PlannedPlace | null;
+  readonly starts: readonly (Moment & { readonly owner: OwnerId; readonly attempt: number })[];
+  /** Attempts whose bridge was lost, after which the call waited again. */
+  readonly losses: readonly (Moment & { readonly attempt: number })[];
+  readonly settled: Settled | null;
+  /** When its result went to the model. */
+  readonly answered: Moment | null;
+  readonly status: CallStatus;
+}
+
+/** Its place in the plan. */
+export interface PlannedPlace {
+  readonly group: number;
+  readonly groups: number;
+  readonly parallel_safe: boolean;
+  readonly claims: readonly Claim[];
+  /** May run again after its bridge was lost; its start need not be recorded then. */
+  readonly repeatable: boolean;
+  readonly waited_for: readonly WaitedFor[];
+}
+
+export interface WaitedFor {
+  readonly call_id: CallId;
+  readonly tool_name: string;
+  readonly group: number;
+  readonly conflict: Conflict | null;
+  readonly settled: Moment | null;
+}
+
+export interface Settled extends Moment {
+  readonly status: CallStatus;
+  readonly code: string | null;
+  readonly attempt: number;
+  /** The kind of event that settled it: its own report, a lost lease, or the end of its run. */
+  readonly by: IngressEvent['kind'];
+  readonly duration_ms: number | null;
+}
+
+/** Follows a stream as it is folded, and gathers what happens to the calls of one id. */
+export interface CallHistory {
+  add(record: EventRecord, before: SessionState, after: SessionState): void;
+  /** Every call of this id so far, in the order in which they were made. */
+  result(): readonly CallExplanation[];
+}
+
+export function newCallHistory(id: CallId): CallHistory {
+  let calls: readonly CallExplanation[] = [];
+  return {
+    add(record, before, after) {
+      calls = calls.map((call) => (isOpen(call, before) ? advance(call, { record, before, after }) : call));
+      const { event } = record;
+      if (event.kind !== 'ToolCallsObserved') return;
+      for (const [index, call] of event.calls.entries()) {
+        if (call.call_id === id) calls = [...calls, observe(call, index, { record, event, before, after })];
+      }
+    },
+    result: () => calls,
+  };
+}
+
+/** What became of every call of this id in a whole stream. Stops where the stream does not fold as recorded. */
+export function explainCall(records: Iterable<StreamRecord>, id: CallId): readonly CallExplanation[] {
+  const replayer = newReplayer();
+  const history = newCallHistory(id);
+  let before: SessionState | null = null;
+  for (const record of records) {
+    if (!replayer.add(record)) break;
+    const after = replayer.result().state;
+    if (record.kind === 'event' && before !== null && after !== null) history.add(record, before, after);
+    before = after;
+  }
+  return history.result();
+}
+
+interface Folded {
+  readonly record: EventRecord;
+  readonly before: SessionState;
+  readonly after: SessionState;
+}
+
+const momentOf = ({ position, event }: EventRecord): Moment => ({ position, at_ms: event.at_ms });
+
+function observe(
+  call: ToolCallObserved,
+  index: number,
+  { record, event, before, after }: Folded & { readonly event: EventOfKind<'ToolCallsObserved'> },
+): CallExplanation {
+  // A turn that ends the run opens no batch; no batch can have been open when it came.
+  const batch = after.active_tool_batch;
+  const rejected = batch === null ? refusedTurn(after) : rejectedIn(batch, index);
+  const planned = batch === null || rejected !== null ? null : placeOf(batch, call.call_id);
+  const moment = momentOf(record);
+  const attempt = { attempt: 1, by: event.kind, duration_ms: null };
+  return {
+    call,
+    index,
+    run_id: event.run_id,
+    turn: event.turn,
+    batch_id: batch?.batch_id ?? null,
+    plan_hash: batch?.plan.plan_hash ?? null,
+    observed: moment,
+    tool: toolOf(call, before),
+    rejected,
+    planned,
+    starts: [],
+    losses: [],
+    settled: rejected === null ? null : { ...moment, ...attempt, status: 'rejected', code: rejected.code },
+    answered: batch === null ? moment : null,
+    status: rejected === null ? 'queued' : 'rejected',
+  };
+}
+
+function toolOf(
+  { tool_name }: ToolCallObserved,
+  { effective_tools, tool_registry, run }: SessionState,
+): CallExplanation['tool'] {
+  const verdict = effective_tools.verdicts.find((row) => row.tool_name === tool_name);
+  if (verdict === undefined) return null;
+  const { tool_id, effective, reasons } = verdict;
+  // Another definition under the same name is another tool.
+  const tool_ref = tool_registry[tool_id]?.tool_ref;
+  const offered = run?.offer?.ordered_tools.some((tool) => tool.tool_ref === tool_ref) ?? false;
+  return { tool_id, effective, reasons, offered };
+}
+
+function rejectedIn({ plan }: ActiveToolBatch, index: number): CallExplanation['rejected'] {
+  const found = plan.rejected.find((row) => row.index === index);
+  return found === undefined ? null : { code: found.code, message: found.message };
+}
+
+function refusedTurn({ run_history }: SessionState): CallExplanation['rejected'] {
+  const ending = run_history.at(-1)?.ending;
+  return { code: ending?.code ?? 'run_ended', message: ending?.message ?? 'the run has ended' };
+}
+
+function placeOf({ plan }: ActiveToolBatch, id: CallId): PlannedPlace | null {
+  const found = plannedOf(plan, id);
+  if (found === undefined) return null;
+  const { call, group } = found;
+  const { groups, after } = plan.execution_plan;
+  const { parallel_safe, claims, repeatable } = call;
+  const waited_for = (after[id] ?? []).flatMap((earlier) => {
+    const at = plannedOf(plan, earlier);
+    return at === undefined ? [] : [waitOf(at.call, call, at.group)];
+  });
+  return { group, groups: groups.length, parallel_safe, claims, repeatable, waited_for };
+}
+
+const waitOf = (earlier: PlannedToolCall, later: PlannedToolCall, group: number): WaitedFor => ({
+  call_id: earlier.call_id,
+  tool_name: earlier.tool_name,
+  group,
+  conflict: conflictBetween(earlier, later),
+  settled: null,
+});
+
+const isOpen = ({ batch_id, answered }: CallExplanation, { active_tool_batch }: SessionState): boolean =>
+  answered === null && batch_id !== null && active_tool_batch?.batch_id === batch_id;
+
+function advance(call: CallExplanation, folded: Folded): CallExplanation {
+  const { record, before, after } = folded;
+  const batch = batchAfter(folded);
+  const was = before.active_tool_batch === null ? undefined : callStateAt(before.active_tool_batch, call.index);
+  const now = batch === null ? undefined : callStateAt(batch, call.index);
+  if (batch === null || was === undefined || now === undefined) return call;
+  const moment = momentOf(record);
+  const { status, code, attempt, owner } = now;
+  const started = was.status === 'queued' && status === 'running' && owner !== null;
+  const settles = !isTerminal(was.status) && isTerminal(status);
+  const by = { by: record.event.kind, duration_ms: settles ? durationOf(record.event) : null };
+  return {
+    ...call,
+    status,
+    planned: call.planned === null ? null : { ...call.planned, waited_for: waitsAfter(call.planned, batch, moment) },
+    starts: started ? [...call.starts, { ...moment, owner, attempt }] : call.starts,
+    losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt }] : call.losses,
+    settled: settles ? { ...moment, ...by, status, code, attempt } : call.settled,
+    answered: after.active_tool_batch?.batch_id === batch.batch_id ? null : moment,
+  };
+}
+
+const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment: Moment): readonly WaitedFor[] =>
+  waited_for.map((wait) => {
+    const over = isTerminal(callStateOf(batch, wait.call_id)?.status ?? 'queued');
+    return wait.settled === null && over ? { ...wait, settled: moment } : wait;
+  });
+
+const durationOf = (event: IngressEvent): number | null =>
+  event.kind === 'ToolCallSettled' ? (event.duration_ms ?? null) : null;
+
+/** The batch after an event. An event that closes the batch takes it out of state, so it is folded here once more. */
+function batchAfter({ record: { event }, before, after }: Folded): ActiveToolBatch | null {
+  const open = before.active_tool_batch;
+  if (open === null || after.active_tool_batch?.batch_id === open.batch_id) return after.active_tool_batch;
+  return produce(before, (draft) => {
+    if (event.kind === 'ToolCallSettled') settleCall(draft, event, before);
+    else if (event.kind === 'LeaseExpired') loseCall(draft, event, before);
+    else if (event.kind !== 'ToolBatchSettled') cancelCalls(draft, before, 'error: cancelled');
+  }).active_tool_batch;
+}

@@ -1,0 +1,287 @@
+// The audit commands as they are used: over a data directory, and over exported files.
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Digest, type SessionId, type SessionState, brand } from '../../schemas/index.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import { type Finished, ROOT, freshDirectory, jsonLines, must, refold } from '../support/e2e/refold.ts';
+import { call, session } from '../support/session.ts';
+import { linesOf, recordsOf } from './records.ts';
+
+const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
+const LARGE = 'x'.repeat(5_000);
+
+let home: string;
+let data: string;
+let blob: Digest;
+const wordy = brand<'SessionId'>('wordy');
+
+const onData = (...args: readonly string[]): Promise<Finished> => refold([...args, '--data-dir', data]);
+const at = (name: string): string => join(home, name);
+
+async function write(name: string, story: Parameters<typeof recordsOf>[0]): Promise<string> {
+  await writeFile(at(name), linesOf(recordsOf(story)));
+  return at(name);
+}
+
+/** A session whose events refer to a blob, and whose transcript is long enough to be sealed. */
+async function makeSession(id: SessionId): Promise<void> {
+  const engine = await must(openEngine({ dataDir: data }));
+  const { client } = engine;
+  blob = await must(client.putBlob(new TextEncoder().encode(LARGE)));
+  await must(client.createSession({ session_id: id }));
+  const input = { ref: blob, bytes: LARGE.length, head: 'xx', tail: 'xx' };
+  await must(client.submit(id, { events: [{ kind: 'RunRequested', input }] }));
+  await must(client.submit(id, { events: [{ kind: 'SessionConfigured', config: { turns_max: 3 } }] }));
+  await must(client.createSession({ session_id: brand('quiet') }));
+  const lease = {
+    owner: brand<'OwnerId'>('tester'),
+    kinds: ['llm.generate' as const],
+    tools: ['*'],
+    max: 1,
+    wait_ms: 0,
+  };
+  await must(client.lease(lease));
+  const calls = Array.from({ length: 70 }, (_, index) => call(`c${index}`, 'nowhere', { index }));
+  const observed = { kind: 'ToolCallsObserved' as const, run_id: brand<'RunId'>('run-1'), turn: 1, calls };
+  await must(client.submit(id, { owner: lease.owner, events: [observed] }));
+  const { state } = await must(client.session(id));
+  const batch = state.active_tool_batch;
+  if (batch === null) throw new Error('no batch is open');
+  await must(client.lease({ ...lease, kinds: ['batch.settle'] }));
+  const settled = { kind: 'ToolBatchSettled' as const, batch_id: batch.batch_id, plan_hash: batch.plan.plan_hash };
+  await must(client.submit(id, { owner: lease.owner, events: [settled] }));
+  await engine.close();
+}
+
+beforeAll(async () => {
+  home = await freshDirectory();
+  data = at('data');
+  await mkdir(data);
+  await makeSession(wordy);
+});
+afterAll(() => rm(home, { recursive: true }));
+
+const blobFile = (ref: Digest): string => {
+  const hex = ref.slice('sha256:'.length);
+  return join(data, 'blobs', hex.slice(0, 2), hex.slice(2, 4), hex);
+};
+
+describe('refold verify', () => {
+  test('checks every digest and every blob of every session, and sums up', async () => {
+    const { code, stdout } = await onData('verify', '--all', '--json');
+    const lines = jsonLines(stdout);
+    expect(code).toBe(0);
+    expect(lines.map((line) => line['source'])).toEqual(['quiet', wordy, undefined]);
+    // The prompt, and the one page of the transcript that is sealed.
+    expect(lines[1]).toMatchObject({ verified: true, session_id: wordy, events: 4, blobs: { checked: 2, bad: [] } });
+    expect(lines[2]).toEqual({ summary: { streams: 2, verified: 2, bad: 0, unreadable: 0, events: 4 } });
+  });
+
+  test('takes sessions and files together, and says that a file holds no blobs', async () => {
+    const { code, stdout } = await onData('verify', wordy, DEMO);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/verified +wordy {2}4 events, 2 blobs in \d+ ms/);
+    expect(stdout).toMatch(/verified +.*session\.jsonl {2}31 events in \d+ ms; blobs not checked/);
+    expect(stdout).toMatch(/2 streams, 35 events in \d+ ms: all verified/);
+  });
+
+  test('needs no data directory for files', async () => {
+    const elsewhere = at('never-made');
+    expect(await refold(['verify', DEMO, '--data-dir', elsewhere])).toMatchObject({ code: 0 });
+    await expect(readdir(elsewhere)).rejects.toThrow(/ENOENT/);
+  });
+
+  test.each<[string, (text: string) => string]>([
+    ['is missing', () => ''],
+    ['has other bytes', (text) => text.replace('x', 'y')],
+  ])('a blob that %s makes its stream bad, at the event that refers to it', async (_, damage) => {
+    const file = blobFile(blob);
+    const text = await readFile(file, 'utf8');
+    const damaged = damage(text);
+    if (damaged === '') await rm(file);
+    else await writeFile(file, damaged);
+    try {
+      const { code, stdout } = await onData('verify', '--all', '--json');
+      expect(code).toBe(1);
+      const lines = jsonLines(stdout);
+      expect(lines[0]).toMatchObject({ source: 'quiet', verified: true });
+      expect(lines[1]).toMatchObject({
+        verified: false,
+        fault: { position: 0, what: 'blob' },
+        blobs: { bad: [{ ref: blob, path: '/event/input' }] },
+      });
+      expect((await onData('verify', wordy)).stdout).toContain(blob);
+    } finally {
+      await writeFile(file, text);
+    }
+  });
+
+  test('a sealed page that is missing makes its stream bad, after its last event', async () => {
+    const [view] = jsonLines((await onData('show', wordy, '--json')).stdout);
+    const { state } = view as unknown as { readonly state: SessionState };
+    const file = blobFile(state.transcript.sealed[0] as Digest);
+    const bytes = await readFile(file);
+    await rm(file);
+    try {
+      const [line] = jsonLines((await onData('verify', wordy, '--json')).stdout);
+      expect(line).toMatchObject({ verified: false, fault: { position: 4, what: 'blob' } });
+    } finally {
+      await writeFile(file, bytes);
+    }
+  });
+
+  test('goes on after a bad stream, names its first bad position, and ends with 1', async () => {
+    const lines = (await readFile(DEMO, 'utf8')).split('\n');
+    lines[7] = String(lines[7]).replace('"duration_ms":', '"duration_ms":1');
+    await writeFile(at('edited.jsonl'), lines.join('\n'));
+    await writeFile(at('torn.jsonl'), lines.slice(0, 5).join('\n').slice(0, -9));
+    const { code, stdout } = await refold(['verify', at('edited.jsonl'), at('torn.jsonl'), DEMO, '--json']);
+    expect(code).toBe(1);
+    expect(jsonLines(stdout)).toMatchObject([
+      { verified: false, fault: { position: 6, what: 'event_digest' }, events: 6 },
+      { verified: false, fault: { position: 3, what: 'record' }, events: 3 },
+      { verified: true },
+      { summary: { streams: 3, verified: 1, bad: 2, unreadable: 0 } },
+    ]);
+    expect((await refold(['verify', at('edited.jsonl')])).stdout).toMatch(
+      /bad[^]*position 6: the event_digest differs/,
+    );
+  });
+
+  test('what cannot be read ends with 2, unless something is bad', async () => {
+    const { code, stdout } = await onData('verify', 'nobody', wordy, '--json');
+    expect(code).toBe(2);
+    expect(jsonLines(stdout)).toMatchObject([
+      { source: 'nobody', verified: false, error: { code: 'unknown_session' } },
+      { source: wordy, verified: true },
+      { summary: { unreadable: 1, bad: 0 } },
+    ]);
+    expect(await onData('verify')).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') });
+  });
+});
+
+describe('refold diff', () => {
+  const base = session({ session_id: 'one' })
+    .runRequested()
+    .observed([call('a', 'read', { path: 'x' })]);
+  const other = session({ session_id: 'two' })
+    .runRequested()
+    .observed([call('a', 'write', { path: 'x' })]);
+
+  test('of two tellings of one story finds nothing, and says what it did not compare', async () => {
+    const [a, b] = [
+      await write('one.jsonl', base),
+      await write('same.jsonl', { events: base.events, genesis: other.genesis }),
+    ];
+    const { code, stdout } = await refold(['diff', a, b]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/not compared \(--strict does\): .*\/event\/at_ms/);
+    expect(stdout).toMatch(/events {2}the same\nstate at the end {2}the same/);
+    const strict = await refold(['diff', a, b, '--strict', '--json']);
+    expect(strict.code).toBe(1);
+    expect(jsonLines(strict.stdout)[0]).toMatchObject({ same: false, ignored: null, first: { position: -1 } });
+  });
+
+  test('names the first position that differs, and the paths of events and states', async () => {
+    const [a, b] = [await write('one.jsonl', base), await write('two.jsonl', other)];
+    const { code, stdout } = await refold(['diff', a, b, '--max', '2']);
+    expect(code).toBe(1);
+    expect(stdout).toContain('events  differ first at position 1: ToolCallsObserved\n');
+    expect(stdout).toContain('  /event/calls/0/tool_name\n    a "read"\n    b "write"\n');
+    expect(stdout).toMatch(/state right after it {2}\d+ paths differ/);
+    expect(stdout).toMatch(/and \d+ more/);
+    const [object] = jsonLines((await refold(['diff', a, b, '--json'])).stdout);
+    expect(object).toMatchObject({
+      same: false,
+      a: { source: a, events: 2 },
+      first: { position: 1, paths: { differences: [{ path: '/event/calls/0/tool_name', a: '"read"', b: '"write"' }] } },
+      state_after_first: { rest: expect.any(Number) },
+    });
+  });
+
+  test('takes a session and a file, and clips long values', async () => {
+    const { code, stdout } = await onData('diff', wordy, DEMO);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/a {2}wordy {2}4 events\nb .*31 events/);
+    for (const line of stdout.split('\n').filter((line) => /^ {4}[ab] /.test(line)))
+      expect(line.length).toBeLessThan(80);
+  });
+
+  test('of a session and itself finds nothing', async () => {
+    expect(await onData('diff', wordy, wordy, '--strict')).toMatchObject({ code: 0 });
+  });
+
+  test('does not compare what does not fold', async () => {
+    const lines = (await readFile(DEMO, 'utf8')).split('\n').toSpliced(3, 1);
+    await writeFile(at('hole.jsonl'), lines.join('\n'));
+    const { code, stderr } = await refold(['diff', DEMO, at('hole.jsonl')]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/hole\.jsonl does not fold as it was recorded, position 2.*refold verify/);
+  });
+});
+
+describe('refold explain', () => {
+  test('tells of every tool why it is in or out, at a position', async () => {
+    const before = await refold(['explain', DEMO, '--at', '0']);
+    expect(before.stdout).toMatch(
+      /out {2}shell host\.exec, from the start\n +\+ in_profile: .*\n +- host_session_not_ready: /,
+    );
+    const after = await refold(['explain', DEMO]);
+    expect(after.stdout).toMatch(/in {3}shell host\.exec, since position 2, ToolCallSettled/);
+    expect(after.stdout).toMatch(/profile {2}anthropic/);
+  });
+
+  test('tells of one tool by name or id', async () => {
+    const rows = await Promise.all(
+      ['shell', 'host.exec'].map((name) => refold(['explain', DEMO, '--tool', name, '--json'])),
+    );
+    for (const { stdout } of rows) {
+      expect(jsonLines(stdout)).toMatchObject([
+        { at: 31, tool: { tool_name: 'shell', effective: true, since: { position: 2 } } },
+      ]);
+    }
+  });
+
+  test('tells of a call whom it waited for and why, who ran it and how it ended', async () => {
+    const { code, stdout } = await refold(['explain', DEMO, '--call', 'call_4_3']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/turn 4 of run-1, position 17/);
+    expect(stdout).toMatch(/group +1 \(the last is 2\)/);
+    expect(stdout).toMatch(
+      /waited for call_4_2 \(edit_file, group 0, settled at position 21\): that call claims write fs\/src\/tax\.js, this one write fs\/src\/tax\.js/,
+    );
+    expect(stdout).toMatch(/started +position 22 .* by bridge-\S+, attempt 1/);
+    expect(stdout).toMatch(/settled +position 23 .* by ToolCallSettled: succeeded/);
+    expect(stdout).toMatch(/answered +the model got its result at position 25/);
+  });
+
+  test('tells of a call as it was at a position', async () => {
+    const [object] = jsonLines((await refold(['explain', DEMO, '--call', 'call_4_3', '--at', '23', '--json'])).stdout);
+    expect(object).toMatchObject({ at: 23, status: 'running', settled: null, starts: [{ position: 22 }] });
+  });
+
+  test('tells of a rejected call the code and what the model was told', async () => {
+    const { stdout } = await onData('explain', wordy, '--call', 'c3');
+    expect(stdout).toMatch(/tool +no tool had this name\n +rejected +tool_unknown: There is no tool "nowhere"/);
+    expect(stdout).toMatch(/c3 +nowhere +rejected/);
+  });
+
+  test.each([
+    [['--tool', 'nothing'], /there is no tool "nothing".*shell/],
+    [['--call', 'nobody'], /no call "nobody".*refold events/],
+    [['--at', '99'], /has 31 events/],
+    [['--at', 'x'], /--at takes a whole number/],
+    [['--tool', 'a', '--call', 'b'], /cannot be used with/],
+  ])('misuse %j ends with 2 and says what to do', async (args, says) => {
+    const { code, stderr } = await refold(['explain', DEMO, ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(says);
+  });
+});
+
+test.each(['verify', 'diff', 'explain'])('%s --help tells its options', async (command) => {
+  const { code, stdout } = await refold([command, '--help']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('--json');
+});

@@ -1,0 +1,109 @@
+// Where two streams part, and what became of their states.
+import { describe, expect, test } from 'vitest';
+import { type StreamDiff, diffStreams } from '../../src/core/index.ts';
+import { type Session, call, session } from '../support/session.ts';
+import { recordsOf } from './records.ts';
+
+const diff = (a: Session, b: Session, strict = false): StreamDiff =>
+  diffStreams(recordsOf(a), recordsOf(b), { strict, pathsMax: 10 });
+
+const pathsOf = (diff: StreamDiff['stateAtEnd'] | null | undefined): readonly string[] =>
+  diff?.differences.map(({ path }) => path) ?? [];
+
+const base = session()
+  .runRequested()
+  .observed([call('a', 'read', { path: 'x' })]);
+
+describe('two streams', () => {
+  test('that are one and the same do not differ, strictly', () => {
+    expect(diff(base, base, true)).toEqual({
+      first: null,
+      stateAfterFirst: null,
+      stateAtEnd: { differences: [], rest: 0 },
+      events: { a: 2, b: 2 },
+      divergence: null,
+    });
+  });
+
+  test('part at the first event that differs, and the state right after it tells how', () => {
+    const other = session()
+      .runRequested()
+      .observed([call('a', 'write', { path: 'x' })])
+      .settled('a');
+    const found = diff(base.settled('a').batchSettled(), other);
+    expect(found.first).toMatchObject({ position: 1, a: 'ToolCallsObserved', b: 'ToolCallsObserved' });
+    expect(found.first?.paths.differences).toEqual([{ path: '/event/calls/0/tool_name', a: 'read', b: 'write' }]);
+    expect(pathsOf(found.stateAfterFirst)).toContain('/active_tool_batch/plan/planned_calls/0/claims/0/access');
+    expect(pathsOf(found.stateAfterFirst)).not.toContain('/version');
+    expect(pathsOf(found.stateAtEnd)).toContain('/active_tool_batch');
+    expect(found.events).toEqual({ a: 4, b: 3 });
+  });
+
+  test('part where their kinds do', () => {
+    expect(diff(base.settled('a'), base.paused()).first).toMatchObject({
+      position: 2,
+      a: 'ToolCallSettled',
+      b: 'RunPaused',
+    });
+  });
+
+  test('part where one of them ends', () => {
+    const longer = base.settled('a');
+    expect(diff(base, longer).first).toMatchObject({ position: 2, a: null, b: 'ToolCallSettled' });
+    expect(diff(longer, base).first).toMatchObject({ position: 2, a: 'ToolCallSettled', b: null });
+    expect(pathsOf(diff(base, longer).stateAfterFirst)).toContain('/active_tool_batch/queued');
+  });
+
+  test('may part at the genesis record', () => {
+    const found = diff(session(), session({ config: { turns_max: 7 } }));
+    expect(found.first).toMatchObject({ position: -1, a: 'genesis', b: 'genesis' });
+    expect(found.first?.paths.differences).toEqual([{ path: '/genesis/config/turns_max', a: 100, b: 7 }]);
+    expect(pathsOf(found.stateAfterFirst)).toEqual(['/config/turns_max']);
+  });
+
+  test('that differ in names, times and digests only tell the same, unless compared strictly', () => {
+    const renamed = session({ session_id: 'other', created_at_ms: 5 });
+    const later = (story: Session): Session =>
+      story.events.reduce(
+        (at: Session, event) =>
+          at.taking({ ...event, event_id: `x-${event.event_id}` as never, at_ms: event.at_ms + 9 }),
+        renamed,
+      );
+    const story = base.settled('a').batchSettled().answered('done').runRequested();
+    const found = diff(story, later(story));
+    expect(found).toMatchObject({ first: null, stateAtEnd: { differences: [], rest: 0 }, divergence: null });
+    const strict = diff(story, later(story), true);
+    expect(strict.first?.position).toBe(-1);
+    expect(pathsOf(strict.first?.paths)).toEqual([
+      '/chain',
+      '/genesis/created_at_ms',
+      '/genesis/session_id',
+      '/state_digest',
+    ]);
+    expect(pathsOf(strict.stateAtEnd)).toEqual(
+      expect.arrayContaining(['/run/started_at_ms', '/run_history/0/ended_at_ms', '/session_id']),
+    );
+  });
+
+  test('are not compared beyond the place where one does not fold as recorded', () => {
+    const records = recordsOf(base);
+    const broken = [
+      ...records.slice(0, 2),
+      { ...records[2], state_digest: records[0]?.state_digest },
+    ] as typeof records;
+    expect(diffStreams(records, broken, { strict: false, pathsMax: 1 }).divergence).toMatchObject({
+      stream: 'b',
+      divergence: { position: 1, what: 'state_digest' },
+    });
+    expect(diffStreams([], records, { strict: false, pathsMax: 1 }).divergence).toMatchObject({ stream: 'a' });
+  });
+
+  test('keep as many paths as were asked for, and count the others', () => {
+    const found = diffStreams(recordsOf(base), recordsOf(base.settled('a').batchSettled()), {
+      strict: false,
+      pathsMax: 1,
+    });
+    expect(found.stateAtEnd.differences).toHaveLength(1);
+    expect(found.stateAtEnd.rest).toBeGreaterThan(1);
+  });
+});

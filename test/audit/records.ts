@@ -1,0 +1,35 @@
+// A session of the tests as the stream an export would hold.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import {
+  type Digest,
+  type Genesis,
+  type IngressEvent,
+  type Position,
+  type StreamRecord,
+  canonicalText,
+} from '../../schemas/index.ts';
+import { eventDigest, genesisChain, initialState, nextChain, stateDigest, step } from '../../src/core/index.ts';
+
+interface Stream {
+  readonly genesis: Genesis;
+  readonly events: readonly IngressEvent[];
+}
+
+/** The genesis record, then one record for each event, with the digests that the fold makes of them. */
+export function recordsOf({ genesis, events }: Stream): readonly StreamRecord[] {
+  let state = initialState(genesis);
+  let chain: Digest = genesisChain(genesis);
+  const records: StreamRecord[] = [{ kind: 'genesis', format: 1, genesis, state_digest: stateDigest(state), chain }];
+  for (const [index, event] of events.entries()) {
+    const stepped = step(state, event);
+    if (isLeft(stepped)) throw new Error(`${event.kind} was refused: ${stepped.left.message}`);
+    ({ state } = stepped.right);
+    const [event_digest, state_digest] = [eventDigest(event), stepped.right.stateDigest];
+    chain = nextChain(chain, event_digest, state_digest);
+    records.push({ kind: 'event', position: index as Position, event, event_digest, state_digest, chain });
+  }
+  return records;
+}
+
+export const linesOf = (records: readonly StreamRecord[]): string =>
+  records.map((record) => `${canonicalText(record)}\n`).join('');
