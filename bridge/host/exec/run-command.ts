@@ -1,7 +1,7 @@
 // One command from start to end: a process group of its own, SIGTERM before SIGKILL, and an end that nothing the
 // command left behind can put off. What is over is the process, not the last holder of its pipes.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { errorName } from '../outcome.ts';
 import type { Owner } from '../workspace/workspace.ts';
@@ -82,12 +82,20 @@ function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: Co
   const [file, ...args] = launch.argv;
   const stdio: StdioOptions = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
   if (launch.reportsChild) stdio.push('pipe');
+  if (launch.gated) stdio.push('pipe');
   const child = spawn(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
   child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk)).on('error', () => undefined);
   child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk)).on('error', () => undefined);
   // A command need not read its input; that it closed the pipe is no fault.
   child.stdin?.on('error', () => undefined).end(stdin);
+  if (launch.gated) openGate(child);
   return child;
+}
+
+/** The command is ready to begin and tied to this process: it may. */
+function openGate(child: ChildProcess): void {
+  const gate = child.stdio[4] as Duplex | null | undefined;
+  gate?.on('error', () => undefined).once('data', () => gate.write('go\n'));
 }
 
 /** The process that leads the command's session inside of the sandbox, by its number out here. */

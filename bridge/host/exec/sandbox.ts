@@ -10,7 +10,7 @@ import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './identity.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { findProgram } from './program.ts';
-import { tetherPrefix } from './tether.ts';
+import { gatePrefix, tetherPrefix } from './tether.ts';
 
 export type SandboxLevel = 'none' | 'bwrap';
 
@@ -21,6 +21,8 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** True when that process writes `{"child-pid": n}` to descriptor 3. */
   readonly reportsChild: boolean;
+  /** True when the command says on descriptor 4 that it could begin, and begins at the answer (see the tether). */
+  readonly gated: boolean;
 }
 
 export interface Sandbox {
@@ -48,11 +50,11 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
     // Node may lie where the sandbox cannot show it (in root's home, say); a sandbox without it is still better.
-    const [full, withoutNode] = [true, false].map((withNode): Sandbox => {
+    const [full, withoutNode] = [true, false].map((withNode): Confined => {
       const mounts = systemMounts(withNode);
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
       return confined(workspace, identity, { start: [...tether, bwrap], mounts, limits }, note);
-    }) as [Sandbox, Sandbox];
+    }) as [Confined, Confined];
     const why = probe(full, workspace);
     if (why === null) return full;
     if (probe(withoutNode, workspace) === null) return withoutNode;
@@ -68,7 +70,12 @@ function unconfined(identity: Owner | null, prefix: readonly string[], note: str
     level: 'none',
     note,
     identity,
-    launch: ({ argv, variables }) => ({ argv: [...prefix, ...argv], env: variables, reportsChild: false }),
+    launch: ({ argv, variables }) => ({
+      argv: [...prefix, ...argv],
+      env: variables,
+      reportsChild: false,
+      gated: false,
+    }),
   };
 }
 
@@ -78,27 +85,38 @@ interface Confinement {
   readonly limits: readonly string[];
 }
 
-function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Sandbox {
+interface Confined extends Sandbox {
+  /** The same without the gate, for a caller who waits for the end and cannot answer. */
+  readonly ungated: (command: Command) => readonly string[];
+}
+
+function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Confined {
+  const gate = gatePrefix();
+  const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
+    ...how.start,
+    ...bwrapArguments(workspace, how.mounts, command),
+    '--',
+    ...before,
+    ...how.limits,
+    ...command.argv,
+  ];
   return {
     level: 'bwrap',
     note,
     identity,
-    launch: (command) => ({
-      argv: [...how.start, ...bwrapArguments(workspace, how.mounts, command), '--', ...how.limits, ...command.argv],
-      env: {},
-      reportsChild: true,
-    }),
+    ungated: (command) => argvOf(command, []),
+    launch: (command) => ({ argv: argvOf(command, gate), env: {}, reportsChild: true, gated: gate.length > 0 }),
   };
 }
 
 /** Null when a command runs in the sandbox, else why not. */
-function probe(sandbox: Sandbox, workspace: Workspace): string | null {
+function probe(sandbox: Confined, workspace: Workspace): string | null {
   const { variables } = childEnvironment({});
-  const { argv, env } = sandbox.launch({ argv: ['true'], directory: workspace.path, variables });
+  const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables });
   const { status, error, stderr } = spawnSync(argv[0] as string, argv.slice(1), {
     ...sandbox.identity,
     cwd: '/',
-    env,
+    env: {},
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     timeout: PROBE_MS_MAX,
     encoding: 'utf8',
