@@ -1,0 +1,109 @@
+// The part of `npm run determinism` that needs nothing but this Node: both implementations of SHA-256, three time
+// zones and locales, and a poisoned realm give the recorded digests and the same bytes. And the check can fail.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { at, runNode } from './run-tool.ts';
+
+interface Row {
+  readonly variant: string;
+  readonly poisoned: boolean;
+  readonly seen: { readonly timeZone: string; readonly locale: string };
+  readonly rolling: string | null;
+  readonly difference: string | null;
+}
+interface Report {
+  readonly same: boolean;
+  readonly sessions: number;
+  readonly rows: readonly Row[];
+}
+
+const HERE = [at('tools/determinism.mjs'), '--offline', '--json', '--only', 'current'];
+
+async function report(args: readonly string[] = []): Promise<Report & { readonly code: number }> {
+  const { code, stdout } = await runNode([...HERE, ...args]);
+  return { code, ...(JSON.parse(stdout) as Report) };
+}
+
+test('every recorded session folds to the same bytes in every world of this Node', async () => {
+  const { code, same, sessions, rows } = await report();
+  expect(rows.map((row) => row.difference)).toEqual(rows.map(() => null));
+  expect({ code, same }).toEqual({ code: 0, same: true });
+  expect(sessions).toBeGreaterThanOrEqual(12);
+  expect(rows.map(({ variant, poisoned }) => `${variant} ${poisoned}`)).toEqual(
+    ['node', 'noble'].flatMap((variant) =>
+      ['false', 'false', 'false', 'true'].map((poisoned) => `${variant} ${poisoned}`),
+    ),
+  );
+  expect(new Set(rows.map((row) => row.rolling)).size).toBe(1);
+  // The worlds are really different ones.
+  expect(new Set(rows.map(({ seen }) => seen.timeZone)).size).toBe(3);
+  expect(new Set(rows.map(({ seen }) => seen.locale)).size).toBe(3);
+});
+
+describe('a recording that was changed', () => {
+  let folder = '';
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'refold-determinism-test-'));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  const withLine = async (index: number, change: (line: string) => string): Promise<readonly (string | null)[]> => {
+    const text = await readFile(at('replay-fixtures/run-limits/session.jsonl'), 'utf8');
+    const lines = text.trimEnd().split('\n');
+    lines[index] = change(lines[index] as string);
+    await mkdir(join(folder, 'changed'));
+    await writeFile(join(folder, 'changed/session.jsonl'), lines.join('\n'));
+    const { code, same, rows } = await report(['--fixtures', folder]);
+    expect({ code, same }).toEqual({ code: 1, same: false });
+    return [...new Set(rows.map((row) => row.difference))];
+  };
+
+  test('is found by session and position', async () => {
+    const changed = await withLine(4, (line) => line.replace(/"state_digest":"sha256:./, '"state_digest":"sha256:g'));
+    expect(changed).toEqual(['changed, position 3: state_digest is not the recorded one']);
+  });
+
+  test('is found when an event no longer applies', async () => {
+    const changed = await withLine(2, (line) => line.replace('"turn":1', '"turn":7'));
+    expect(changed).toEqual(['changed, position 1: refused as wrong_turn']);
+  });
+});
+
+test('two runtimes that disagree are told apart at the first position that differs', async () => {
+  const code = `
+    import { findDifference } from ${JSON.stringify(at('tools/determinism/compare.mjs'))};
+    const answer = (...bytes) => ({ state: 's', chain: 'c', rolling: bytes.join(), sessions: [{ name: 'x', bytes, differs: null }] });
+    console.log(findDifference(answer('a', 'b', 'c'), answer('a', 'b', 'c')));
+    console.log(findDifference(answer('a', 'b', 'c'), answer('a', 'z', 'z')));`;
+  const { stdout } = await runNode(['--input-type=module', '--eval', code]);
+  expect(stdout).toBe('null\nx, position 0: the bytes of the state differ\n');
+});
+
+test('a poisoned realm refuses clocks, random sources and locales, and heals', async () => {
+  const code = `
+    import { poison } from ${JSON.stringify(at('tools/determinism/poison.mjs'))};
+    const touches = [() => Date.now(), () => new Date(), () => Math.random(), () => Math.sin(1), () => Intl.Collator,
+      () => crypto.randomUUID(), () => Temporal.Now, () => process.env, () => performance.now(), () => 'a'.localeCompare('b'),
+      () => (1).toLocaleString(), () => setTimeout(() => {}, 0)];
+    const told = (touch) => { try { touch(); return 'taken'; } catch (error) { return error.message.replace('the fold touched ', ''); } };
+    const heal = poison();
+    const answers = touches.map(told);
+    const exact = Math.max(1, Math.trunc(2.5));
+    heal();
+    console.log(JSON.stringify({ answers: answers.join(' '), exact, healed: told(() => Date.now()) }));`;
+  const { stdout } = await runNode(['--input-type=module', '--eval', code]);
+  expect(JSON.parse(stdout)).toEqual({
+    answers: 'Date Date random sin Intl crypto Temporal process performance localeCompare toLocaleString setTimeout',
+    exact: 2,
+    healed: 'taken',
+  });
+});
+
+test('an unknown runtime is misuse', async () => {
+  const { code, stderr } = await runNode([at('tools/determinism.mjs'), '--only', 'deno']);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('no runtime "deno"') as string });
+});

@@ -1,0 +1,29 @@
+// Every kind of event occurs in a recorded session, and the check says so when one does not.
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { INGRESS_KINDS } from '../../schemas/index.ts';
+import { at, runNode } from './run-tool.ts';
+
+const CHECK = at('tools/record-fixtures/check.mjs');
+
+test('the recorded sessions hold every kind of event', async () => {
+  const { code, stdout } = await runNode([CHECK]);
+  expect(stdout).not.toContain('MISSING');
+  expect(stdout).toContain(`${INGRESS_KINDS.length} of ${INGRESS_KINDS.length} kinds`);
+  expect(code).toBe(0);
+});
+
+test('a kind that occurs in none of them is named', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'refold-fixtures-'));
+  try {
+    await cp(at('replay-fixtures/run-limits'), join(folder, 'run-limits'), { recursive: true });
+    const { code, stdout } = await runNode([CHECK, folder]);
+    expect(stdout).toMatch(/^LeaseExpired +MISSING$/m);
+    expect(stdout).toMatch(/^RunRequested +run-limits$/m);
+    expect(code).toBe(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,117 @@
+// Everywhere the same bytes (DESIGN section 2, law 1): folds every recorded session on every runtime there is, with
+// both implementations of SHA-256, in three time zones and locales, and in a poisoned realm, and compares the digests
+// with the record and with each other. Exit 1 when one differs, 2 on misuse or when nothing was folded.
+//
+//   npm run determinism -- [--offline] [--json] [--only current,node24,newest,bun,browser] [--fixtures FOLDER]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { readSessions, writeBundles } from './determinism/bundle.mjs';
+import { findDifference } from './determinism/compare.mjs';
+import { foldOn } from './determinism/fold-on.mjs';
+import { RUNTIMES, findRuntime } from './determinism/runtimes.mjs';
+
+const WORLDS = [
+  { timeZone: 'UTC', locale: 'C', poisoned: false },
+  { timeZone: 'Asia/Kathmandu', locale: 'tr_TR.UTF-8', poisoned: false },
+  { timeZone: 'America/St_Johns', locale: 'sv_SE.UTF-8', poisoned: false },
+  { timeZone: 'UTC', locale: 'C', poisoned: true },
+];
+
+async function main({ offline, json, only, fixtures }) {
+  const sessions = readSessions(fixtures);
+  if (sessions.length === 0) throw new Error(`there is no recorded session in ${fixtures}`);
+  const folder = mkdtempSync(join(tmpdir(), 'refold-determinism-'));
+  const report = { sessions: sessions.length, positions: 0, rows: [], skipped: [] };
+  const tell = json ? () => {} : print;
+  try {
+    await writeBundles(folder, sessions);
+    let first;
+    for (const name of only) {
+      const runtime = await findRuntime(name, offline);
+      if (runtime.skipped !== undefined) {
+        report.skipped.push({ runtime: name, why: runtime.skipped });
+        tell(`${name.padEnd(24)} skipped: ${runtime.skipped}`);
+        continue;
+      }
+      for await (const [row, answer] of foldRows(runtime, folder)) {
+        if (answer.error === undefined) first ??= answer;
+        report.rows.push(summary(runtime, row, answer, findDifference(answer, first)));
+        tell(lineOf(report.rows.at(-1)));
+      }
+    }
+    report.positions = first?.sessions.reduce((sum, { bytes }) => sum + bytes.length, 0) ?? 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+  if (report.rows.length === 0 && !json) throw new Error('nothing was folded: every runtime was skipped');
+  finish(report, json);
+}
+
+/** Folds in every world of a runtime, some at a time; gives the answers in the order of the rows. */
+async function* foldRows(runtime, folder) {
+  const rows = rowsOf(runtime);
+  const atATime = availableParallelism();
+  for (let start = 0; start < rows.length; start += atATime) {
+    const some = rows.slice(start, start + atATime);
+    const answers = await Promise.all(some.map((row) => foldOn(runtime, row, folder)));
+    yield* some.map((row, index) => [row, answers[index]]);
+  }
+}
+
+function rowsOf({ kind }) {
+  const variants = kind === 'browser' ? ['noble'] : ['node', 'noble'];
+  return variants.flatMap((variant) => WORLDS.map((world) => ({ variant, ...world })));
+}
+
+function summary(runtime, row, answer, difference) {
+  const { state = null, chain = null, rolling = null, timeZone = null, locale = null } = answer;
+  const label = `${runtime.kind} ${runtime.version}`;
+  return { runtime: label, ...row, seen: { timeZone, locale }, state, chain, rolling, difference };
+}
+
+function lineOf({ runtime, variant, timeZone, locale, poisoned, seen, state, chain, rolling, difference }) {
+  const place = `${timeZone} ${locale}${poisoned ? ' poisoned' : ''}`;
+  const saw = seen.locale === null ? '' : `saw ${seen.timeZone} ${seen.locale}`;
+  const head = `${runtime.padEnd(24)} ${variant.padEnd(6)} ${place.padEnd(29)} ${saw.padEnd(27)}`;
+  if (difference !== null) return `${head} DIFFERS: ${difference}`;
+  const short = (digest) => digest.slice('sha256:'.length, 'sha256:'.length + 12);
+  return `${head} state ${short(state)} chain ${short(chain)} bytes ${short(rolling)}`;
+}
+
+function finish(report, json) {
+  const differing = report.rows.filter(({ difference }) => difference !== null);
+  const same = report.rows.length > 0 && differing.length === 0;
+  if (json) print(JSON.stringify({ same, ...report }));
+  else {
+    const over = `${report.sessions} sessions, ${report.positions} positions, ${report.rows.length} runs`;
+    print(same ? `the same bytes everywhere: ${over}` : `${differing.length} of ${report.rows.length} runs differ`);
+  }
+  process.exitCode = same ? 0 : 1;
+}
+
+const print = (line) => process.stdout.write(`${line}\n`);
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      offline: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      only: { type: 'string', default: Object.keys(RUNTIMES).join(',') },
+      fixtures: { type: 'string', default: fileURLToPath(new URL('../replay-fixtures/', import.meta.url)) },
+    },
+  });
+  const only = values.only.split(',');
+  const stranger = only.find((name) => !Object.hasOwn(RUNTIMES, name));
+  if (stranger !== undefined) throw new Error(`there is no runtime "${stranger}": ${Object.keys(RUNTIMES).join(', ')}`);
+  return { ...values, only };
+}
+
+try {
+  await main(readOptions());
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,75 @@
+// Bundles the pure core from its sources, once with each implementation of SHA-256, and once as a web page.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The sessions in a folder of fixtures, by name: `{ name, lines }`. */
+export function readSessions(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .toSorted()
+    .map((name) => ({
+      name,
+      lines: readFileSync(join(folder, name, 'session.jsonl'), 'utf8')
+        .trimEnd()
+        .split('\n'),
+    }));
+}
+
+/**
+ * Writes `node.mjs`, `noble.mjs`, `sessions.json` and two pages into a folder. The first is built as production and the
+ * others as development code, so that what a library does for developers alone is held to the same bytes.
+ */
+export async function writeBundles(folder, sessions) {
+  const common = { entryPoints: [at('./entry.mjs')], bundle: true, format: 'esm', logLevel: 'error' };
+  await build({
+    ...common,
+    ...variant('node', 'production'),
+    platform: 'node',
+    outfile: join(folder, 'node.mjs'),
+  });
+  await build({
+    ...common,
+    ...variant('noble', 'development'),
+    platform: 'browser',
+    outfile: join(folder, 'noble.mjs'),
+  });
+  writeFileSync(join(folder, 'sessions.json'), JSON.stringify(sessions));
+  const page = await bundlePage();
+  for (const poisoned of [false, true]) {
+    writeFileSync(join(folder, poisoned ? 'poisoned.html' : 'plain.html'), pageOf(page, { sessions, poisoned }));
+  }
+}
+
+async function bundlePage() {
+  const { outputFiles } = await build({
+    stdin: { contents: PAGE, resolveDir: at('.'), loader: 'js' },
+    ...variant('noble', 'development'),
+    bundle: true,
+    format: 'iife',
+    platform: 'browser',
+    charset: 'ascii',
+    write: false,
+    logLevel: 'error',
+  });
+  return outputFiles[0].text;
+}
+
+/** A page that folds its input and leaves the answer in its title. Nothing in a script may look like the end of it. */
+function pageOf(code, input) {
+  const data = `const input = ${JSON.stringify(input).replaceAll('<', String.raw`\u003c`)};`;
+  const safe = code.replaceAll('</script', String.raw`<\/script`);
+  return `<!doctype html><meta charset="utf-8"><title></title><script>${data}\n${safe}</script>\n`;
+}
+
+const PAGE = `import { run } from './entry.mjs';
+document.title = 'folded:' + encodeURIComponent(JSON.stringify(run(input.sessions, input.poisoned)));`;
+
+const variant = (name, mode) => ({
+  alias: { '#sha256': at(`../../schemas/sha256-${name}.ts`) },
+  define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
+});

@@ -1,0 +1,30 @@
+// Records the sessions of replay-fixtures/ (all but demo/, which a real run recorded). They are golden: an existing one
+// is left alone unless `--force` is given, and a change of its bytes needs a reason.
+//
+//   npm run build && node tools/record-fixtures/main.mjs [--force] [name…]
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import * as batches from './batches.mjs';
+import * as runs from './runs.mjs';
+import * as toolSets from './tool-sets.mjs';
+
+const FOLDER = fileURLToPath(new URL('../../replay-fixtures/', import.meta.url));
+
+const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
+let refused = 0;
+for (const record of Object.values({ ...runs, ...toolSets, ...batches })) {
+  const session = record();
+  const name = session.state.session_id;
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  const file = `${FOLDER}${name}/session.jsonl`;
+  if (existsSync(file) && values.force !== true) {
+    process.stderr.write(`${name}: exists; --force records it again\n`);
+    refused += 1;
+    continue;
+  }
+  mkdirSync(`${FOLDER}${name}`, { recursive: true });
+  writeFileSync(file, session.text);
+  process.stdout.write(`${name}: ${session.events} events, ${session.text.length} characters\n`);
+}
+if (refused > 0) process.exitCode = 1;

@@ -1,0 +1,176 @@
+// Records one session through the pure core: every event gets the next id and the next second, so that the same script
+// gives the same bytes. An event that is refused stops the recording, and so does an expectation that does not hold:
+// a fixture must show what its note says it guards.
+import assert from 'node:assert/strict';
+import {
+  defaultGenesis,
+  effects,
+  eventDigest,
+  genesisChain,
+  initialState,
+  nextChain,
+  stateDigest,
+  step,
+} from '../../dist/src/core/index.js';
+import { canonicalText, digest, digestText } from '../../dist/schemas/index.js';
+
+/** 2026-01-01T00:00:00Z; event n is recorded n seconds later. */
+const EPOCH_MS = 1_767_225_600_000;
+
+export const say = (text) => ({ text });
+
+/** One observed call, as the engine's edge records it. */
+export const call = (call_id, tool_name, args = {}, rest = {}) => ({
+  call_id,
+  tool_name,
+  arguments: args,
+  arguments_digest: digest(args),
+  arguments_verdict: { valid: true },
+  ...rest,
+});
+
+/** Text kept as a blob, as events refer to it. */
+export const blob = (text) => ({
+  ref: digestText(text),
+  bytes: new TextEncoder().encode(text).length,
+  head: text.slice(0, 512).toWellFormed(),
+  tail: text.slice(-512).toWellFormed(),
+});
+
+export class Recorder {
+  lines = [];
+  events = 0;
+
+  constructor(session_id, overrides = {}) {
+    const genesis = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides });
+    this.state = initialState(genesis);
+    this.chain = genesisChain(genesis);
+    this.#write({ kind: 'genesis', format: 1, genesis, state_digest: stateDigest(this.state), chain: this.chain });
+  }
+
+  get text() {
+    return `${this.lines.join('\n')}\n`;
+  }
+
+  /** One fact; throws when it is refused. */
+  takes(kind, fields) {
+    const number = this.events + 1;
+    const event = { kind, v: 1, event_id: `e-${number}`, at_ms: EPOCH_MS + 1_000 * number, ...fields };
+    const stepped = step(this.state, event);
+    assert.equal(stepped._tag, 'Right', `${kind} was refused: ${JSON.stringify(stepped.left)}`);
+    const { state, stateDigest: state_digest } = stepped.right;
+    const event_digest = eventDigest(event);
+    this.chain = nextChain(this.chain, event_digest, state_digest);
+    this.#write({ kind: 'event', position: this.events, event, event_digest, state_digest, chain: this.chain });
+    this.state = state;
+    this.events = number;
+    return this;
+  }
+
+  #write(record) {
+    this.lines.push(canonicalText(record));
+  }
+
+  // ── the run ──
+
+  runs(text, rest = {}) {
+    return this.takes('RunRequested', { input: say(text), ...rest });
+  }
+
+  /** A fact about the live run. */
+  ofRun(kind, rest = {}) {
+    return this.takes(kind, { run_id: this.state.run.run_id, ...rest });
+  }
+
+  observes(calls, rest = {}) {
+    return this.ofRun('ToolCallsObserved', { turn: this.state.run.turn, calls, ...rest });
+  }
+
+  answers(text) {
+    return this.observes([], { content: say(text) });
+  }
+
+  // ── the batch ──
+
+  get batch() {
+    const { batch_id, plan } = this.state.active_tool_batch;
+    return { batch_id, plan_hash: plan.plan_hash };
+  }
+
+  /** The recorded state of a call of the open batch (of two with one id, the first). */
+  callState(call_id) {
+    const { observed, pages } = this.state.active_tool_batch;
+    return pages.flat()[observed.findIndex((entry) => entry.call_id === call_id)];
+  }
+
+  starts(call_id, owner = 'bridge-1') {
+    const { attempt } = this.callState(call_id);
+    return this.takes('ToolCallStarted', { ...this.batch, call_id, attempt, owner });
+  }
+
+  settles(call_id, { output = `output of ${call_id}`, ...rest } = {}) {
+    const { attempt } = this.callState(call_id);
+    const settled = { ...this.batch, call_id, attempt, result: { success: true }, output: say(output) };
+    return this.takes('ToolCallSettled', { ...settled, ...rest });
+  }
+
+  loses(call_id) {
+    const { batch_id } = this.batch;
+    return this.takes('LeaseExpired', { batch_id, call_id, attempt: this.callState(call_id).attempt });
+  }
+
+  settlesBatch() {
+    return this.takes('ToolBatchSettled', this.batch);
+  }
+
+  /** Settles every call that is owed, then the batch. */
+  finishesBatch() {
+    for (const effect of effects(this.state)) if (effect.kind === 'tool.call') this.settles(effect.call_id);
+    return this.settlesBatch();
+  }
+
+  // ── what the recording must show ──
+
+  /** `idle`, or the phase of the live run. */
+  isNow(phase) {
+    assert.equal(this.state.run?.phase ?? 'idle', phase);
+    return this;
+  }
+
+  /** How the last ended run ended. */
+  ended(outcome, code = null) {
+    const { ending } = this.state.run_history.at(-1);
+    assert.deepEqual([ending.outcome, ending.code], [outcome, code]);
+    return this;
+  }
+
+  /** The codes of the rejected calls of the open batch, in call order. */
+  refused(...codes) {
+    assert.deepEqual(
+      this.state.active_tool_batch.plan.rejected.map((entry) => entry.code),
+      codes,
+    );
+    return this;
+  }
+
+  /** The status of calls of the open batch. */
+  calls(expected) {
+    for (const [id, status] of Object.entries(expected)) assert.equal(this.callState(id).status, status, id);
+    return this;
+  }
+
+  /** The names of the effective tools, in order. */
+  offers(...names) {
+    assert.deepEqual(
+      this.state.effective_tools.ordered_tools.map((tool) => tool.tool_name),
+      names,
+    );
+    return this;
+  }
+
+  /** Anything else, by a predicate over the state. */
+  shows(what, holds) {
+    assert.ok(holds(this.state), `${this.state.session_id} does not show: ${what}`);
+    return this;
+  }
+}

@@ -1,0 +1,36 @@
+// The tools of the recorded sessions: one for each way of running beside others.
+import { defineTool } from '../../dist/schemas/index.js';
+
+/** A tool that takes anything; its id is its name unless it is given. */
+export const tool = (tool_name, rest = {}) =>
+  defineTool({ tool_id: tool_name, tool_name, description: `The tool ${tool_name}.`, input_schema: {}, ...rest });
+
+const claiming = (access, form = 'path', argument = 'path') => ({
+  parallel_safe: true,
+  claims: [{ space: 'fs', argument, form, access }],
+});
+
+/** Read-only: its calls are repeated after a lost lease. */
+export const READ = tool('read', { read_only: true, destructive: false, parallelism_hint: claiming('read') });
+export const WRITE = tool('write', { parallelism_hint: claiming('write') });
+export const PATCH = tool('patch', { parallelism_hint: claiming('write', 'patch', 'patch') });
+export const TOPIC = tool('topic', { parallelism_hint: claiming('write', 'text', 'topic') });
+/** Parallel-safe and claims nothing; may not run twice, and stops when it is asked to. */
+export const ONCE = tool('once', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'cancel' });
+/** As once, but may run twice. */
+export const AGAIN = tool('again', { parallelism_hint: { parallel_safe: true }, idempotent: true });
+/** Waits for everything before it, and everything after it waits. */
+export const BARRIER = tool('barrier');
+export const OPEN = tool('open', { availability_rules: ['host_session_not_ready'] });
+export const HOSTED = tool('hosted', { availability_rules: ['host_session_ready'] });
+export const BROWSER = tool('browser', { availability_rules: ['host_session_ready', 'capability:browser'] });
+export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
+
+/** A package whose only profile holds all its tools, and `spare` beside them. */
+export const packageOf = (tools, spare = []) => ({
+  registry: [...tools, ...spare],
+  profiles: [profile('all', tools)],
+  provider_profiles: [{ provider_contains: '', profile_id: 'all' }],
+});
+
+export const profile = (profile_id, tools) => ({ profile_id, tool_ids: tools.map((entry) => entry.tool_id) });
