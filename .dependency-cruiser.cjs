@@ -1,6 +1,11 @@
 // The layers (README, "The house"): schemas <- reducers <- src <- bridge, and within src the pure core below the rest.
 const npm = ['npm', 'npm-dev', 'npm-peer', 'npm-optional'];
-const only = (name, from, to, allow) => ({ name, severity: 'error', from: { path: from }, to: { path: to, pathNot: allow } });
+const only = (name, from, to, allow) => ({
+  name,
+  severity: 'error',
+  from: { path: from },
+  to: { path: to, pathNot: allow },
+});
 const packages = (name, from, allow) => ({
   name: `npm-${name}`,
   severity: 'error',
@@ -14,7 +19,13 @@ module.exports = {
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^schemas/sha256-noble' }, to: {} },
     { name: 'nothing-imports-test', severity: 'error', from: { pathNot: '^test/' }, to: { path: '^test/' } },
-    { name: 'nothing-imports-cli', severity: 'error', from: { pathNot: '^(src/cli|test)/' }, to: { path: '^src/cli/' } },
+    { name: 'nothing-imports-bench', severity: 'error', from: { pathNot: '^(bench|test)/' }, to: { path: '^bench/' } },
+    {
+      name: 'nothing-imports-cli',
+      severity: 'error',
+      from: { pathNot: '^(src/cli|test)/' },
+      to: { path: '^src/cli/' },
+    },
     only('schemas', '^schemas/', '^(reducers|src|bridge)/', NONE),
     only('reducers', '^reducers/', '^(src|bridge)/', NONE),
     only('src-never-bridge', '^src/', '^bridge/', NONE),
@@ -41,6 +52,7 @@ module.exports = {
     packages('engine', '^src/engine/', 'ajv|fp-ts'),
     packages('server', '^src/server/', 'hono|@hono/node-server|fp-ts'),
     packages('cli', '^src/cli/', 'commander|picocolors|fp-ts'),
+    packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),
     packages('bridge', '^bridge/', 'eventsource-parser|fp-ts|io-ts'),
   ],
   options: {

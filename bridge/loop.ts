@@ -1,5 +1,6 @@
 // The bridge loop: lease what the engine's sessions owe, do it, report it. The bridge decides nothing, and survives
 // the engine being away: what was done waits here until it is on record.
+import { setMaxListeners } from 'node:events';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import { effects } from '../src/core/index.ts';
@@ -51,6 +52,8 @@ export interface BridgeOptions {
 /** Serves until the signal aborts. Throws when the engine refuses to be asked at all. */
 export async function runBridge(options: BridgeOptions): Promise<void> {
   const gone = new AbortController();
+  // Everything that waits, waits for these as well; that is no leak.
+  setMaxListeners(0, gone.signal, options.signal);
   const crew = newCrew(options, gone.signal);
   const { signal, clock, log } = options;
   // A fault of ours ends the loop; the leases run out, and another bridge takes over.

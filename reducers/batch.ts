@@ -51,7 +51,7 @@ function initialCalls(event: Observed, plan: ToolBatchPlan): readonly CallState[
 }
 
 /** How a failure reads to the model. */
-export const errorText = ({ code, message }: { readonly code: string; readonly message: string }): string =>
+const errorText = ({ code, message }: { readonly code: string; readonly message: string }): string =>
   `error: ${code}: ${message}`;
 
 const toPages = (calls: readonly CallState[]): readonly (readonly CallState[])[] =>

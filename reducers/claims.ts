@@ -41,7 +41,7 @@ const encodeSegment = (value: string): string => value.replaceAll('%', '%25').re
  * A workspace path without `.`, `..` and empty segments; null when it is absolute, leaves the workspace or holds
  * characters that a host may fold, so that two spellings of one file could look like two files.
  */
-export function normalizePath(path: string): string | null {
+function normalizePath(path: string): string | null {
   if (path.startsWith('/') || path.length > 4_096 || hasOddCharacter(path)) return null;
   const segments: string[] = [];
   for (const segment of path.split('/')) {

@@ -22,7 +22,7 @@ import { readFile } from './workspace/read-file.ts';
 import { openWorkspace } from './workspace/workspace.ts';
 import { writeFile } from './workspace/write-file.ts';
 
-export type { HostOutcome, HostSessionFacts } from './outcome.ts';
+export type { HostOutcome } from './outcome.ts';
 export type { HostCallContext } from './tool.ts';
 
 export interface Host {

@@ -2,7 +2,7 @@
 // in which tools like to print them. Works on bytes, so that a cut through a secret can be seen and closed.
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 
-export const SECRET_MARK = '‹secret›';
+const SECRET_MARK = '‹secret›';
 
 export interface Redactor {
   /** Bytes of context on each side of a window that {@link Redactor.window} needs to see whole secrets. */

@@ -2,7 +2,7 @@
 // The command line. Each command loads its own module when it is called, so that `refold --version` loads none.
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
-import { addInspection, addProcesses, addRuns, addTransfer } from './commands.ts';
+import { addAudit, addBench, addInspection, addProcesses, addRuns, addTransfer } from './commands.ts';
 
 const program = new Command('refold')
   .description('The deterministic engine under an AI agent’s tool calls: decide, plan, log, replay.')
@@ -14,7 +14,9 @@ const program = new Command('refold')
 addRuns(program);
 addProcesses(program);
 addInspection(program);
+addAudit(program);
 addTransfer(program);
+addBench(program);
 
 try {
   await program.parseAsync();

@@ -41,7 +41,7 @@ export class CommandFailure extends Error {
   }
 }
 
-export const failureOf = ({ code, path, message }: Rejection): CommandFailure =>
+const failureOf = ({ code, path, message }: Rejection): CommandFailure =>
   new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${REJECTIONS[code]}`);
 
 /** Runs a task, or ends the command with its rejection. */

@@ -131,7 +131,7 @@ export function countStatuses(batch: ActiveToolBatch): Readonly<Record<string, n
   return counts;
 }
 
-export const textOf = (content: Content): string =>
+const textOf = (content: Content): string =>
   isInline(content)
     ? clip(oneLine(content.text), 2 * WIDTH)
     : `${clip(oneLine(content.head))} (${content.bytes} bytes)`;

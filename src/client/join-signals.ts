@@ -1,4 +1,5 @@
 // One signal out of several, for the time of one request.
+import { setMaxListeners } from 'node:events';
 
 export interface JoinedSignal {
   readonly signal: AbortSignal;
@@ -20,6 +21,8 @@ export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): J
     release();
     joined.abort();
   }
+  // As many requests as there are may wait at a time; that is no leak.
+  setMaxListeners(0, ...sources);
   for (const source of sources) source.addEventListener('abort', abort, { once: true });
   if (sources.some((source) => source.aborted)) abort();
   return { signal: joined.signal, release };

@@ -12,7 +12,7 @@ const known = new WeakMap<object, Digest>();
 export const stateDigest = (state: SessionState): Digest => merkleDigest(state);
 
 /** The Merkle digest of any frozen JSON container. */
-export function merkleDigest(value: Json & object): Digest {
+function merkleDigest(value: Json & object): Digest {
   const cached = known.get(value);
   if (cached !== undefined) return cached;
   const shallow = Array.isArray(value)
@@ -36,4 +36,4 @@ const reference = (item: Json): Json => (typeof item === 'object' && item !== nu
 export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(stateText(state));
 
 /** The flat canonical text of a state. */
-export const stateText = (state: SessionState): string => canonicalText(state);
+const stateText = (state: SessionState): string => canonicalText(state);

@@ -110,7 +110,7 @@ async function keepUnreadable(
 }
 
 /** Keeps text as a blob and gives its reference. */
-export async function storeText(blobs: Blobs, text: string): Answer<Content> {
+async function storeText(blobs: Blobs, text: string): Answer<Content> {
   const bytes = new TextEncoder().encode(text);
   const stored = await blobs.put(bytes)();
   if (isLeft(stored)) return stored;

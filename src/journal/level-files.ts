@@ -39,7 +39,7 @@ function checkFor(name: string, live: LiveFiles): ((bytes: Buffer) => string | n
 }
 
 /** What is wrong with a log, or null. */
-export function logFault(log: Buffer): string | null {
+function logFault(log: Buffer): string | null {
   const { faultAt } = readLog(log);
   if (faultAt === null || !isFollowed(log, faultAt)) return null;
   return `the write at ${faultAt} does not have its checksum, and others follow it`;

@@ -24,7 +24,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
 };
 
 /** The status of a rejection: 409 for everything that is well formed and does not apply now. */
-export const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
+const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
 
 export function problemOf({ code, path, message }: Rejection): Problem {
   return {

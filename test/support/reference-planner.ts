@@ -22,13 +22,13 @@ export function conflictsOf(calls: readonly ClaimedCall[]): readonly (readonly n
   return calls.map((later, j) => calls.slice(0, j).flatMap((earlier, i) => (conflict(earlier, later) ? [i] : [])));
 }
 
-export const conflict = (a: ClaimedCall, b: ClaimedCall): boolean =>
+const conflict = (a: ClaimedCall, b: ClaimedCall): boolean =>
   !a.parallelSafe ||
   !b.parallelSafe ||
   a.claims.some((x) => b.claims.some((y) => (x.access === 'write' || y.access === 'write') && overlap(x.key, y.key)));
 
 /** One key is the other, or lies above it: compared segment by segment. */
-export function overlap(x: string, y: string): boolean {
+function overlap(x: string, y: string): boolean {
   const [short, long] = [x.split('/'), y.split('/')].sort((a, b) => a.length - b.length) as [string[], string[]];
   return short.every((segment, index) => segment === long[index]);
 }
@@ -102,7 +102,7 @@ function refusalOf(tools: EffectiveToolSet, call: ToolCallObserved, offer: Effec
 }
 
 /** What a call touches, read from its arguments: never less than it may touch. */
-export function referenceClaims(tool: ToolSpec, args: JsonObject | undefined): readonly Claim[] {
+function referenceClaims(tool: ToolSpec, args: JsonObject | undefined): readonly Claim[] {
   const { claims, resource_key } = tool.parallelism_hint;
   if (claims === undefined) return resource_key === undefined ? [] : [{ key: resource_key, access: 'write' }];
   return claims.flatMap(({ space, argument, form, access }) => {

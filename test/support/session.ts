@@ -333,4 +333,4 @@ export function session(overrides: GenesisOverrides = {}): Session {
   return sessionOf(defaultGenesis({ tool_package: testPackage(), ...overrides }));
 }
 
-export const sessionOf = (genesis: Genesis): Session => new Session(genesis, [], initialState(genesis));
+const sessionOf = (genesis: Genesis): Session => new Session(genesis, [], initialState(genesis));

@@ -76,7 +76,7 @@ const OTHERS: readonly Guess[] = [
 ];
 
 /** The event a stream of this seed meets the session with. */
-export const guess = (of: Session, random: Random): IngressEvent =>
+const guess = (of: Session, random: Random): IngressEvent =>
   random.pick(random.oneIn(5) ? OTHERS : PLAUSIBLE)(of, random);
 
 export interface Walked {

@@ -18,7 +18,7 @@ const rule = (
 export const READ = tool('read', { read_only: true, destructive: false, parallelism_hint: rule('read') });
 export const WRITE = tool('write', { parallelism_hint: rule('write') });
 /** Reads `from` and writes `to`: one call, two claims. */
-export const COPY = tool('copy', {
+const COPY = tool('copy', {
   parallelism_hint: {
     parallel_safe: true,
     claims: [
@@ -28,8 +28,8 @@ export const COPY = tool('copy', {
   },
 });
 /** Writes every path its patch names. */
-export const PATCH = tool('patch', { parallelism_hint: rule('write', 'patch', 'patch') });
-export const TOPIC = tool('topic', { parallelism_hint: rule('write', 'text', 'topic') });
+const PATCH = tool('patch', { parallelism_hint: rule('write', 'patch', 'patch') });
+const TOPIC = tool('topic', { parallelism_hint: rule('write', 'text', 'topic') });
 /** Parallel-safe and claims nothing. */
 export const FREE = tool('free', { parallelism_hint: { parallel_safe: true }, idempotent: true });
 /** As free, but may not run twice. */
@@ -41,11 +41,11 @@ export const HOSTED = tool('hosted', {
   parallelism_hint: { parallel_safe: true },
   availability_rules: ['host_session_ready'],
 });
-export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
+const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
 /** Registered and in no profile. */
 export const SPARE = tool('spare', { parallelism_hint: { parallel_safe: true } });
 
-export const PROFILE_TOOLS: readonly ToolSpec[] = [
+const PROFILE_TOOLS: readonly ToolSpec[] = [
   READ,
   WRITE,
   COPY,

@@ -12,7 +12,7 @@ import {
 import type { JsonObject } from '../../../schemas/json.ts';
 
 /** Whom test workspaces belong to when the tests run as root, so that commands can write there. */
-export const NOBODY = 65_534;
+const NOBODY = 65_534;
 
 export interface TestWorkspace {
   readonly path: string;

@@ -1,0 +1,76 @@
+// Who plays the world in a measured turn: a model that answers at once with five calls until its turns are used up,
+// and tools that do nothing. How many turns there are is in the name of the model, so that any process knows.
+import type { JsonObject } from '../schemas/json.ts';
+import type { CallReport } from '../bridge/executors/call-report.ts';
+import { type Executor, type Executors, combineExecutors } from '../bridge/executors/executors.ts';
+import type { GenerateReply, GenerateRequest, Provider } from '../bridge/providers/provider.ts';
+import { scriptedProvider } from '../bridge/providers/scripted.ts';
+import { TURN_CALLS, outputOf, pathOf } from './stream.ts';
+
+export const modelOf = (turns: number): string => `turns-${turns}`;
+
+const turnsOf = (model: string): number => Number(model.replace('turns-', ''));
+
+/** Told of the first generate of a run, and of the one after its last turn. */
+export type OnTurns = (session: string, which: 'first' | 'last') => void;
+
+export function benchProvider(onTurns: OnTurns): Provider {
+  return scriptedProvider(({ session_id, turn, model }) => {
+    if (turn === 1) onTurns(session_id, 'first');
+    if (turn <= turnsOf(model)) return fiveCalls(turn);
+    onTurns(session_id, 'last');
+    return { content: 'done', calls: [] };
+  });
+}
+
+function fiveCalls(turn: GenerateRequest['turn']): GenerateReply {
+  const calls = Array.from({ length: TURN_CALLS }, (_, index) => ({
+    id: `call-${turn}-${index}`,
+    name: 'noop',
+    arguments: { path: pathOf(turn, index) },
+  }));
+  return { calls };
+}
+
+const noop: Executor = {
+  tools: ['bench.noop'],
+  run: (_call, args): Promise<CallReport> => Promise.resolve({ success: true, text: outputOf(calledPath(args)) }),
+};
+
+export const benchExecutors = (): Executors => combineExecutors([noop]);
+
+/** How long the model and the tools take where sessions are to be caught in the middle of something. */
+const SLOW_MS = { generate: 100, call: 400 } as const;
+
+const later = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
+/** Every turn has a call that may not be repeated. It never ends. */
+export function markingProvider(): Provider {
+  return scriptedProvider(async ({ turn }) => {
+    await later(SLOW_MS.generate);
+    const { calls } = fiveCalls(turn);
+    return { calls: calls.map((call, index) => (index === 0 ? { ...call, name: 'once' } : call)) };
+  });
+}
+
+/** `mark` gets the name of each call that may not be repeated when it runs. */
+export function markingExecutors(mark: (name: string) => void): Executors {
+  const slow = async (path: string): Promise<CallReport> => {
+    await later(SLOW_MS.call);
+    return { success: true, text: outputOf(path) };
+  };
+  const read: Executor = { tools: ['bench.noop'], run: (_call, args) => slow(calledPath(args)) };
+  const once: Executor = {
+    tools: ['bench.once'],
+    run: ({ session_id, call_id }, args) => {
+      mark(`${session_id} ${call_id}`);
+      return slow(calledPath(args));
+    },
+  };
+  return combineExecutors([read, once]);
+}
+
+const calledPath = (args: JsonObject): string => (typeof args['path'] === 'string' ? args['path'] : '');

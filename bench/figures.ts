@@ -1,0 +1,25 @@
+// Every figure, in order of worth.
+import type { Figure } from './figure.ts';
+import { batches } from './figures/batches.ts';
+import { fold } from './figures/fold.ts';
+import { httpTurn } from './figures/http-turn.ts';
+import { path } from './figures/path.ts';
+import { planner } from './figures/planner.ts';
+import { position } from './figures/position.ts';
+import { replay } from './figures/replay.ts';
+import { restart } from './figures/restart.ts';
+import { startup } from './figures/startup.ts';
+import { turn } from './figures/turn.ts';
+
+export const FIGURES: readonly Figure[] = [
+  planner,
+  fold,
+  turn,
+  path,
+  httpTurn,
+  position,
+  replay,
+  batches,
+  restart,
+  startup,
+];

@@ -1,0 +1,140 @@
+// A thousand open sessions, each in the middle of a turn with a call that may not be repeated; engine and bridge are
+// both killed without warning and started again. How long until every session has gone on, and how many of these calls
+// ran twice. Leases last one second here, so that a call whose bridge is gone is given up soon.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brand } from '../../schemas/ids.ts';
+import { type EngineClient, connect } from '../../src/client/index.ts';
+import { readToken, tokenFile } from '../../src/server/token.ts';
+import { type Bench, type Figure, sized } from '../figure.ts';
+import { must } from '../must.ts';
+import { BRIDGE_PROCESS, type Child, type ChildLine, type EngineReady, startChild, startServe } from '../processes.ts';
+import { type Row, atMost, rowOf } from '../row.ts';
+import { UNBOUNDED } from '../stream.ts';
+import { benchPackage } from '../tools.ts';
+
+const REACH_MS = 2_000;
+const LEASE_TTL_MS = 1_000;
+const GIVE_UP_MS = 120_000;
+
+export const restart: Figure = { name: 'restart', run: measure };
+
+async function measure(bench: Bench): Promise<readonly Row[]> {
+  const sessions = sized(bench, 20, 1_000);
+  const runs = sized(bench, 1, 3);
+  const measured: Restarted[] = [];
+  for (let run = 1; run <= runs; run += 1) {
+    bench.progress(`restart of ${sessions} sessions: run ${run}/${runs}`);
+    measured.push(await restartOnce(await bench.directory(), sessions));
+  }
+  bench.note(`restart: leases last ${LEASE_TTL_MS} ms; a started call is given up 1.25 times that after the restart`);
+  return [
+    rowOf({
+      what: `${sessions} open sessions killed and restarted: engine listens`,
+      unit: 'ms',
+      values: measured.map(({ listeningMs }) => listeningMs),
+    }),
+    rowOf({
+      what: `${sessions} open sessions killed and restarted: half have gone on`,
+      unit: 'ms',
+      values: measured.map(({ halfMs }) => halfMs),
+    }),
+    rowOf({
+      what: `${sessions} open sessions killed and restarted: all have gone on`,
+      unit: 'ms',
+      values: measured.map(({ allMs }) => allMs),
+      reach: atMost(REACH_MS),
+    }),
+    rowOf({
+      what: 'repeats of calls that may not be repeated',
+      unit: '',
+      values: measured.map(({ repeats }) => repeats),
+      reach: atMost(0),
+    }),
+  ];
+}
+
+interface Restarted {
+  readonly listeningMs: number;
+  readonly halfMs: number;
+  readonly allMs: number;
+  readonly repeats: number;
+}
+
+async function restartOnce(directory: string, sessions: number): Promise<Restarted> {
+  const dataDir = join(directory, 'data');
+  const marks = join(directory, 'marks');
+  await writeFile(marks, '');
+  const engine = await startEngine(dataDir, 0);
+  const { url } = engine.ready;
+  const before = newProgress(sessions);
+  const bridge = await startBridge({ dataDir, marks, url }, before.note);
+  const client = connect(url, await readToken(tokenFile(dataDir)));
+  await openSessions(client, sessions);
+  await before.reached(sessions);
+  await Promise.all([engine.kill(), bridge.kill()]);
+  await client.close();
+
+  const killedAt = performance.timeOrigin + performance.now();
+  const since = (atMs: number): number => atMs - killedAt;
+  const after = newProgress(sessions);
+  const again = await startEngine(dataDir, Number(new URL(url).port));
+  const listeningMs = since(performance.timeOrigin + performance.now());
+  const bridgeAgain = await startBridge({ dataDir, marks, url: again.ready.url }, after.note);
+  const allMs = since(await after.reached(sessions));
+  const halfMs = since(await after.reached(Math.ceil(sessions / 2)));
+  await Promise.all([bridgeAgain.kill(), again.kill()]);
+  const lines = (await readFile(marks, 'utf8')).split('\n').filter((line) => line !== '');
+  return { listeningMs, halfMs, allMs, repeats: lines.length - new Set(lines).size };
+}
+
+const startEngine = (dataDir: string, port: number): Promise<Child<EngineReady>> =>
+  startServe(dataDir, port, ['--lease-ttl', String(LEASE_TTL_MS)]);
+
+interface Place {
+  readonly dataDir: string;
+  readonly marks: string;
+  readonly url: string;
+}
+
+const startBridge = ({ dataDir, marks, url }: Place, onLine: (line: ChildLine) => void): Promise<Child<ChildLine>> =>
+  startChild([BRIDGE_PROCESS, url, tokenFile(dataDir), marks], onLine);
+
+async function openSessions(client: EngineClient, count: number): Promise<void> {
+  const tool_package = benchPackage();
+  const made = await Promise.all(
+    Array.from({ length: count }, () => must(client.createSession({ config: UNBOUNDED, tool_package }))),
+  );
+  const events = [{ kind: 'RunRequested', event_id: brand<'EventId'>('go'), input: { text: 'go on' } }] as const;
+  await Promise.all(made.map(({ session_id }) => must(client.submit(session_id, { events }))));
+}
+
+interface Progress {
+  readonly note: (line: ChildLine) => void;
+  /** When so many sessions had gone on, by the wall clock. */
+  reached(count: number): Promise<number>;
+}
+
+function newProgress(sessions: number): Progress {
+  const times: number[] = [];
+  let onTime: () => void = () => undefined;
+  return {
+    note(line) {
+      if (line.event !== 'progress') return;
+      times.push(line.at_ms);
+      onTime();
+    },
+    reached: (count) =>
+      new Promise((resolve, fail) => {
+        const giveUp = setTimeout(() => {
+          fail(new Error(`${times.length} of ${sessions} sessions went on within ${GIVE_UP_MS} ms`));
+        }, GIVE_UP_MS);
+        onTime = () => {
+          if (times.length < count) return;
+          clearTimeout(giveUp);
+          resolve(times.toSorted((a, b) => a - b)[count - 1] ?? NaN);
+        };
+        onTime();
+      }),
+  };
+}

@@ -1,0 +1,66 @@
+// An agent turn with engine and bridge in one process: a generate, five calls that do nothing, all settled, the batch
+// settled, the next generate handed out; every fact durable before what depends on it. Against the floor.
+import { join } from 'node:path';
+import { alternate } from '../alternate.ts';
+import { type Bench, type Figure, sized } from '../figure.ts';
+import { openFloor } from '../floor.ts';
+import { openInProcess } from '../in-process.ts';
+import type { Round } from '../round.ts';
+import { type Row, ratioAtLeast, rowOf } from '../row.ts';
+
+const REACH_ONE = 0.6;
+const REACH_HUNDRED = 0.4;
+
+export const turn: Figure = {
+  name: 'turn',
+  run: (bench) =>
+    measureTurns(bench, { where: 'in one process', open: openInProcess, reach: [REACH_ONE, REACH_HUNDRED] }),
+};
+
+/** Something that runs rounds of turns on a directory. */
+interface Contestant {
+  readonly run: (round: Round) => Promise<number>;
+  readonly close: () => Promise<void>;
+}
+
+export interface TurnContest {
+  readonly where: string;
+  readonly open: (directory: string) => Promise<Contestant>;
+  /** With one session, and with a hundred, by the floor. */
+  readonly reach: readonly [one: number, hundred: number];
+}
+
+export async function measureTurns(bench: Bench, { where, open, reach }: TurnContest): Promise<readonly Row[]> {
+  const directory = await bench.directory();
+  const floor = await openFloor(join(directory, 'floor'));
+  const contestant = await open(join(directory, 'engine'));
+  const rows: Row[] = [];
+  try {
+    for (const [index, sessions] of [1, 100].entries()) {
+      const turns = sized(bench, sessions === 1 ? 20 : 2, sessions === 1 ? 100 : 20);
+      const contest = {
+        ran: () => contestant.run({ sessions, turns }),
+        floored: () => floor.run(sessions, turns),
+      };
+      const doing = `turns ${where}, ${sessions} sessions`;
+      bench.progress(`${doing}: warming up`);
+      await contestant.run({ sessions, turns });
+      await floor.run(sessions, turns);
+      const runs = sized(bench, 2, 5);
+      const { ran, floored } = await alternate(runs, contest, (run) => bench.progress(`${doing}: run ${run}/${runs}`));
+      rows.push(
+        rowOf({
+          what: `agent turns ${where}, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
+          unit: 'turns/s',
+          values: ran,
+          limit: { what: 'floor', values: floored },
+          reach: ratioAtLeast(reach[index] ?? NaN),
+        }),
+      );
+    }
+  } finally {
+    await contestant.close();
+    await floor.close();
+  }
+  return rows;
+}

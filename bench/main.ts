@@ -1,0 +1,94 @@
+// The bench: measures every figure beside its limit, in the same run, and prints what came out. Progress goes to
+// standard error; standard output holds the table, or with --json one object. Exit codes: 0 measured, whatever came
+// out; 2 misuse, or something that could not be measured.
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PACKAGE_VERSION } from '../src/version.ts';
+import type { Bench } from './figure.ts';
+import { FIGURES } from './figures.ts';
+import { Misuse, type Options, USAGE, readOptions } from './options.ts';
+import type { Row } from './row.ts';
+import { tableOf } from './table.ts';
+
+interface Result {
+  readonly bench: 1;
+  readonly version: string;
+  readonly node: string;
+  readonly machine: string;
+  readonly quick: boolean;
+  readonly rows: readonly (Row & { readonly figure: string })[];
+  readonly notes: readonly string[];
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2), FIGURES);
+  if (options.help) {
+    process.stdout.write(USAGE);
+    return;
+  }
+  const disk = options.disk ?? tmpdir();
+  const directories: string[] = [];
+  try {
+    const result = await measureAll(options, disk, async () => {
+      const made = await mkdtemp(join(disk, 'refold-bench-'));
+      directories.push(made);
+      return made;
+    });
+    process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : textOf(result));
+  } finally {
+    progress('');
+    for (const directory of directories) await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function measureAll(options: Options, disk: string, directory: Bench['directory']): Promise<Result> {
+  const { quick, full, figures } = options;
+  const notes = await firstNotes(quick, disk);
+  const rows: Result['rows'][number][] = [];
+  const bench: Bench = { quick, full, directory, progress, note: (text) => notes.push(text) };
+  for (const { name, run } of figures) {
+    progress(name);
+    for (const row of await run(bench)) rows.push({ figure: name, ...row });
+  }
+  const [cpu] = cpus();
+  const machine = `${availableParallelism()} × ${cpu?.model.trim() ?? 'unknown'}`;
+  return { bench: 1, version: PACKAGE_VERSION, node: process.version, machine, quick, rows, notes };
+}
+
+const TMPFS = 0x0102_1994;
+
+async function firstNotes(quick: boolean, disk: string): Promise<string[]> {
+  const notes = ['resume from a snapshot is not measured: there are no snapshots yet'];
+  if (quick) notes.unshift('a quick run: it shows that the bench works, and its figures mean nothing');
+  const { type } = await statfs(disk);
+  if (type === TMPFS) notes.push(`${disk} is in memory: barriers cost nothing there; give --disk DIR on a real disk`);
+  return notes;
+}
+
+function textOf({ version, node, machine, rows, notes }: Result): string {
+  const reached = rows.filter(({ ok }) => ok === true).length;
+  const judged = rows.filter(({ ok }) => ok !== null).length;
+  return [
+    `refold ${version}, Node ${node}, ${machine}; medians of several runs (least–most)`,
+    '',
+    tableOf(rows),
+    '',
+    `${reached} of ${judged} reached`,
+    ...notes.map((note) => `note: ${note}`),
+    '',
+  ].join('\n');
+}
+
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
+  else if (text !== '') process.stderr.write(`${text}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  if (error instanceof Misuse) process.stderr.write(USAGE);
+  process.exitCode = 2;
+}

@@ -1,0 +1,94 @@
+// Stores that count what passes through them: durable writes, their time and their bytes, blobs, and how soon the next
+// generate is handed out once the last result is on disk.
+import type { SessionId } from '../schemas/ids.ts';
+import type { Blobs } from '../src/blobs/blobs.ts';
+import type { EngineClient } from '../src/client/client.ts';
+import type { Journal } from '../src/journal/journal.ts';
+import type { OpenStore } from '../src/journal/store.ts';
+
+export interface Meter {
+  /** Milliseconds of each durable write of the journal. */
+  writes: number[];
+  /** Keys and values written to the journal. */
+  journalBytes: number;
+  /** Canonical bytes of the events that were appended. */
+  eventBytes: number;
+  blobs: number;
+  blobBytes: number;
+  /** Milliseconds from a last result on disk to the next generate in the bridge's hands. */
+  handovers: number[];
+}
+
+/** A blob costs this many barriers: its file, and the three directories that lead to it. */
+export const BARRIERS_PER_BLOB = 4;
+
+export const newMeter = (): Meter => ({
+  writes: [],
+  journalBytes: 0,
+  eventBytes: 0,
+  blobs: 0,
+  blobBytes: 0,
+  handovers: [],
+});
+
+export function resetMeter(meter: Meter): void {
+  Object.assign(meter, newMeter());
+}
+
+export const meteredStore =
+  (open: OpenStore, meter: Meter): OpenStore =>
+  async () => {
+    const store = await open();
+    return {
+      ...store,
+      async write(puts) {
+        const startedAt = performance.now();
+        await store.write(puts);
+        meter.writes.push(performance.now() - startedAt);
+        for (const { key, value } of puts) meter.journalBytes += key.length + value.length;
+      },
+    };
+  };
+
+export const meteredBlobs = (blobs: Blobs, meter: Meter): Blobs => ({
+  ...blobs,
+  put: (bytes) => async () => {
+    meter.blobs += 1;
+    meter.blobBytes += bytes.length;
+    return await blobs.put(bytes)();
+  },
+});
+
+export interface Handover {
+  readonly journal: (journal: Journal) => Journal;
+  readonly client: (client: EngineClient) => EngineClient;
+}
+
+/** Watches both ends of a hand-over: the journal that makes the last result durable, the lease that gives out what follows. */
+export function watchHandover(meter: Meter): Handover {
+  const settledAt = new Map<SessionId, number>();
+  return {
+    journal: (journal) => ({
+      ...journal,
+      append: (session, expected, records, owing) => async () => {
+        const answer = await journal.append(session, expected, records, owing)();
+        const settles = records.some(({ event }) => event.includes('"kind":"ToolCallSettled"'));
+        if (settles) settledAt.set(session, performance.now());
+        for (const { event } of records) meter.eventBytes += Buffer.byteLength(event);
+        return answer;
+      },
+    }),
+    client: (client) => ({
+      ...client,
+      lease: (request, signal) => async () => {
+        const granted = await client.lease(request, signal)();
+        if (granted._tag === 'Left') return granted;
+        for (const { kind, session_id } of granted.right.effects) {
+          const at = settledAt.get(session_id);
+          if (kind === 'llm.generate' && at !== undefined) meter.handovers.push(performance.now() - at);
+        }
+        return granted;
+      },
+    }),
+  };
+}

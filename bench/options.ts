@@ -1,0 +1,63 @@
+// The command line of the bench.
+import { parseArgs } from 'node:util';
+import type { Figure } from './figure.ts';
+
+export const USAGE = `usage: bench [options]
+
+  --quick        only see that it works: few runs of little work
+  --full         the sizes that take long as well: a log of 1,000,000 events
+  --only NAME    this figure only; may be given again
+  --disk DIR     where to write what is measured (default: the system's temporary directory)
+  --json         one JSON object instead of a table
+`;
+
+/** A command line that cannot be served; the message says what to do. */
+export class Misuse extends Error {
+  override readonly name = 'Misuse';
+}
+
+export interface Options {
+  readonly quick: boolean;
+  readonly full: boolean;
+  readonly json: boolean;
+  readonly help: boolean;
+  readonly disk: string | undefined;
+  readonly figures: readonly Figure[];
+}
+
+/** Throws a {@link Misuse}. */
+export function readOptions(args: readonly string[], all: readonly Figure[]): Options {
+  const values = parse(args);
+  const only = values.only ?? [];
+  const unknown = only.find((name) => !all.some((figure) => figure.name === name));
+  if (unknown !== undefined) {
+    throw new Misuse(`there is no figure "${unknown}"; there are ${all.map(({ name }) => name).join(', ')}`);
+  }
+  return {
+    quick: values.quick ?? false,
+    full: values.full ?? false,
+    json: values.json ?? false,
+    help: values.help ?? false,
+    disk: values.disk,
+    figures: only.length === 0 ? all : all.filter(({ name }) => only.includes(name)),
+  };
+}
+
+const flag = { type: 'boolean' } as const;
+
+function parse(args: readonly string[]) {
+  try {
+    const text = { type: 'string' } as const;
+    const options = {
+      quick: flag,
+      full: flag,
+      json: flag,
+      help: flag,
+      disk: text,
+      only: { ...text, multiple: true },
+    } as const;
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (error) {
+    throw new Misuse(error instanceof Error ? error.message : 'the arguments cannot be read', { cause: error });
+  }
+}

@@ -1,0 +1,88 @@
+// The processes the bench starts, by path: the engine as anybody starts it, and the bench's own.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export const CLI = at('../src/cli/main.js');
+export const BRIDGE_PROCESS = at('bridge-process.js');
+export const REPLAY_PROCESS = at('replay-process.js');
+/** The package: sources or an installation. */
+export const PACKAGE_ROOT = at('../../');
+
+/** What the bench's own processes print. */
+export type ChildLine =
+  | { readonly event: 'ready' }
+  | {
+      readonly event: 'turns';
+      readonly session: string;
+      readonly which: 'first' | 'last';
+      readonly at_ms: number;
+    }
+  | { readonly event: 'progress'; readonly session: string; readonly at_ms: number };
+
+export interface Child<L> {
+  /** The first line it printed. */
+  readonly ready: L;
+  stop(): Promise<void>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+}
+
+/** Starts a script, and is done when it has printed its first line. It ends with this process. */
+export async function startChild<L extends object>(
+  argv: readonly string[],
+  onLine: (line: L) => void = () => undefined,
+): Promise<Child<L>> {
+  const child = spawn(process.execPath, [...argv], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ready = await new Promise<L>((resolve, fail) => {
+    let first = true;
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      const line = JSON.parse(text) as L;
+      if (first) resolve(line);
+      else onLine(line);
+      first = false;
+    });
+    child.once('error', fail);
+    child.once('exit', (code) => fail(new Error(`${argv[0]} ended with ${code}`)));
+  });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    // An open standard input would keep it alive.
+    child.stdin.end();
+    if (isAlive(child)) child.kill(signal);
+    await exited;
+  };
+  return { ready, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+}
+
+const isAlive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
+
+export interface EngineReady {
+  readonly url: string;
+}
+
+/** `refold serve` on a data directory; `port` 0 is any that is free. */
+export const startServe = (dataDir: string, port = 0, more: readonly string[] = []): Promise<Child<EngineReady>> =>
+  startChild([CLI, 'serve', '--data-dir', dataDir, '--port', String(port), '--json', '--exit-with-parent', ...more]);
+
+export interface Ended {
+  readonly code: number | null;
+  readonly ms: number;
+  readonly stdout: string;
+}
+
+/** Runs a script to its end. */
+export async function runToEnd(argv: readonly string[]): Promise<Ended> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  return await new Promise((resolve, fail) => {
+    child.once('error', fail);
+    child.once('close', (code) => resolve({ code, ms: performance.now() - startedAt, stdout }));
+  });
+}

@@ -1,0 +1,80 @@
+// Folds the log of one session in a process of its own, so that its memory can be told: `replay-process DIRECTORY
+// SESSION verified|bare`. Verified is how the engine loads a session: every digest and chain value is checked. Bare is
+// the limit: LevelDB is scanned, the texts are parsed and folded, and nothing is checked. Prints one JSON object; with
+// a terminal, progress on standard error.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { Level } from 'level';
+import { decode } from 'cbor-x';
+import { evolve } from '../reducers/evolve.ts';
+import { sealTranscript } from '../reducers/transcript.ts';
+import type { IngressEvent } from '../schemas/event.ts';
+import { type Position, SessionId } from '../schemas/ids.ts';
+import { initialState } from '../src/core/index.ts';
+import { loadSession } from '../src/engine/load-session.ts';
+import type { Journal } from '../src/journal/journal.ts';
+import { recordRange } from '../src/journal/keys.ts';
+import { openLevelJournal } from '../src/journal/level-journal.ts';
+import { must } from './must.ts';
+import { benchGenesis } from './stream.ts';
+
+/** What it prints at the end. */
+export interface Replayed {
+  readonly events: number;
+  readonly ms: number;
+  /** Most memory the process ever had, in megabytes. */
+  readonly memoryMb: number;
+}
+
+const SCAN_ENTRIES = 1_000;
+const PROGRESS_EVENTS = 20_000;
+
+const [directory = '', session = '', how = ''] = process.argv.slice(2);
+if (SessionId.is(session)) {
+  const startedAt = performance.now();
+  const events = how === 'verified' ? await verified(session) : await bare(session);
+  const ms = performance.now() - startedAt;
+  const replayed: Replayed = { events, ms, memoryMb: process.resourceUsage().maxRSS / 1_024 };
+  process.stdout.write(`${JSON.stringify(replayed)}\n`);
+}
+
+async function verified(id: SessionId): Promise<number> {
+  const journal = await must(openLevelJournal(directory));
+  const loaded = await loadSession(withProgress(journal), id);
+  if (isLeft(loaded)) throw new Error(loaded.left.message);
+  await journal.close();
+  return loaded.right.state.version;
+}
+
+async function bare(id: SessionId): Promise<number> {
+  const database = new Level<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' });
+  await database.open();
+  const iterator = database.iterator(recordRange(id, 0 as Position));
+  let state = initialState(benchGenesis(id));
+  for (;;) {
+    const entries = await iterator.nextv(SCAN_ENTRIES);
+    if (entries.length === 0) break;
+    for (const [, value] of entries) {
+      const [, text] = decode(value) as readonly [string, string];
+      ({ state } = sealTranscript(evolve(state, JSON.parse(text) as IngressEvent)));
+    }
+    noteProgress(state.version);
+  }
+  await iterator.close();
+  await database.close();
+  return state.version;
+}
+
+function withProgress(journal: Journal): Journal {
+  return {
+    ...journal,
+    read: (id, from, limit) => {
+      noteProgress(from);
+      return journal.read(id, from, limit);
+    },
+  };
+}
+
+function noteProgress(events: number): void {
+  if (events % PROGRESS_EVENTS === 0 && process.stderr.isTTY)
+    process.stderr.write(`\r\u001B[K${how}: ${events} events`);
+}

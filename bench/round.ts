@@ -1,0 +1,30 @@
+// One round of measured turns: fresh sessions, each with one run of so many turns, whoever serves them.
+import { brand } from '../schemas/ids.ts';
+import type { EngineClient } from '../src/client/client.ts';
+import { modelOf } from './actors.ts';
+import { must } from './must.ts';
+import type { Stopwatch } from './stopwatch.ts';
+import { UNBOUNDED } from './stream.ts';
+import { benchPackage } from './tools.ts';
+
+export interface Round {
+  readonly sessions: number;
+  readonly turns: number;
+}
+
+/** Turns in a second, over all sessions. */
+export async function runRound(
+  client: EngineClient,
+  stopwatch: Stopwatch,
+  { sessions, turns }: Round,
+): Promise<number> {
+  const config = { ...UNBOUNDED, model: modelOf(turns) };
+  const tool_package = benchPackage();
+  const made = await Promise.all(
+    Array.from({ length: sessions }, () => must(client.createSession({ config, tool_package }))),
+  );
+  const elapsed = stopwatch.time(sessions);
+  const events = [{ kind: 'RunRequested', event_id: brand<'EventId'>('go'), input: { text: 'go on' } }] as const;
+  await Promise.all(made.map(({ session_id }) => must(client.submit(session_id, { events }))));
+  return (sessions * turns * 1_000) / (await elapsed);
+}

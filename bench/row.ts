@@ -1,0 +1,61 @@
+// One line of the result: what was measured, what it is held against, and whether it reaches what it should.
+import { type Spread, ratios, spreadOf } from './spread.ts';
+
+/** What a figure must reach: by its ratio to the limit of the same run, or by itself where no limit makes sense. */
+export interface Reach {
+  readonly of: 'ratio' | 'measured';
+  readonly at: 'least' | 'most';
+  readonly value: number;
+}
+
+export interface Limit {
+  /** What it is, in a few words. */
+  readonly what: string;
+  readonly spread: Spread;
+}
+
+export interface Row {
+  readonly what: string;
+  readonly unit: string;
+  readonly measured: Spread;
+  readonly limit: Limit | null;
+  /** Measured by limit, of the runs in which both were taken. */
+  readonly ratio: Spread | null;
+  readonly reach: Reach | null;
+  /** Null when nothing is to be reached: the row is shown for what it is. */
+  readonly ok: boolean | null;
+}
+
+export interface Runs {
+  readonly what: string;
+  readonly unit: string;
+  /** One value for each run. */
+  readonly values: readonly number[];
+  /** One value for each of the same runs, in the same unit. */
+  readonly limit?: { readonly what: string; readonly values: readonly number[] };
+  readonly reach?: Reach;
+}
+
+export function rowOf({ what, unit, values, limit, reach }: Runs): Row {
+  const measured = spreadOf(values);
+  const ratio = limit === undefined ? null : spreadOf(ratios(values, limit.values));
+  return {
+    what,
+    unit,
+    measured,
+    limit: limit === undefined ? null : { what: limit.what, spread: spreadOf(limit.values) },
+    ratio,
+    reach: reach ?? null,
+    ok: reach === undefined ? null : isReached(reach, reach.of === 'ratio' ? ratio : measured),
+  };
+}
+
+function isReached({ at, value }: Reach, judged: Spread | null): boolean {
+  if (judged === null) return false;
+  return at === 'least' ? judged.median >= value : judged.median <= value;
+}
+
+export const ratioAtLeast = (value: number): Reach => ({ of: 'ratio', at: 'least', value });
+export const ratioAtMost = (value: number): Reach => ({ of: 'ratio', at: 'most', value });
+export const atLeast = (value: number): Reach => ({ of: 'measured', at: 'least', value });
+export const atMost = (value: number): Reach => ({ of: 'measured', at: 'most', value });
