@@ -4,14 +4,14 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
-import type { FollowUp } from '../schemas/run.ts';
+import type { FollowUp, RunState } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { hostSessionDeadline } from './host-session.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
-import { configFor } from './run.ts';
+import { configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {
@@ -35,10 +35,10 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   HostSessionUpdated: always,
   ToolRegistrySet: admitRegistry,
   ToolProfileSelected: (state, { profile_id }) =>
-    admitProfile(state, profile_id) ?? admitTools({ ...state, tool_profile: profile_id }, ''),
+    admitProfile(state, profile_id) ?? admitTools({ ...state, tool_profile: profile_id }),
   ToolOverridesSet: admitOverrides,
   SessionConfigured: (state, event) =>
-    admitTools({ ...state, config: { ...state.config, ...event.config } }, '/config'),
+    admitTools({ ...state, config: { ...state.config, ...event.config } }, (path) => configPath('/config', path)),
   RunSteered: (state) =>
     (state.run?.steers.length ?? 0) < STEERS_MAX
       ? null
@@ -77,7 +77,7 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   if ('turn' in event && event.turn !== run.turn) {
     return reject('wrong_turn', '/turn', `the run is at turn ${run.turn}, not ${event.turn}`);
   }
-  if (transitionsOf(phase, event.kind) !== null) return null;
+  if (transitionsOf(phase, event.kind) !== null && !answersNothing(run, event)) return null;
   const batch = state.active_tool_batch;
   if (batch === null) {
     if (isBatchKind(event)) return reject('batch_not_active', '/kind', 'no batch is open');
@@ -87,23 +87,32 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   return reject('wrong_phase', '/kind', `a run that is ${phase} does not take ${event.kind}`);
 }
 
+/** Paused between two turns, a run owes no generate yet: an answer to it is nobody's. */
+const answersNothing = (run: RunState, event: IngressEvent): boolean =>
+  'turn' in event && run.phase === 'paused_generating' && run.offer === null;
+
 const isBatchKind = (event: IngressEvent): boolean => 'batch_id' in event;
 
 function admitRun(state: SessionState, request: Omit<FollowUp, 'input'>, path: string): Rejection | null {
   const config = configFor(state, request);
-  const overrides = `${path}/run_overrides`;
-  if (config.provider.trim() === '') return reject('provider_missing', `${overrides}/provider`, 'it is empty');
-  if (config.model.trim() === '') return reject('model_missing', `${overrides}/model`, 'it is empty');
+  const fault = findConfigFault(config);
+  if (fault !== null) return { ...fault, path: `${path}/run_overrides${fault.path}` };
   const tool_overrides = { ...state.tool_overrides, run: request.tools ?? NO_OVERRIDES };
-  return admitTools({ ...state, run: { config }, tool_overrides }, path);
+  const told = (inner: string): string =>
+    /^\/(enable|disable|force)\//.test(inner) ? `${path}/tools${inner}` : configPath(`${path}/run_overrides`, inner);
+  return admitTools({ ...state, run: { config }, tool_overrides }, told);
 }
 
+/** Where in a config a fault of the tool set was caused. */
+const configPath = (config: string, inner: string): string =>
+  inner === '/profile_id' ? `${config}/tool_profile` : `${config}${inner}`;
+
 /** The fault in the tool set that a state would lead to: now, and once the live run has ended. */
-function admitTools(input: EffectiveToolsInput, path: string): Rejection | null {
+function admitTools(input: EffectiveToolsInput, told: (path: string) => string = (path) => path): Rejection | null {
   const alone = { ...input, run: null, tool_overrides: { ...input.tool_overrides, run: NO_OVERRIDES } };
   for (const state of [input, alone]) {
     const tools = computeEffectiveTools(state);
-    if (isLeft(tools)) return { ...tools.left, path: path + tools.left.path };
+    if (isLeft(tools)) return { ...tools.left, path: told(tools.left.path) };
   }
   return null;
 }
@@ -118,15 +127,12 @@ function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'
   const next = packageAfter(state, event);
   return (
     findPackageFault(next) ??
-    admitTools(
-      {
-        ...state,
-        tool_registry: registryOf(next.registry),
-        tool_profiles: profilesOf(next.profiles),
-        provider_profiles: next.provider_profiles,
-      },
-      '',
-    )
+    admitTools({
+      ...state,
+      tool_registry: registryOf(next.registry),
+      tool_profiles: profilesOf(next.profiles),
+      provider_profiles: next.provider_profiles,
+    })
   );
 }
 
@@ -136,7 +142,7 @@ function admitOverrides(state: SessionState, event: EventOfKind<'ToolOverridesSe
   }
   const { enable = [], disable = [], force = [] } = event;
   const scoped = { ...state.tool_overrides, [event.scope]: { enable, disable, force } };
-  return admitTools({ ...state, tool_overrides: scoped }, '');
+  return admitTools({ ...state, tool_overrides: scoped });
 }
 
 function admitBatchSettled(state: SessionState, event: EventOfKind<'ToolBatchSettled'>): Rejection | null {

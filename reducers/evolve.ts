@@ -57,7 +57,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (draft, event) => {
     applyHostSession(draft, event.host_session);
-    leaveOpening(draft, event.at_ms, event.detail);
+    if (event.host_session.host_session_status !== undefined) leaveOpening(draft, event.at_ms, event.detail);
   },
   ToolRegistrySet: setRegistry,
   ToolProfileSelected: (draft, event) => {

@@ -11,7 +11,9 @@ export function applyHostSession(draft: Draft<SessionState>, facts: HostSessionF
     context.host_session_status = facts.host_session_status;
     context.host_session_expires_at_ms = null;
   }
-  if (facts.expires_at_ms !== undefined) context.host_session_expires_at_ms = facts.expires_at_ms;
+  if (facts.expires_at_ms !== undefined && context.host_session_status === 'ready') {
+    context.host_session_expires_at_ms = facts.expires_at_ms;
+  }
   if (facts.sandbox !== undefined) context.sandbox = facts.sandbox;
   if (facts.workspace !== undefined) context.workspace = facts.workspace;
   if (facts.capabilities !== undefined) context.capabilities = [...new Set(facts.capabilities)].sort();

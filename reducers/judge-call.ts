@@ -59,8 +59,9 @@ function refuseUnoffered(tool: ToolSpec, offered: ReadonlyMap<string, ToolSpec> 
 function refuseArguments(call: ToolCallObserved): Refusal | null {
   const verdict = call.arguments_verdict;
   if (verdict?.valid === false) {
-    const path = verdict.path === undefined || verdict.path === '' ? '' : ` at ${verdict.path}`;
-    return { code: 'tool_invalid_args', message: `Invalid arguments${path}: ${verdict.message ?? 'they do not fit'}.` };
+    const path = verdict.path === undefined || verdict.path === '' ? '' : ` at ${clip(verdict.path)}`;
+    const message = `Invalid arguments${path}: ${clip(verdict.message ?? 'they do not fit')}.`;
+    return { code: 'tool_invalid_args', message };
   }
   if (call.arguments === undefined && call.arguments_text !== undefined) {
     return { code: 'tool_invalid_args', message: 'Invalid arguments: they are not a JSON object.' };
@@ -73,4 +74,4 @@ function refuseExecutor(tool: ToolSpec): Refusal | null {
   return { code: 'executor_unsupported', message: `No workflow named "${tool.executor.workflow}" is built in.` };
 }
 
-const clip = (text: string): string => (text.length <= 1_000 ? text : `${text.slice(0, 1_000).toWellFormed()}…`);
+const clip = (text: string): string => (text.length <= 900 ? text : `${text.slice(0, 900).toWellFormed()}…`);

@@ -1,5 +1,6 @@
 // The batch planner: observed calls in, the canonical plan out (P7 "Batch Planning"; DESIGN section 4).
-import { digestJson } from '../schemas/canonical.ts';
+import { digestJson, digestText } from '../schemas/canonical.ts';
+import { isInline } from '../schemas/content.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
 import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
@@ -64,20 +65,27 @@ const sealPlan = (plan: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan => ({ .
 
 /** The digest that binds a call to its exact arguments. */
 export function argumentsDigest(call: ToolCallObserved): Digest {
-  return call.arguments_digest ?? digestJson(call.arguments ?? call.arguments_text ?? {});
+  if (call.arguments_digest !== undefined) return call.arguments_digest;
+  const { arguments_ref: stored } = call;
+  // A blob of arguments holds their canonical text, so its digest is theirs.
+  if (stored !== undefined) return isInline(stored) ? digestText(stored.text) : stored.ref;
+  return digestJson(call.arguments ?? call.arguments_text ?? {});
 }
 
 // The fields are in canonical order: a plan is hashed where it is made, and that is most of the work.
 function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
-  const known = call.arguments ?? (call.arguments_ref === undefined ? {} : null);
+  const { parallelism_hint: hint } = tool;
+  // Recorded claims speak for arguments that are in a blob, and for no others.
+  const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
+  const claims = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
   return {
     arguments_digest: argumentsDigest(call),
     call_id: call.call_id,
-    claims: call.claims ?? claimsOf(tool.parallelism_hint, known),
+    claims,
     executor: tool.executor,
     interrupt_behavior: tool.interrupt_behavior,
     output_bytes_max: tool.output_bytes_max,
-    parallel_safe: tool.parallelism_hint.parallel_safe,
+    parallel_safe: hint.parallel_safe,
     repeatable: tool.read_only || tool.idempotent,
     timeout_ms: tool.timeout_ms,
     tool_id: tool.tool_id,

@@ -10,7 +10,9 @@ export type Phase = 'idle' | RunPhase;
 const END = ['idle', 'opening', 'generating'] as const;
 
 const whereverItIs = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [phase] }) as const;
-const endings = { RunInterrupted: END, RunCancelled: END, RunCompleted: END, RunFailed: END } as const;
+/** After a run that failed or was cancelled, what waits goes on waiting. */
+const STOP = ['idle'] as const;
+const endings = { RunInterrupted: END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
 
 export const RUN_TRANSITIONS = {
   idle: {
@@ -31,7 +33,7 @@ export const RUN_TRANSITIONS = {
     ...whereverItIs('generating'),
     ...endings,
     ToolCallsObserved: ['executing', ...END],
-    GenerateFailed: END,
+    GenerateFailed: STOP,
     RunPaused: ['paused_generating'],
   },
   executing: {
@@ -42,8 +44,8 @@ export const RUN_TRANSITIONS = {
     ToolBatchSettled: END,
     RunPaused: ['paused_executing'],
     RunInterrupted: ['interrupting', ...END],
-    RunCancelled: ['cancelling', ...END],
-    RunFailed: ['cancelling', ...END],
+    RunCancelled: ['cancelling', ...STOP],
+    RunFailed: ['cancelling', ...STOP],
   },
   paused_opening: {
     ...whereverItIs('paused_opening'),
@@ -55,7 +57,7 @@ export const RUN_TRANSITIONS = {
     ...whereverItIs('paused_generating'),
     ...endings,
     ToolCallsObserved: ['paused_executing', 'paused_generating', ...END],
-    GenerateFailed: END,
+    GenerateFailed: STOP,
     RunResumed: ['generating'],
   },
   paused_executing: {
@@ -65,8 +67,8 @@ export const RUN_TRANSITIONS = {
     ToolBatchSettled: ['paused_generating', ...END],
     RunResumed: ['executing'],
     RunInterrupted: ['interrupting', ...END],
-    RunCancelled: ['cancelling', ...END],
-    RunFailed: ['cancelling', ...END],
+    RunCancelled: ['cancelling', ...STOP],
+    RunFailed: ['cancelling', ...STOP],
   },
   interrupting: {
     FollowUpQueued: ['interrupting'],
@@ -77,8 +79,8 @@ export const RUN_TRANSITIONS = {
   },
   cancelling: {
     FollowUpQueued: ['cancelling'],
-    ToolCallSettled: ['cancelling', ...END],
-    LeaseExpired: ['cancelling', ...END],
+    ToolCallSettled: ['cancelling', ...STOP],
+    LeaseExpired: ['cancelling', ...STOP],
   },
 } as const satisfies Readonly<Record<Phase, Partial<Readonly<Record<IngressKind, readonly Phase[]>>>>>;
 

@@ -1,11 +1,11 @@
 // The run loop: request, generate, batch, generate again, end (P7 "Run/Turn Loop Ownership"). Each function folds one
 // kind of event; whether the event is allowed at all is admission's work.
-import { isRight } from 'fp-ts/lib/Either.js';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Draft, current, isDraft } from 'immer';
 import type { EventOfKind } from '../schemas/event.ts';
 import { brand } from '../schemas/ids.ts';
 import { RUN_HISTORY_MAX } from '../schemas/limits.ts';
-import { invariant } from '../schemas/rejection.ts';
+import { type Rejection, invariant, reject } from '../schemas/rejection.ts';
 import type { FollowUp, RunCause, RunConfig, RunEnding, RunPhase, RunRecord, RunState } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES, type ToolOverrides } from '../schemas/tool-set.ts';
@@ -22,6 +22,12 @@ export const configFor = (state: SessionState, request: Pick<FollowUp, 'run_over
   ...state.config,
   ...request.run_overrides,
 });
+
+/** A run must name whom it asks; the path points into its config. */
+export function findConfigFault({ provider, model }: RunConfig): Rejection | null {
+  if (provider.trim() === '') return reject('provider_missing', '/provider', 'it is empty');
+  return model.trim() === '' ? reject('model_missing', '/model', 'it is empty') : null;
+}
 
 export function startRun(draft: State, request: FollowUp, cause: RunCause, atMs: number): void {
   draft.runs_started += 1;
@@ -54,22 +60,28 @@ export function beginTurn(draft: State, atMs: number): void {
     endRun(draft, failure('turns_exceeded', `the run reached its maximum of ${run.config.turns_max} turns`), atMs);
     return;
   }
+  takeSteers(draft);
+  run.turn += 1;
+  run.offer = null;
+  run.phase = isPaused(run.phase) ? 'paused_generating' : 'generating';
+}
+
+/** What was steered enters the conversation, and so the generate that is owed next. */
+function takeSteers(draft: State): void {
+  const run = liveRun(draft);
   append(
     draft,
     run.steers.map((steer) => userEntry(steer)),
   );
   run.steers = [];
-  run.turn += 1;
-  run.offer = null;
-  run.phase = isPaused(run.phase) ? 'paused_generating' : 'generating';
 }
 
 export function observeCalls(draft: State, event: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
   const run = liveRun(draft);
   append(draft, [assistantEntry(event.content, event.calls)]);
   if (event.usage !== undefined) {
-    run.usage.input_tokens += event.usage.input_tokens;
-    run.usage.output_tokens += event.usage.output_tokens;
+    run.usage.input_tokens = addCapped(run.usage.input_tokens, event.usage.input_tokens);
+    run.usage.output_tokens = addCapped(run.usage.output_tokens, event.usage.output_tokens);
   }
   if (event.calls.length === 0) {
     endTurn(draft, event);
@@ -118,6 +130,8 @@ export function pauseRun(draft: State): void {
 export function resumeRun(draft: State): void {
   const run = liveRun(draft);
   run.phase = RESUMED[run.phase] ?? run.phase;
+  // Paused between two turns: the generate becomes owed only now.
+  if (run.phase === 'generating' && run.offer === null) takeSteers(draft);
 }
 
 /** Starts no further call, and ends the run once the running ones have settled: at once when there are none. */
@@ -165,10 +179,12 @@ function startFollowUp(draft: State, atMs: number): void {
     draft.follow_ups = rest as Draft<FollowUp>[];
     const state = current(draft);
     const tool_overrides = { ...state.tool_overrides, run: next.tools ?? NO_OVERRIDES };
-    const tools = computeEffectiveTools({ ...state, run: { config: configFor(state, next) }, tool_overrides });
+    const config = configFor(state, next);
+    const tools = computeEffectiveTools({ ...state, run: { config }, tool_overrides });
+    const fault = findConfigFault(config) ?? (isLeft(tools) ? tools.left : null);
     startRun(draft, next, { kind: 'follow_up' }, atMs);
-    if (isRight(tools)) return;
-    recordRun(draft, failure(tools.left.code, tools.left.message), atMs);
+    if (fault === null) return;
+    recordRun(draft, failure(fault.code, fault.message), atMs);
   }
 }
 
@@ -211,6 +227,9 @@ const RESUMED: Partial<Readonly<Record<RunPhase, RunPhase>>> = {
 
 // What was assigned in this very event is plain already; what was there before is a draft.
 const plain = <T extends object>(value: T): T => (isDraft(value) ? (current(value as never) as T) : value);
+
+/** A provider may count as it likes; what it says must not leave the safe integers. */
+const addCapped = (a: number, b: number): number => Math.min(a + b, Number.MAX_SAFE_INTEGER);
 
 const isPaused = (phase: RunPhase): boolean => phase.startsWith('paused_');
 

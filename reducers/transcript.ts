@@ -45,14 +45,23 @@ const toolEntry = (call: ToolCallObserved, content: Content, isError: boolean): 
 });
 
 function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
-  const seen = new Set<CallId>(calls.map((call) => call.call_id));
-  if (seen.size === calls.length) return calls;
-  seen.clear();
+  const taken = new Set<CallId>(calls.map((call) => call.call_id));
+  if (taken.size === calls.length) return calls;
+  const seen = new Set<CallId>();
   return calls.map((call, index) => {
-    const call_id = seen.has(call.call_id) ? brand<'CallId'>(`${call.call_id.slice(0, 112)}~${index}`) : call.call_id;
+    const call_id = seen.has(call.call_id) ? freeId(call.call_id, index, taken) : call.call_id;
     seen.add(call_id);
+    taken.add(call_id);
     return { ...call, call_id };
   });
+}
+
+/** An id for the second call of one id: no call of the batch has it. */
+function freeId(id: CallId, index: number, taken: ReadonlySet<CallId>): CallId {
+  for (let tail = `~${index}`; ; tail += '~') {
+    const free = brand<'CallId'>(id.slice(0, 112) + tail);
+    if (!taken.has(free)) return free;
+  }
 }
 
 export interface SealedPage {

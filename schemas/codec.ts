@@ -2,7 +2,8 @@
 // the very value they were given, and know their JSON Schema (draft 2020-12).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { type Json, type JsonObject, isJson, isPlainObject, pointerSegment } from './json.ts';
+import { type Json, type JsonObject, isJson, isPlainObject } from './json.ts';
+import { pointerSegment } from './pointer.ts';
 import { type Rejection, reject } from './rejection.ts';
 
 /** An io-ts type whose input form is its output form, with its JSON Schema beside it. */
@@ -29,7 +30,8 @@ export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A>
   const decoded = codec.decode(value);
   if (!isLeft(decoded)) return right(decoded.right);
   const error = decoded.left[0];
-  const path = (error?.context ?? []).map((entry) => entry.key).filter((key) => key !== '');
+  // The first entry is the value itself.
+  const path = (error?.context ?? []).slice(1).map((entry) => entry.key);
   return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `not ${codec.name}`));
 }
 
@@ -114,17 +116,23 @@ export function nullable<A>(codec: Codec<A>): Codec<A | null> {
   );
 }
 
+// Not `every`: it passes over holes.
+function everyItem<A>(values: readonly unknown[], codec: Codec<A>): boolean {
+  for (const value of values) if (!codec.is(value)) return false;
+  return true;
+}
+
 /** A dense array of at most `max` values. */
 export function list<A>(codec: Codec<A>, max: number, min = 0): Codec<readonly A[]> {
   const sized = (value: unknown): value is readonly unknown[] =>
     Array.isArray(value) && value.length >= min && value.length <= max;
   return new Codec<readonly A[]>(
     `a list of ${codec.name}`,
-    (value): value is readonly A[] => sized(value) && value.every((item) => codec.is(item)),
+    (value): value is readonly A[] => sized(value) && everyItem(value, codec),
     (value, context) =>
       sized(value)
         ? firstFailure(
-            value.map((item, index) => [String(index), codec, item] as const),
+            Array.from(value, (item, index) => [String(index), codec, item] as const),
             context,
           )
         : error(value, context, `must be a list of ${min} to ${max} items`),

@@ -2,6 +2,7 @@
 // the last of two equal keys without a word; this pass refuses both first. It does not judge grammar: that is the
 // parser's work afterwards.
 import { JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
+import { pointerSegment } from './pointer.ts';
 import { type Rejection, reject } from './rejection.ts';
 
 const QUOTE = 0x22;
@@ -13,38 +14,52 @@ const CLOSE_BRACKET = 0x5d;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
+/** An open container: in an object the keys so far and the last one, in an array the index. */
+interface Frame {
+  readonly keys: Set<string> | null;
+  at: string | number;
+}
+
 /** Null when the text may be parsed, else the rejection: `too_deep`, `too_large` or `duplicate_key`. */
 export function scanJson(text: string): Rejection | null {
-  // One entry per open container: the keys seen so far in an object, null in an array.
-  const open: (Set<string> | null)[] = [];
+  const open: Frame[] = [];
   let values = 0;
   let index = 0;
   while (index < text.length) {
     const code = text.charCodeAt(index);
+    const frame = open.at(-1);
     if (code === QUOTE) {
       const end = stringEnd(text, index);
-      const keys = open.at(-1) ?? null;
-      if (keys !== null && isKey(text, end)) {
-        const key = unescape(text.slice(index, end));
-        if (keys.has(key)) return reject('duplicate_key', '', `the key ${JSON.stringify(key)} is given twice`);
-        keys.add(key);
-      }
+      const repeated = frame !== undefined && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
+      if (repeated) return reject('duplicate_key', pathOf(open), 'this key is given twice');
       index = end;
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      open.push(code === OPEN_BRACE ? new Set() : null);
+      open.push(code === OPEN_BRACE ? { keys: new Set(), at: '' } : { keys: null, at: 0 });
       if (open.length > JSON_DEPTH_MAX) return reject('too_deep', '', `nested deeper than ${JSON_DEPTH_MAX}`);
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       open.pop();
     } else if (code === COMMA) {
       values += 1;
       if (values > JSON_NODES_MAX) return reject('too_large', '', `more than ${JSON_NODES_MAX} values`);
+      if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
     }
     index += 1;
   }
   return null;
 }
+
+/** True when the object has this key already. */
+function takeKey(frame: Frame, key: string): boolean {
+  if (frame.keys === null) return false;
+  frame.at = key;
+  if (frame.keys.has(key)) return true;
+  frame.keys.add(key);
+  return false;
+}
+
+const pathOf = (open: readonly Frame[]): string => open.map(({ at }) => pointerSegment(at)).join('');
 
 function stringEnd(text: string, start: number): number {
   let index = start + 1;

@@ -4,6 +4,7 @@ import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
 import { type Rejection, type RejectionCode, reject } from './rejection.ts';
 import { scanJson } from './json-scan.ts';
+import { pointerSegment } from './pointer.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -46,10 +47,6 @@ export const isPlainObject = (value: unknown): value is Readonly<Record<string, 
   return prototype === Object.prototype || prototype === null;
 };
 
-/** One segment of a JSON Pointer (RFC 6901 section 3). */
-export const pointerSegment = (key: string | number): string =>
-  `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-
 interface Fault {
   readonly code: RejectionCode;
   readonly path: string;
@@ -76,6 +73,7 @@ function findFault(root: unknown): Fault | null {
   }
 
   function visitArray(value: readonly unknown[], depth: number): Fault | null {
+    if (Object.keys(value).length > value.length) return fault('invalid_value', 'a list with fields of its own');
     for (let index = 0; index < value.length; index += 1) {
       if (!(index in value)) return within(index, fault('invalid_value', 'a hole in an array'));
       const inner = visit(value[index], depth + 1);

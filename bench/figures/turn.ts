@@ -36,7 +36,7 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
   const contestant = await open(join(directory, 'engine'));
   const rows: Row[] = [];
   try {
-    for (const [index, sessions] of [1, 100].entries()) {
+    for (const [index, sessions] of [1, sized(bench, 10, 100)].entries()) {
       const turns = sized(bench, sessions === 1 ? 20 : 2, sessions === 1 ? 100 : 20);
       const contest = {
         ran: () => contestant.run({ sessions, turns }),

@@ -3,7 +3,8 @@
 import { BlobText } from '../../schemas/content.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import { isPlainObject, pointerSegment } from '../../schemas/json.ts';
+import { isPlainObject } from '../../schemas/json.ts';
+import { pointerSegment } from '../../schemas/pointer.ts';
 
 export interface ContentRef {
   /** Where in the event (RFC 6901). */

@@ -1,6 +1,7 @@
 // How two JSON values differ: the paths (RFC 6901) at which they do, each with both values. Pure; the number of
 // differences that are kept is bounded, the others are counted.
-import { type Json, type JsonObject, isPlainObject, pointerSegment } from '../../schemas/json.ts';
+import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { pointerSegment } from '../../schemas/pointer.ts';
 
 /** One path at which two values differ. `a` or `b` is absent where that side has nothing at the path. */
 export interface JsonDifference {

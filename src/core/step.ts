@@ -35,7 +35,10 @@ export function step(state: SessionState, event: IngressEvent): Either<Rejection
 export function decodeEvent(value: unknown): Either<Rejection, IngressEvent> {
   const kind = isPlainObject(value) ? value['kind'] : undefined;
   if (!INGRESS_KINDS.includes(kind as IngressEvent['kind'])) {
-    return left(reject('unknown_kind', '/kind', `there is no event of kind ${JSON.stringify(kind) ?? 'undefined'}`));
+    return left(reject('unknown_kind', '/kind', `there is no event of kind ${nameOf(kind)}`));
   }
   return decode(IngressEvent, value);
 }
+
+const nameOf = (kind: unknown): string =>
+  typeof kind === 'string' ? JSON.stringify(kind.slice(0, 64)) : `a ${typeof kind}`;

@@ -1,4 +1,4 @@
-// Defects that are still open: each test says what ought to be. One that passes moves to the file of its subject.
+// Defects that the fold once had, found by reading it as an adversary: each test keeps one from coming back.
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import {
