@@ -19,6 +19,8 @@ interface Result {
   readonly quick: boolean;
   readonly rows: readonly (Row & { readonly figure: string })[];
   readonly notes: readonly string[];
+  /** Figures that could not be measured, and why; the others were. */
+  readonly failures: readonly { readonly figure: string; readonly message: string }[];
 }
 
 async function main(): Promise<void> {
@@ -35,6 +37,7 @@ async function main(): Promise<void> {
       directories.push(made);
       return made;
     });
+    if (result.failures.length > 0) process.exitCode = 2;
     process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : textOf(result));
   } finally {
     progress('');
@@ -46,14 +49,19 @@ async function measureAll(options: Options, disk: string, directory: Bench['dire
   const { quick, full, figures } = options;
   const notes = await firstNotes(quick, disk);
   const rows: Result['rows'][number][] = [];
+  const failures: Result['failures'][number][] = [];
   const bench: Bench = { quick, full, directory, progress, note: (text) => notes.push(text) };
   for (const { name, run } of figures) {
     progress(name);
-    for (const row of await run(bench)) rows.push({ figure: name, ...row });
+    try {
+      for (const row of await run(bench)) rows.push({ figure: name, ...row });
+    } catch (error) {
+      failures.push({ figure: name, message: messageOf(error) });
+    }
   }
   const [cpu] = cpus();
   const machine = `${availableParallelism()} × ${cpu?.model.trim() ?? 'unknown'}`;
-  return { bench: 1, version: PACKAGE_VERSION, node: process.version, machine, quick, rows, notes };
+  return { bench: 1, version: PACKAGE_VERSION, node: process.version, machine, quick, rows, notes, failures };
 }
 
 const TMPFS = 0x0102_1994;
@@ -66,7 +74,7 @@ async function firstNotes(quick: boolean, disk: string): Promise<string[]> {
   return notes;
 }
 
-function textOf({ version, node, machine, rows, notes }: Result): string {
+function textOf({ version, node, machine, rows, notes, failures }: Result): string {
   const reached = rows.filter(({ ok }) => ok === true).length;
   const judged = rows.filter(({ ok }) => ok !== null).length;
   return [
@@ -76,8 +84,13 @@ function textOf({ version, node, machine, rows, notes }: Result): string {
     '',
     `${reached} of ${judged} reached`,
     ...notes.map((note) => `note: ${note}`),
+    ...failures.map(({ figure, message }) => `FAILED: ${figure}: ${message}`),
     '',
   ].join('\n');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function progress(text: string): void {
@@ -88,7 +101,7 @@ function progress(text: string): void {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`bench: ${messageOf(error)}\n`);
   if (error instanceof Misuse) process.stderr.write(USAGE);
   process.exitCode = 2;
 }

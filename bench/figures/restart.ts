@@ -16,6 +16,7 @@ import { benchPackage } from '../tools.ts';
 const REACH_MS = 2_000;
 const LEASE_TTL_MS = 1_000;
 const GIVE_UP_MS = 120_000;
+const OPENED_TOGETHER = 50;
 
 export const restart: Figure = { name: 'restart', run: measure };
 
@@ -100,13 +101,17 @@ interface Place {
 const startBridge = ({ dataDir, marks, url }: Place, onLine: (line: ChildLine) => void): Promise<Child<ChildLine>> =>
   startChild([BRIDGE_PROCESS, url, tokenFile(dataDir), marks], onLine);
 
+// One client opens them a few at a time: a thousand connections at once are another figure.
 async function openSessions(client: EngineClient, count: number): Promise<void> {
   const tool_package = benchPackage();
-  const made = await Promise.all(
-    Array.from({ length: count }, () => must(client.createSession({ config: UNBOUNDED, tool_package }))),
-  );
   const events = [{ kind: 'RunRequested', event_id: brand<'EventId'>('go'), input: { text: 'go on' } }] as const;
-  await Promise.all(made.map(({ session_id }) => must(client.submit(session_id, { events }))));
+  for (let left = count; left > 0; left -= OPENED_TOGETHER) {
+    const opening = Array.from({ length: Math.min(left, OPENED_TOGETHER) }, async () => {
+      const { session_id } = await must(client.createSession({ config: UNBOUNDED, tool_package }));
+      await must(client.submit(session_id, { events }));
+    });
+    await Promise.all(opening);
+  }
 }
 
 interface Progress {

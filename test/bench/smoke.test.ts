@@ -37,7 +37,13 @@ test('a quick bench measures every figure', { timeout: 180_000 }, async () => {
   expect(stderr).toContain('planner');
   expect(code).toBe(0);
   const result = JSON.parse(stdout) as { readonly rows: readonly Row[] };
-  expect(result).toMatchObject({ bench: 1, quick: true, node: process.version, notes: expect.any(Array) });
+  expect(result).toMatchObject({
+    bench: 1,
+    quick: true,
+    node: process.version,
+    failures: [],
+    notes: expect.any(Array),
+  });
   expect(new Set(result.rows.map(({ figure }) => figure))).toEqual(new Set(FIGURES));
   for (const row of result.rows) {
     expect(row).toMatchObject({ what: expect.any(String), unit: expect.any(String), measured: spread });

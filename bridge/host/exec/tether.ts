@@ -1,9 +1,7 @@
 // Ties a command to the bridge: a bridge that is killed takes its commands with it. The kernel sends the signal, but
 // only for a parent that dies after it was asked to; so the parent is looked at once more before the command begins.
-import { spawnSync } from 'node:child_process';
-import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { Owner } from '../workspace/workspace.ts';
-import { findProgram, programDirectories } from './program.ts';
+import { findProgram, worksInFront } from './program.ts';
 
 /** To be put in front of a command; empty where setpriv(1) cannot ask for it. Only the first process is tied. */
 export function tetherPrefix(identity: Owner | null): readonly string[] {
@@ -12,14 +10,7 @@ export function tetherPrefix(identity: Owner | null): readonly string[] {
   if (setpriv === null || shell === null) return [];
   const check = `[ "$PPID" = "${process.pid}" ] && exec "$@"`;
   const prefix = [setpriv, '--pdeathsig', 'KILL', '--', shell, '-c', check, 'sh'];
-  const { status } = spawnSync(setpriv, [...prefix.slice(1), 'true'], {
-    ...identity,
-    cwd: '/',
-    env: { PATH: programDirectories().join(':') },
-    stdio: 'ignore',
-    timeout: PROBE_MS_MAX,
-  });
-  return status === 0 ? prefix : [];
+  return worksInFront(prefix, identity) ? prefix : [];
 }
 
 /**

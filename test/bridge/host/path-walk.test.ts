@@ -102,24 +102,24 @@ describe.each(walks)('the %s walk', (walk) => {
 });
 
 describe('parsePath', () => {
-  const roots = ['/work/place', '/link/place'];
+  const roots = ['/srv/place', '/link/place'];
   const parse = (raw: string): string => parsePath(raw, roots).shown;
 
   test('reads relative paths, and absolute ones below any spelling of the root', () => {
-    expect(['a/b', './a//b/', '/work/place/a/b', '/link/place/a/b', 'a/c/../b'].map(parse)).toEqual(
+    expect(['a/b', './a//b/', '/srv/place/a/b', '/link/place/a/b', 'a/c/../b'].map(parse)).toEqual(
       Array.from({ length: 5 }, () => 'a/b'),
     );
-    expect(['.', '', '/work/place', 'a/..'].map((raw) => codeOf(() => parse(raw)))).toEqual([
+    expect(['.', '', '/srv/place', 'a/..'].map((raw) => codeOf(() => parse(raw)))).toEqual([
       'ok',
       'invalid_path',
       'ok',
       'ok',
     ]);
-    expect(parse('/work/place')).toBe('.');
+    expect(parse('/srv/place')).toBe('.');
   });
 
   test('a path that shares only the beginning of the root is outside', () => {
-    for (const raw of ['/work/placebo', '/work', '/work/place/../x', '..', 'a/../../b']) {
+    for (const raw of ['/srv/placebo', '/srv', '/srv/place/../x', '..', 'a/../../b']) {
       expect(codeOf(() => parse(raw))).toBe('forbidden');
     }
   });
