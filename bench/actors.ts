@@ -40,17 +40,25 @@ const noop: Executor = {
 export const benchExecutors = (): Executors => combineExecutors([noop]);
 
 /** How long the model and the tools take where sessions are to be caught in the middle of something. */
-const SLOW_MS = { generate: 100, call: 400 } as const;
+const SLOW_MS = { firstGenerate: 100, generate: 20_000, call: 100, stuckCall: 60_000 } as const;
+
+/** Every so many sessions one is stuck in a call that may not be repeated. */
+const STUCK_EVERY = 20;
+
+/** Sessions of a restart by their number. */
+export const markedSession = (index: number): string => `marked-${index}`;
+
+const isStuck = (session: string): boolean => Number(session.replace('marked-', '')) % STUCK_EVERY === 0;
 
 const later = (ms: number): Promise<void> =>
   new Promise((resolve) => {
-    setTimeout(resolve, ms);
+    setTimeout(resolve, ms).unref();
   });
 
-/** Every turn has a call that may not be repeated. It never ends. */
+/** Every turn has a call that may not be repeated; after the first turn the model thinks for long. It never ends. */
 export function markingProvider(): Provider {
   return scriptedProvider(async ({ turn }) => {
-    await later(SLOW_MS.generate);
+    await later(turn === 1 ? SLOW_MS.firstGenerate : SLOW_MS.generate);
     const { calls } = fiveCalls(turn);
     return { calls: calls.map((call, index) => (index === 0 ? { ...call, name: 'once' } : call)) };
   });
@@ -58,16 +66,16 @@ export function markingProvider(): Provider {
 
 /** `mark` gets the name of each call that may not be repeated when it runs. */
 export function markingExecutors(mark: (name: string) => void): Executors {
-  const slow = async (path: string): Promise<CallReport> => {
-    await later(SLOW_MS.call);
+  const slow = async (path: string, ms: number): Promise<CallReport> => {
+    await later(ms);
     return { success: true, text: outputOf(path) };
   };
-  const read: Executor = { tools: ['bench.noop'], run: (_call, args) => slow(calledPath(args)) };
+  const read: Executor = { tools: ['bench.noop'], run: (_call, args) => slow(calledPath(args), SLOW_MS.call) };
   const once: Executor = {
     tools: ['bench.once'],
     run: ({ session_id, call_id }, args) => {
       mark(`${session_id} ${call_id}`);
-      return slow(calledPath(args));
+      return slow(calledPath(args), isStuck(session_id) ? SLOW_MS.stuckCall : SLOW_MS.call);
     },
   };
   return combineExecutors([read, once]);

@@ -1,6 +1,6 @@
 // A bridge in a process of its own, against an engine over HTTP: `bridge-process URL TOKEN-FILE [MARKS-FILE]`. Prints
 // one JSON object a line: that it is ready, when a session's first and last generate were handed out, and with a marks
-// file the first sign of progress of each session. With marks, tools take a while, and calls that may not be repeated
+// file when work of each session first began, and when its first call had settled. With marks, tools take a while, and calls that may not be repeated
 // leave a line in that file.
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -20,12 +20,18 @@ process.stdin.resume().once('end', () => stop.abort());
 const nowMs = (): number => performance.timeOrigin + performance.now();
 const print = (line: ChildLine): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const seen = new Set<string>();
+const noted = { begun: new Set<string>(), settled: new Set<string>() };
+
+/** The first time that work of a session is in this bridge's hands, and the first time that a call of it has settled. */
 function noteProgress(line: BridgeLogLine): void {
-  if (line.event !== 'call_settled' && line.event !== 'generate_settled') return;
-  if (seen.has(line.session_id)) return;
-  seen.add(line.session_id);
-  print({ event: 'progress', session: line.session_id, at_ms: nowMs() });
+  if (line.event === 'generate_started' || line.event === 'call_started') noteOnce('begun', line.session_id);
+  else if (line.event === 'call_settled') noteOnce('settled', line.session_id);
+}
+
+function noteOnce(what: keyof typeof noted, session: string): void {
+  if (noted[what].has(session)) return;
+  noted[what].add(session);
+  print({ event: what, session, at_ms: nowMs() });
 }
 
 const client = connect(url, (await readFile(tokenFile, 'utf8')).trim());

@@ -20,7 +20,7 @@ export type ChildLine =
       readonly which: 'first' | 'last';
       readonly at_ms: number;
     }
-  | { readonly event: 'progress'; readonly session: string; readonly at_ms: number };
+  | { readonly event: 'begun' | 'settled'; readonly session: string; readonly at_ms: number };
 
 export interface Child<L> {
   /** The first line it printed. */

@@ -1,11 +1,13 @@
-// A thousand open sessions, each in the middle of a turn with a call that may not be repeated; engine and bridge are
-// both killed without warning and started again. How long until every session has gone on, and how many of these calls
-// ran twice. Leases last one second here, so that a call whose bridge is gone is given up soon.
+// A thousand open sessions: most wait for a model that thinks, and every twentieth is in a call that may not be
+// repeated. Engine and bridge are both killed without warning and started again. How long until the new bridge has work
+// of every session in hand, and how many of these calls ran twice. Leases last one second here, so that a call whose
+// bridge is gone is given up soon.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brand } from '../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../src/client/index.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
+import { markedSession } from '../actors.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { must } from '../must.ts';
 import { BRIDGE_PROCESS, type Child, type ChildLine, type EngineReady, startChild, startServe } from '../processes.ts';
@@ -68,7 +70,7 @@ async function restartOnce(directory: string, sessions: number): Promise<Restart
   await writeFile(marks, '');
   const engine = await startEngine(dataDir, 0);
   const { url } = engine.ready;
-  const before = newProgress(sessions);
+  const before = newProgress('settled', sessions);
   const bridge = await startBridge({ dataDir, marks, url }, before.note);
   const client = connect(url, await readToken(tokenFile(dataDir)));
   await openSessions(client, sessions);
@@ -78,7 +80,7 @@ async function restartOnce(directory: string, sessions: number): Promise<Restart
 
   const killedAt = performance.timeOrigin + performance.now();
   const since = (atMs: number): number => atMs - killedAt;
-  const after = newProgress(sessions);
+  const after = newProgress('begun', sessions);
   const again = await startEngine(dataDir, Number(new URL(url).port));
   const listeningMs = since(performance.timeOrigin + performance.now());
   const bridgeAgain = await startBridge({ dataDir, marks, url: again.ready.url }, after.note);
@@ -105,9 +107,10 @@ const startBridge = ({ dataDir, marks, url }: Place, onLine: (line: ChildLine) =
 async function openSessions(client: EngineClient, count: number): Promise<void> {
   const tool_package = benchPackage();
   const events = [{ kind: 'RunRequested', event_id: brand<'EventId'>('go'), input: { text: 'go on' } }] as const;
-  for (let left = count; left > 0; left -= OPENED_TOGETHER) {
-    const opening = Array.from({ length: Math.min(left, OPENED_TOGETHER) }, async () => {
-      const { session_id } = await must(client.createSession({ config: UNBOUNDED, tool_package }));
+  for (let from = 0; from < count; from += OPENED_TOGETHER) {
+    const opening = Array.from({ length: Math.min(count - from, OPENED_TOGETHER) }, async (_, index) => {
+      const session_id = brand<'SessionId'>(markedSession(from + index));
+      await must(client.createSession({ session_id, config: UNBOUNDED, tool_package }));
       await must(client.submit(session_id, { events }));
     });
     await Promise.all(opening);
@@ -120,19 +123,19 @@ interface Progress {
   reached(count: number): Promise<number>;
 }
 
-function newProgress(sessions: number): Progress {
+function newProgress(what: 'begun' | 'settled', sessions: number): Progress {
   const times: number[] = [];
   let onTime: () => void = () => undefined;
   return {
     note(line) {
-      if (line.event !== 'progress') return;
+      if (line.event !== what) return;
       times.push(line.at_ms);
       onTime();
     },
     reached: (count) =>
       new Promise((resolve, fail) => {
         const giveUp = setTimeout(() => {
-          fail(new Error(`${times.length} of ${sessions} sessions went on within ${GIVE_UP_MS} ms`));
+          fail(new Error(`work of ${times.length} of ${sessions} sessions was ${what} within ${GIVE_UP_MS} ms`));
         }, GIVE_UP_MS);
         onTime = () => {
           if (times.length < count) return;
