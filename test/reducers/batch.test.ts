@@ -82,6 +82,17 @@ describe('what a report may say', () => {
     expect(started.settled('w').started('r').callState('r')).toMatchObject({ status: 'running', owner: 'bridge-1' });
   });
 
+  test('an effect names the calls it still waits for, and no longer those that have settled', () => {
+    const join = open(['a', 'write', { path: 'x' }], ['b', 'write', { path: 'y' }], ['c', 'read', {}]);
+    const waitsOf = (of: Session): unknown =>
+      of.effectsOf('tool.call').map(({ call_id, after }) => [call_id, ...after].join(' '));
+    expect(waitsOf(join)).toEqual(['a', 'b', 'c a b']);
+    expect(waitsOf(join.settled('b'))).toEqual(['a', 'c a']);
+    expect(waitsOf(join.settled('b').started('a'))).toEqual(['a', 'c a']);
+    expect(waitsOf(join.settled('b').settled('a', { success: false }))).toEqual(['c']);
+    expect(join.settled('b').plan().execution_plan.after).toEqual({ a: [], b: [], c: ['a', 'b'] });
+  });
+
   test('the batch is not settled before every call is', () => {
     expect(two.settled('a').refusal('ToolBatchSettled', two.batchFields())).toMatchObject({
       code: 'batch_not_settled',

@@ -2,10 +2,11 @@
 // agrees with a simple one on random batches is tested beside it.
 import { describe, expect, test } from 'vitest';
 import { PLAN_EDGES_MAX } from '../../schemas/limits.ts';
-import { type ToolBatchPlan, digest } from '../../schemas/index.ts';
+import { type ToolBatchPlan, brand, digest } from '../../schemas/index.ts';
 import { planBatch, planHash } from '../../src/core/index.ts';
 import { INVALID, call, session } from '../support/session.ts';
 import { referencePlan } from '../support/reference-planner.ts';
+import { profileOf, tool } from '../support/tools.ts';
 
 const TOOLS = session().state.effective_tools;
 const plan = (...calls: Parameters<typeof call>[]): ToolBatchPlan =>
@@ -104,6 +105,27 @@ describe('claims from arguments', () => {
     expect(groupsOf(['a', 'read', { path: 'x' }], ['b', 'read', { path: 'x' }], ['c', 'read', {}])).toEqual([
       ['a', 'b', 'c'],
     ]);
+  });
+
+  test('a read does not hide the write of the same call at the same key, whichever its tool names first', () => {
+    const at = (argument: string, access: 'read' | 'write') =>
+      ({ space: 'fs', argument, form: 'path', access }) as const;
+    const moves = [
+      tool('into', { parallelism_hint: { parallel_safe: true, claims: [at('to', 'write'), at('from', 'read')] } }),
+      tool('out_of', { parallelism_hint: { parallel_safe: true, claims: [at('from', 'read'), at('to', 'write')] } }),
+    ];
+    const provider_profiles = [{ provider_contains: '', profile_id: brand<'ProfileId'>('moves') }];
+    const tool_package = { registry: moves, profiles: [profileOf('moves', moves)], provider_profiles };
+    const { effective_tools } = session({ tool_package }).state;
+    for (const { tool_name } of moves) {
+      const args = { from: 'x', to: './x' };
+      const { planned_calls, execution_plan } = planBatch(effective_tools, [
+        call('a', tool_name, args),
+        call('b', tool_name, args),
+      ]);
+      expect(planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs/x' }]);
+      expect(execution_plan.groups).toEqual([['a'], ['b']]);
+    }
   });
 
   test('a static resource key is a write', () => {

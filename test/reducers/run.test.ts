@@ -309,6 +309,15 @@ describe('guards', () => {
     expect(ended.transcript().at(-1)).toMatch(/^tool! f error: repeated_call/);
   });
 
+  test('a model that does something else once it was told goes on, whatever it does after that', () => {
+    let run = session().runRequested({ repeats_max: 2 });
+    for (const id of ['a', 'b']) run = run.observed([call(id, 'free')]).batchDone();
+    expect(run.transcript().at(-1)).toMatch(/^tool! b error: repeated_call/);
+    const heeded = run.observed([call('c', 'free', { n: 1 }), call('d', 'free')]);
+    expect(heeded.phase()).toBe('executing');
+    expect(heeded.rejections()).toEqual({});
+  });
+
   test('another call in between starts the count anew', () => {
     let run = session().runRequested({ repeats_max: 2 });
     run = repeat(run, 'a').batchDone();
