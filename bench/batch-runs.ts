@@ -1,5 +1,6 @@
 // Runs timed batches through a real engine and bridge, and tells of each how long it took and how long it could have
 // taken. A batch begins when its first call is in the bridge's hands, and ends when its last settlement is durable.
+import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { join } from 'node:path';
 import { systemClock } from '../bridge/clock.ts';
 import { type Executor, combineExecutors } from '../bridge/executors/executors.ts';
@@ -77,7 +78,9 @@ function newCountdown(from: number): { readonly done: Promise<void>; readonly co
 
 async function openLane(client: EngineClient, session_id: SessionId): Promise<void> {
   const config = { ...UNBOUNDED, tool_concurrency_max: CONCURRENCY_MAX };
-  await must(client.createSession({ session_id, config, tool_package: timedPackage() }));
+  await must(
+    client.createSession({ session_id, config, tool_package: timedPackage(), consent: CONSENT_PRESETS.allow_all }),
+  );
   await must(client.submit(session_id, { events: [{ kind: 'RunRequested', input: { text: 'go on' } }] }));
 }
 

@@ -1,4 +1,5 @@
 // One round of measured turns: fresh sessions, each with one run of so many turns, whoever serves them.
+import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { brand } from '../schemas/ids.ts';
 import type { EngineClient } from '../src/client/client.ts';
 import { modelOf } from './actors.ts';
@@ -21,7 +22,9 @@ export async function runRound(
   const config = { ...UNBOUNDED, model: modelOf(turns) };
   const tool_package = benchPackage();
   const made = await Promise.all(
-    Array.from({ length: sessions }, () => must(client.createSession({ config, tool_package }))),
+    Array.from({ length: sessions }, () =>
+      must(client.createSession({ config, tool_package, consent: CONSENT_PRESETS.allow_all })),
+    ),
   );
   const elapsed = stopwatch.time(sessions);
   const events = [{ kind: 'RunRequested', event_id: brand<'EventId'>('go'), input: { text: 'go on' } }] as const;

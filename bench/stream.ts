@@ -1,5 +1,6 @@
 // A long session as the engine would record it, made without one: turn after turn of a generate with five calls, their
 // settlements, and the end of the batch. A run ends after so many turns, and the next one begins.
+import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { evolve } from '../reducers/evolve.ts';
 import { type SealedPage, sealTranscript } from '../reducers/transcript.ts';
 import { digestJson } from '../schemas/canonical.ts';
@@ -28,7 +29,7 @@ export interface Recorded {
 export const UNBOUNDED = { provider: 'bench', turns_max: 100_000, calls_max: 10_000_000 } as const;
 
 export const benchGenesis = (session_id = 'bench'): Genesis =>
-  defaultGenesis({ session_id, tool_package: benchPackage(), config: UNBOUNDED });
+  defaultGenesis({ session_id, tool_package: benchPackage(), config: UNBOUNDED, consent: CONSENT_PRESETS.allow_all });
 
 /** The first so many events of a session, with the state after each. */
 export function* recordStream(genesis: Genesis, events: number): Generator<Recorded> {

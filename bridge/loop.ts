@@ -176,6 +176,8 @@ function takeEffect(crew: Crew, effect: Effect, plans: LeaseGrant['plans']): boo
         crew.leases.end(effect);
       });
     case 'wake':
+    case 'agent.tool_use':
+    case 'agent.custom_tool_use':
       return false;
   }
   return unreachable(effect);

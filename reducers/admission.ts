@@ -3,13 +3,15 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
+import { pointerSegment } from '../schemas/pointer.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { FollowUp, RunState } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
+import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
-import { hostSessionDeadline } from './host-session.ts';
+import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
@@ -49,12 +51,15 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
       : reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-ups wait already`),
   RunPaused: always,
   RunResumed: always,
-  RunInterrupted: always,
   RunCancelled: always,
   RunCompleted: always,
   RunFailed: always,
+  ConsentPolicySet: admitPolicy,
+  'user.tool_confirmation': admitConfirmation,
+  'user.custom_tool_result': admitCustomResult,
+  'user.interrupt': always,
   TimeReached: (state, event) =>
-    (hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms
+    (nextDeadline(state) ?? Infinity) <= event.due_at_ms
       ? null
       : reject('time_not_due', '/due_at_ms', 'state waits for no time up to this one'),
 };
@@ -123,6 +128,12 @@ function admitProfile(state: SessionState, profile: string): Rejection | null {
     : reject('profile_unknown', '/profile_id', `there is no tool profile "${profile}"`);
 }
 
+function admitPolicy(state: SessionState, { policy }: EventOfKind<'ConsentPolicySet'>): Rejection | null {
+  const stranger = Object.keys(policy.tools).find((id) => !Object.hasOwn(state.tool_registry, id));
+  if (stranger === undefined) return null;
+  return reject('tool_unknown', `/policy/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`);
+}
+
 function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'>): Rejection | null {
   const next = packageAfter(state, event);
   return (
@@ -148,6 +159,7 @@ function admitOverrides(state: SessionState, event: EventOfKind<'ToolOverridesSe
 function admitBatchSettled(state: SessionState, event: EventOfKind<'ToolBatchSettled'>): Rejection | null {
   const fault = findBatchFault(state, event);
   if (fault !== null) return fault;
-  const open = (state.active_tool_batch?.queued ?? 0) + (state.active_tool_batch?.running ?? 0);
+  const { queued = 0, running = 0, waiting = 0 } = state.active_tool_batch ?? {};
+  const open = queued + running + waiting;
   return open === 0 ? null : reject('batch_not_settled', '/batch_id', `${open} calls are not terminal`);
 }

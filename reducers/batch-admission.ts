@@ -47,6 +47,12 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   if (isTerminal(call.status) || planned === undefined) {
     return left(reject('call_already_settled', '/call_id', `it is ${call.status}; the first result stands`));
   }
+  if (call.status === 'waiting') {
+    return left(reject('waits_for_person', '/call_id', 'nobody has said yet whether it may run'));
+  }
+  if (planned.shares !== undefined) {
+    return left(reject('shares_result', '/call_id', `"${planned.shares}" runs for it`));
+  }
   if (report.attempt !== call.attempt) {
     return left(reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}`));
   }

@@ -11,6 +11,8 @@ export interface PlannedAt {
 }
 
 const positions = new WeakMap<ActiveToolBatch['observed'], ReadonlyMap<CallId, number>>();
+const sharers = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, readonly CallId[]>>();
+const customs = new WeakMap<ToolBatchPlan, readonly PlannedToolCall[]>();
 const plans = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, PlannedAt>>();
 
 /** The index of a call among the observed ones (of two calls with one id, the first). */
@@ -34,6 +36,27 @@ export function plannedOf(plan: ToolBatchPlan, id: CallId): PlannedAt | undefine
     plans.set(plan, known);
   }
   return known.get(id);
+}
+
+/** The calls that are answered with the result of this one. */
+export function sharersOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
+  let known = sharers.get(plan);
+  if (known === undefined) {
+    const lists = new Map<CallId, CallId[]>();
+    for (const { call_id, shares } of plan.planned_calls) {
+      if (shares !== undefined) lists.set(shares, [...(lists.get(shares) ?? []), call_id]);
+    }
+    known = lists;
+    sharers.set(plan, known);
+  }
+  return known.get(id) ?? [];
+}
+
+/** The calls that a person must fulfil in time. */
+export function timedCustomsOf(plan: ToolBatchPlan): readonly PlannedToolCall[] {
+  const known = customs.get(plan) ?? plan.planned_calls.filter((call) => call.answer_within_ms !== undefined);
+  customs.set(plan, known);
+  return known;
 }
 
 export const pageOf = (position: number): number => Math.floor(position / CALL_PAGE_SIZE);

@@ -1,5 +1,6 @@
 // The open batch: planned once, settled call by call, never edited otherwise (DESIGN section 4, "Batch").
 import type { Draft } from 'immer';
+import { canonicalText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
@@ -8,50 +9,78 @@ import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../schemas/state.ts';
-import { isTerminalResult } from '../schemas/tool-call.ts';
-import { callStateAt, pageOf, plannedOf, positionOf, slotOf } from './batch-index.ts';
+import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
+import { callStateAt, pageOf, plannedOf, positionOf, sharersOf, slotOf, timedCustomsOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import type { Refusal } from './judge-call.ts';
 import { planBatch } from './planner.ts';
+import { retryDelay } from './retry.ts';
+import { runWorkflow } from './workflows.ts';
 
-type Observed = EventOfKind<'ToolCallsObserved'>;
-
-/** Plans the observed calls and opens the batch. */
-export function openBatch(
-  draft: Draft<SessionState>,
-  event: Observed,
-  state: SessionState,
-  refused: ReadonlyMap<number, Refusal>,
-): void {
-  const plan = planBatch(state.effective_tools, event.calls, { offer: state.run?.offer ?? null, refused });
-  const batch: ActiveToolBatch = {
-    batch_id: brand<'BatchId'>(`batch-${state.batches_started + 1}`),
-    run_id: event.run_id,
-    turn: event.turn,
-    observed: event.calls,
-    plan,
-    pages: toPages(initialCalls(event, plan)),
-    queued: plan.planned_calls.length,
-    running: 0,
-  };
-  draft.batches_started += 1;
-  draft.active_tool_batch = batch as Draft<ActiveToolBatch>;
-  draft.last_tool_plan_hash = plan.plan_hash;
+/** The calls that make up a batch, and what is known of them before they are planned. */
+interface Opening {
+  readonly calls: readonly ToolCallObserved[];
+  readonly atMs: number;
+  /** Calls that the loop guard refused, by index. */
+  readonly refused?: ReadonlyMap<number, Refusal>;
+  /** A person approved these calls with arguments of their own. */
+  readonly amended?: boolean;
 }
 
-function initialCalls(event: Observed, plan: ToolBatchPlan): readonly CallState[] {
+/** Plans the observed calls and opens the batch. */
+export function openBatch(draft: Draft<SessionState>, state: SessionState, opening: Opening): void {
+  const { run, consent } = state;
+  invariant(run !== null, 'calls belong to a run');
+  const plan = planBatch(state.effective_tools, opening.calls, {
+    offer: opening.amended === true ? null : run.offer,
+    refused: opening.refused ?? new Map(),
+    consent,
+    shareReads: run.config.share_reads ?? false,
+    amended: opening.amended ?? false,
+  });
+  draft.batches_started += 1;
+  const calls = initialCalls(state, plan, opening);
+  const waiting = calls.filter((call) => call.status === 'waiting').length;
+  const timed = calls.flatMap((call, index) =>
+    call.due_at_ms === undefined ? [] : [(opening.calls[index] as ToolCallObserved).call_id],
+  );
+  const batch: ActiveToolBatch = {
+    batch_id: brand<'BatchId'>(`batch-${draft.batches_started}`),
+    run_id: run.run_id,
+    turn: run.turn,
+    observed: opening.calls,
+    plan,
+    pages: toPages(calls),
+    queued: calls.filter((call) => call.status === 'queued').length,
+    running: 0,
+    ...(waiting === 0 ? {} : { waiting }),
+    ...(timed.length === 0 ? {} : { timed }),
+  };
+  draft.active_tool_batch = batch as Draft<ActiveToolBatch>;
+  draft.last_tool_plan_hash = plan.plan_hash;
+  beginCustomCalls(draft, batch, opening.atMs);
+}
+
+function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }: Opening): readonly CallState[] {
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
-  return event.calls.map((_, index) => {
+  const ttl = state.consent?.policy.approval_ttl_ms;
+  const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
+  return calls.map((call, index) => {
     const rejection = rejected.get(index);
     const base = { attempt: 1, owner: null, terminal: false };
-    return rejection === undefined
-      ? { ...base, status: 'queued', output: null, code: null }
-      : { ...base, status: 'rejected', output: { text: errorText(rejection) }, code: rejection.code };
+    if (rejection !== undefined) {
+      return { ...base, status: 'rejected', output: { text: errorText(rejection) }, code: rejection.code };
+    }
+    const planned = plannedOf(plan, call.call_id)?.call;
+    if (planned?.consent?.ask === 'person') return { ...base, status: 'waiting', output: null, code: null, ...due };
+    if (planned?.executor.kind !== 'workflow') return { ...base, status: 'queued', output: null, code: null };
+    const answer = runWorkflow(planned.executor.workflow, { state, args: call.arguments ?? {}, plan, calls });
+    return { ...base, status: 'succeeded', output: { text: canonicalText(answer) }, code: null };
   });
 }
 
 /** How a failure reads to the model. */
-const errorText = ({ code, message }: { readonly code: string; readonly message: string }): string =>
+export const errorText = ({ code, message }: { readonly code: string; readonly message: string }): string =>
   `error: ${code}: ${message}`;
 
 const toPages = (calls: readonly CallState[]): readonly (readonly CallState[])[] =>
@@ -59,8 +88,8 @@ const toPages = (calls: readonly CallState[]): readonly (readonly CallState[])[]
     calls.slice(page * CALL_PAGE_SIZE, (page + 1) * CALL_PAGE_SIZE),
   );
 
-interface Settlement {
-  readonly status: Exclude<CallStatus, 'queued' | 'running'>;
+export interface Settlement {
+  readonly status: Exclude<CallStatus, 'waiting' | 'queued' | 'running'>;
   readonly output: Content;
   readonly code: string | null;
   readonly terminal: boolean;
@@ -72,11 +101,8 @@ export function startCall(
   state: SessionState,
 ): void {
   const call = draftCall(draft, state, event.call_id);
-  call.status = 'running';
+  moveTo(draft, call, 'running');
   call.owner = event.owner;
-  const batch = openBatchOf(draft);
-  batch.queued -= 1;
-  batch.running += 1;
 }
 
 export function settleCall(
@@ -84,20 +110,44 @@ export function settleCall(
   event: EventOfKind<'ToolCallSettled'>,
   state: SessionState,
 ): void {
-  const status = event.outcome ?? (event.result.success ? 'succeeded' : 'failed');
+  const reported = event.outcome ?? (event.result.success ? 'succeeded' : 'failed');
+  // What does not fit the tool's own output schema is no success, whatever the tool says of it.
+  const misfit = reported === 'succeeded' && event.output_verdict?.valid === false ? event.output_verdict : null;
+  const status = misfit === null ? reported : 'failed';
+  if (status === 'failed' && misfit === null && tryAgain(draft, event, state)) return;
   settle(draft, state, event.call_id, {
     status,
-    output: event.output,
-    code: status === 'succeeded' ? null : (event.code ?? FAILURE_CODES[status]),
-    terminal: endsRun(event, state.run),
+    output:
+      misfit === null ? event.output : { text: errorText({ code: 'tool_invalid_result', message: faultOf(misfit) }) },
+    code:
+      status === 'succeeded' ? null : misfit === null ? (event.code ?? FAILURE_CODES[status]) : 'tool_invalid_result',
+    terminal: misfit === null && endsRun(event.result, state.run),
   });
+}
+
+const faultOf = ({ path = '', message = 'it does not fit' }: SchemaVerdict): string =>
+  `The result does not fit the output schema of the tool${path === '' ? '' : `, at ${path}`}: ${message}.`;
+
+/** A repeatable call that failed for a passing reason is queued for its next attempt. */
+function tryAgain(draft: Draft<SessionState>, event: EventOfKind<'ToolCallSettled'>, state: SessionState): boolean {
+  if (plannedOf(openBatchOf(state).plan, event.call_id)?.call.repeatable !== true) return false;
+  const wait = retryDelay(state.run?.config.retry, event.attempt, event);
+  if (wait === null) return false;
+  const call = draftCall(draft, state, event.call_id);
+  moveTo(draft, call, 'queued');
+  call.owner = null;
+  call.attempt += 1;
+  call.not_before_ms = event.at_ms + wait;
+  const batch = openBatchOf(draft);
+  batch.timed = [...(batch.timed ?? []), event.call_id];
+  return true;
 }
 
 const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 'outcome_unknown' } as const;
 
 // `terminal: true` always ends the run; a failure does when the run was asked to complete as Steerable specifies it.
-const endsRun = (event: EventOfKind<'ToolCallSettled'>, run: RunState | null): boolean =>
-  event.result.terminal === true || (run?.config.completion === 'steerable' && isTerminalResult(event.result));
+export const endsRun = (result: ToolResult, run: RunState | null): boolean =>
+  result.terminal === true || (run?.config.completion === 'steerable' && isTerminalResult(result));
 
 const UNKNOWN_TEXT =
   'error: outcome_unknown: The process that ran this call was lost, and nobody can say what the call did. ' +
@@ -109,12 +159,9 @@ export function loseCall(draft: Draft<SessionState>, event: EventOfKind<'LeaseEx
   const ending = state.run?.phase === 'interrupting' || state.run?.phase === 'cancelling';
   if (repeatable && !ending) {
     const call = draftCall(draft, state, event.call_id);
-    call.status = 'queued';
+    moveTo(draft, call, 'queued');
     call.owner = null;
     call.attempt += 1;
-    const batch = openBatchOf(draft);
-    batch.running -= 1;
-    batch.queued += 1;
     return;
   }
   const lost: Settlement = repeatable
@@ -123,37 +170,79 @@ export function loseCall(draft: Draft<SessionState>, event: EventOfKind<'LeaseEx
   settle(draft, state, event.call_id, lost);
 }
 
-/** Cancels every call that has not started; with `alsoRunning`, every call that is not terminal. */
-export function cancelCalls(draft: Draft<SessionState>, state: SessionState, text: string, alsoRunning = false): void {
+/** Cancels every call that has not started. */
+export function cancelCalls(draft: Draft<SessionState>, state: SessionState, text: string): void {
   const batch = openBatchOf(state);
   for (const [position, { call_id }] of batch.observed.entries()) {
     const status = callStateAt(batch, position)?.status;
-    if (status !== 'queued' && !(alsoRunning && status === 'running')) continue;
+    if (status !== 'queued' && status !== 'waiting') continue;
+    if (plannedOf(batch.plan, call_id)?.call.shares !== undefined) continue;
     settle(draft, state, call_id, { status: 'cancelled', output: { text }, code: 'cancelled', terminal: false });
   }
 }
 
-function settle(draft: Draft<SessionState>, state: SessionState, id: CallId, settlement: Settlement): void {
-  const call = draftCall(draft, state, id);
-  invariant(!isTerminal(call.status), `the call "${id}" is settled already`);
+/** Gives a call its result, and the same to the calls that share it. */
+export function settle(draft: Draft<SessionState>, state: SessionState, id: CallId, settlement: Settlement): void {
+  for (const call_id of [id, ...sharersOf(openBatchOf(state).plan, id)]) {
+    const call = draftCall(draft, state, call_id);
+    invariant(!isTerminal(call.status), `the call "${call_id}" is settled already`);
+    moveTo(draft, call, settlement.status);
+    call.output = settlement.output;
+    call.code = settlement.code;
+    call.terminal = settlement.terminal;
+    forgetTimes(draft, call, call_id);
+  }
+  beginCustomCalls(draft, openBatchOf(state), draft.updated_at_ms);
+}
+
+/** Moves a call on and keeps the batch's counts. */
+export function moveTo(draft: Draft<SessionState>, call: Draft<CallState>, status: CallStatus): void {
   const batch = openBatchOf(draft);
   if (call.status === 'queued') batch.queued -= 1;
-  else batch.running -= 1;
-  call.status = settlement.status;
-  call.output = settlement.output;
-  call.code = settlement.code;
-  call.terminal = settlement.terminal;
+  else if (call.status === 'running') batch.running -= 1;
+  else batch.waiting = (batch.waiting ?? 0) - 1;
+  if (status === 'queued') batch.queued += 1;
+  else if (status === 'running') batch.running += 1;
+  call.status = status;
+}
+
+/** State waits for no time on account of this call any more. */
+export function forgetTimes(draft: Draft<SessionState>, call: Draft<CallState>, id: CallId): void {
+  if (call.due_at_ms === undefined && call.not_before_ms === undefined) return;
+  delete call.due_at_ms;
+  delete call.not_before_ms;
+  const batch = openBatchOf(draft);
+  const rest = (batch.timed ?? []).filter((timed) => timed !== id);
+  if (rest.length > 0) batch.timed = rest;
+  else delete batch.timed;
+}
+
+/** The time to fulfil a custom call begins once nothing that it waits for is open. */
+export function beginCustomCalls(draft: Draft<SessionState>, { plan }: ActiveToolBatch, atMs: number): void {
+  const batch = openBatchOf(draft);
+  const statusOf = (id: CallId): Draft<CallState> | undefined => {
+    const position = batch.observed.findIndex((call) => call.call_id === id);
+    return batch.pages[pageOf(position)]?.[slotOf(position)];
+  };
+  for (const { call_id, answer_within_ms = 0 } of timedCustomsOf(plan)) {
+    const call = statusOf(call_id);
+    if (call?.status !== 'queued' || call.due_at_ms !== undefined) continue;
+    const after = plan.execution_plan.after[call_id] ?? [];
+    if (!after.every((id) => isTerminal(statusOf(id)?.status ?? 'queued'))) continue;
+    call.due_at_ms = atMs + answer_within_ms;
+    batch.timed = [...(batch.timed ?? []), call_id];
+  }
 }
 
 // Positions are looked up in the frozen state, so that no draft is made of lists that do not change.
-function draftCall(draft: Draft<SessionState>, state: SessionState, id: CallId): Draft<CallState> {
+export function draftCall(draft: Draft<SessionState>, state: SessionState, id: CallId): Draft<CallState> {
   const position = positionOf(openBatchOf(state), id);
   const call = position === undefined ? undefined : openBatchOf(draft).pages[pageOf(position)]?.[slotOf(position)];
   invariant(call !== undefined, `the batch has no call "${id}"`);
   return call;
 }
 
-function openBatchOf<B>(state: { readonly active_tool_batch: B | null }): B {
+export function openBatchOf<B>(state: { readonly active_tool_batch: B | null }): B {
   invariant(state.active_tool_batch !== null, 'no batch is open');
   return state.active_tool_batch;
 }

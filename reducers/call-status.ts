@@ -3,20 +3,30 @@ import type { IngressKind } from '../schemas/event.ts';
 import type { CallStatus } from '../schemas/state.ts';
 
 export const CALL_TRANSITIONS = {
+  waiting: {
+    'user.tool_confirmation': ['queued', 'denied'],
+    'user.interrupt': ['cancelled'],
+    TimeReached: ['denied', 'cancelled'],
+    RunCancelled: ['cancelled'],
+    RunFailed: ['cancelled'],
+  },
   queued: {
     ToolCallStarted: ['running'],
-    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown'],
-    RunInterrupted: ['cancelled'],
+    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued'],
+    'user.custom_tool_result': ['succeeded', 'failed'],
+    'user.interrupt': ['cancelled'],
+    TimeReached: ['failed', 'cancelled'],
     RunCancelled: ['cancelled'],
     RunFailed: ['cancelled'],
   },
   running: {
-    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown'],
+    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued'],
     LeaseExpired: ['queued', 'unknown', 'cancelled'],
   },
   succeeded: {},
   failed: {},
   rejected: {},
+  denied: {},
   cancelled: {},
   unknown: {},
 } as const satisfies Readonly<Record<CallStatus, Partial<Readonly<Record<IngressKind, readonly CallStatus[]>>>>>;
@@ -24,4 +34,5 @@ export const CALL_TRANSITIONS = {
 export const CALL_STATUSES = Object.keys(CALL_TRANSITIONS) as readonly CallStatus[];
 
 /** True when nothing can happen to the call any more. */
-export const isTerminal = (status: CallStatus): boolean => status !== 'queued' && status !== 'running';
+export const isTerminal = (status: CallStatus): boolean =>
+  status !== 'queued' && status !== 'running' && status !== 'waiting';

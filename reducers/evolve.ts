@@ -9,7 +9,9 @@ import type { SessionState } from '../schemas/state.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
 import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
-import { applyHostSession, hostSessionDeadline } from './host-session.ts';
+import { answerCustomCall, confirmCall } from './answers.ts';
+import { reachTime } from './deadlines.ts';
+import { applyHostSession } from './host-session.ts';
 import { setRegistry } from './registry.ts';
 import {
   COMPLETED,
@@ -17,8 +19,10 @@ import {
   beginTurn,
   endRun,
   endedBy,
+  failGenerate,
   failure,
   finishEnding,
+  interruptRun,
   observeCalls,
   pauseRun,
   resumeRun,
@@ -43,7 +47,7 @@ type Fold<E> = (draft: Draft<SessionState>, event: E, state: SessionState) => vo
 const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   RunRequested: (draft, event) => startRun(draft, event, event.cause ?? { kind: 'direct' }, event.at_ms),
   ToolCallsObserved: observeCalls,
-  GenerateFailed: (draft, event) => endRun(draft, failure(event.code, event.message), event.at_ms),
+  GenerateFailed: failGenerate,
   ToolCallStarted: startCall,
   ToolCallSettled: (draft, event, state) => {
     settleCall(draft, event, state);
@@ -78,10 +82,6 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   },
   RunPaused: pauseRun,
   RunResumed: resumeRun,
-  RunInterrupted: (draft, event, state) => {
-    const ending = endedBy('interrupted', event.reason);
-    beginEnding(draft, state, { phase: 'interrupting', ending }, event.at_ms);
-  },
   RunCancelled: (draft, event, state) => {
     beginEnding(draft, state, { phase: 'cancelling', ending: endedBy('cancelled', event.reason) }, event.at_ms);
   },
@@ -89,11 +89,13 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   RunFailed: (draft, event, state) => {
     beginEnding(draft, state, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
   },
-  TimeReached: (draft, event, state) => {
-    if ((hostSessionDeadline(state) ?? Infinity) <= event.due_at_ms) {
-      applyHostSession(draft, { host_session_status: 'expired' });
-    }
+  ConsentPolicySet: (draft, { policy }) => {
+    draft.consent = { policy, grants: [] };
   },
+  'user.tool_confirmation': confirmCall,
+  'user.custom_tool_result': answerCustomCall,
+  'user.interrupt': interruptRun,
+  TimeReached: reachTime,
 };
 
 // A run that waited for its host session goes on when it is ready, and says why when it cannot be had.

@@ -4,6 +4,7 @@ import type { CallRejectionCode } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet, ToolVerdict } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { isWorkflow } from './workflows.ts';
 
 export interface Refusal {
   readonly code: CallRejectionCode;
@@ -70,7 +71,7 @@ function refuseArguments(call: ToolCallObserved): Refusal | null {
 }
 
 function refuseExecutor(tool: ToolSpec): Refusal | null {
-  if (tool.executor.kind !== 'workflow') return null;
+  if (tool.executor.kind !== 'workflow' || isWorkflow(tool.executor.workflow)) return null;
   return { code: 'executor_unsupported', message: `No workflow named "${tool.executor.workflow}" is built in.` };
 }
 

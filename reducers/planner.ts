@@ -1,6 +1,7 @@
 // The batch planner: observed calls in, the canonical plan out (P7 "Batch Planning"; DESIGN section 4).
 import { digestJson, digestText } from '../schemas/canonical.ts';
 import { isInline } from '../schemas/content.ts';
+import type { CallConsent, ConsentState } from '../schemas/consent.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
 import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
@@ -9,6 +10,7 @@ import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { claimsOf } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
+import { decideConsent } from './consent.ts';
 import { type Refusal, newJudge } from './judge-call.ts';
 
 export interface PlanContext {
@@ -16,6 +18,12 @@ export interface PlanContext {
   readonly offer?: EffectiveToolSet | null;
   /** Calls refused for reasons beyond the batch (loop guards), by their index. */
   readonly refused?: ReadonlyMap<number, Refusal>;
+  /** The session's policy and grants; without it, no call asks anybody. */
+  readonly consent?: ConsentState | undefined;
+  /** Identical read-only calls run once. */
+  readonly shareReads?: boolean;
+  /** A person approved these very calls with arguments of their own. */
+  readonly amended?: boolean;
 }
 
 /**
@@ -33,6 +41,7 @@ export function planBatch(
   const rejected: RejectedToolCall[] = [];
   const seen = new Set<CallId>();
   const schedule = newSchedule();
+  const sharing = newSharing();
 
   for (const [index, call] of calls.entries()) {
     const refuse = ({ code, message }: Refusal): void => {
@@ -49,8 +58,14 @@ export function planBatch(
       refuse(judged.refusal);
       continue;
     }
-    const plan = planCall(call, judged.tool);
-    if (schedule.add(plan)) planned.push(plan);
+    const consent = consentTo(call, judged.tool, context);
+    if (consent !== null && 'code' in consent) {
+      refuse(consent);
+      continue;
+    }
+    const plan = planCall(call, judged.tool, consent);
+    const taken = schedule.add(plan);
+    if (taken !== null) planned.push(context.shareReads === true ? sharing.share(plan, judged.tool, taken) : plan);
     else
       refuse({ code: 'batch_too_entangled', message: 'Too many calls wait for each other. Make it in the next turn.' });
   }
@@ -73,15 +88,17 @@ export function argumentsDigest(call: ToolCallObserved): Digest {
 }
 
 // The fields are in canonical order: a plan is hashed where it is made, and that is most of the work.
-function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
+function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent | null): PlannedToolCall {
   const { parallelism_hint: hint } = tool;
   // Recorded claims speak for arguments that are in a blob, and for no others.
   const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
   const claims = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
   return {
+    ...(tool.answer_within_ms === undefined ? {} : { answer_within_ms: tool.answer_within_ms }),
     arguments_digest: argumentsDigest(call),
     call_id: call.call_id,
     claims,
+    ...(consent === null ? {} : { consent }),
     executor: tool.executor,
     interrupt_behavior: tool.interrupt_behavior,
     output_bytes_max: tool.output_bytes_max,
@@ -94,9 +111,47 @@ function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
   };
 }
 
+/** What the plan says about a person's consent: nothing where nobody would ask; a refusal where policy denies. */
+function consentTo(
+  call: ToolCallObserved,
+  tool: ToolSpec,
+  { consent, amended }: PlanContext,
+): CallConsent | Refusal | null {
+  if (consent === undefined) return null;
+  const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null);
+  if (decision === 'deny') {
+    const message = `The policy of this session denies the tool "${tool.tool_name}" (${reasons.join(', ')}). Do without it.`;
+    return { code: 'permission_denied', message };
+  }
+  if (reasons.length === 0) return null;
+  const { mode } = tool;
+  if (decision === 'allow') return { ask: 'nobody', mode, reasons };
+  return amended === true
+    ? { ask: 'nobody', mode, reasons: [...reasons, 'approved_with_changes'] }
+    : { ask: 'person', mode, reasons };
+}
+
+interface Sharing {
+  share(plan: PlannedToolCall, tool: ToolSpec, after: readonly CallId[]): PlannedToolCall;
+}
+
+// A read may stand for an identical one that waits for the very same calls: nothing can change between the two.
+function newSharing(): Sharing {
+  const first = new Map<string, CallId>();
+  return {
+    share(plan, tool, after) {
+      if (!tool.read_only || plan.consent?.ask === 'person' || tool.executor.kind === 'workflow') return plan;
+      const key = [plan.tool_id, plan.arguments_digest, ...after].join('\n');
+      const earlier = first.get(key);
+      if (earlier === undefined) first.set(key, plan.call_id);
+      return earlier === undefined ? plan : { ...plan, shares: earlier };
+    },
+  };
+}
+
 interface Schedule {
-  /** False when the plan has no room for the edges of this call; no later call is taken either. */
-  add(call: PlannedToolCall): boolean;
+  /** What the call waits for; null when the plan has no room for its edges: no later call is taken either. */
+  add(call: PlannedToolCall): readonly CallId[] | null;
   plan(): ToolBatchPlan['execution_plan'];
 }
 
@@ -110,20 +165,18 @@ function newSchedule(): Schedule {
   let full = false;
   return {
     add(call) {
-      if (full) return false;
+      if (full) return null;
       const waits = order.add(call.parallel_safe, call.claims);
       edges += waits.length;
       full = edges > PLAN_EDGES_MAX;
-      if (full) return false;
+      if (full) return null;
       const level = waits.reduce((highest, earlier) => Math.max(highest, (levels[earlier] as number) + 1), 0);
       ids.push(call.call_id);
       levels.push(level);
       (groups[level] ??= []).push(call.call_id);
-      waitsOf.set(
-        call.call_id,
-        waits.map((earlier) => ids[earlier] as CallId),
-      );
-      return true;
+      const after = waits.map((earlier) => ids[earlier] as CallId);
+      waitsOf.set(call.call_id, after);
+      return after;
     },
     plan: () => ({ after: Object.fromEntries([...waitsOf].sort(byKey)), groups }),
   };

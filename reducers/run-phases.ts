@@ -12,7 +12,10 @@ const END = ['idle', 'opening', 'generating'] as const;
 const whereverItIs = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [phase] }) as const;
 /** After a run that failed or was cancelled, what waits goes on waiting. */
 const STOP = ['idle'] as const;
-const endings = { RunInterrupted: END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
+/** An interrupted run ends, or goes on with what the person said. */
+const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
+/** What people answer while a batch is open. */
+const answers = (phase: Phase) => ({ 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
 
 export const RUN_TRANSITIONS = {
   idle: {
@@ -33,17 +36,18 @@ export const RUN_TRANSITIONS = {
     ...whereverItIs('generating'),
     ...endings,
     ToolCallsObserved: ['executing', ...END],
-    GenerateFailed: STOP,
+    GenerateFailed: ['generating', ...STOP],
     RunPaused: ['paused_generating'],
   },
   executing: {
     ...whereverItIs('executing'),
+    ...answers('executing'),
     ToolCallStarted: ['executing'],
     ToolCallSettled: ['executing'],
     LeaseExpired: ['executing'],
-    ToolBatchSettled: END,
+    ToolBatchSettled: ['executing', ...END],
     RunPaused: ['paused_executing'],
-    RunInterrupted: ['interrupting', ...END],
+    'user.interrupt': ['interrupting', ...END],
     RunCancelled: ['cancelling', ...STOP],
     RunFailed: ['cancelling', ...STOP],
   },
@@ -57,16 +61,17 @@ export const RUN_TRANSITIONS = {
     ...whereverItIs('paused_generating'),
     ...endings,
     ToolCallsObserved: ['paused_executing', 'paused_generating', ...END],
-    GenerateFailed: STOP,
+    GenerateFailed: ['paused_generating', ...STOP],
     RunResumed: ['generating'],
   },
   paused_executing: {
     ...whereverItIs('paused_executing'),
+    ...answers('paused_executing'),
     ToolCallSettled: ['paused_executing'],
     LeaseExpired: ['paused_executing'],
-    ToolBatchSettled: ['paused_generating', ...END],
+    ToolBatchSettled: ['paused_generating', 'paused_executing', ...END],
     RunResumed: ['executing'],
-    RunInterrupted: ['interrupting', ...END],
+    'user.interrupt': ['interrupting', ...END],
     RunCancelled: ['cancelling', ...STOP],
     RunFailed: ['cancelling', ...STOP],
   },
@@ -106,7 +111,9 @@ export const PHASE_BOUND_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>(
   'FollowUpQueued',
   'RunPaused',
   'RunResumed',
-  'RunInterrupted',
+  'user.tool_confirmation',
+  'user.custom_tool_result',
+  'user.interrupt',
   'RunCancelled',
   'RunCompleted',
   'RunFailed',

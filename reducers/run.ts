@@ -8,10 +8,12 @@ import { RUN_HISTORY_MAX } from '../schemas/limits.ts';
 import { type Rejection, invariant, reject } from '../schemas/rejection.ts';
 import type { FollowUp, RunCause, RunConfig, RunEnding, RunPhase, RunRecord, RunState } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
+import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { NO_OVERRIDES, type ToolOverrides } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
 import { computeEffectiveTools } from './effective-tools.ts';
 import { guardRepeats } from './repeat-guard.ts';
+import { retryDelay } from './retry.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
 
 type State = Draft<SessionState>;
@@ -61,6 +63,7 @@ export function beginTurn(draft: State, atMs: number): void {
     return;
   }
   takeSteers(draft);
+  delete run.retry;
   run.turn += 1;
   run.offer = null;
   run.phase = isPaused(run.phase) ? 'paused_generating' : 'generating';
@@ -79,6 +82,7 @@ function takeSteers(draft: State): void {
 export function observeCalls(draft: State, event: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
   const run = liveRun(draft);
   append(draft, [assistantEntry(event.content, event.calls)]);
+  delete run.retry;
   if (event.usage !== undefined) {
     run.usage.input_tokens = addCapped(run.usage.input_tokens, event.usage.input_tokens);
     run.usage.output_tokens = addCapped(run.usage.output_tokens, event.usage.output_tokens);
@@ -94,14 +98,29 @@ export function observeCalls(draft: State, event: EventOfKind<'ToolCallsObserved
     ? failure('repeated_call', 'the model made the same call again after it was told to stop')
     : run.calls > run.config.calls_max
       ? failure('calls_exceeded', `the run reached its maximum of ${run.config.calls_max} calls`)
-      : null;
+      : tokensExceeded(run);
   if (stop !== null) {
     append(draft, refusalEntries(event.calls, `error: ${stop.code}: not run, ${stop.message}`));
     endRun(draft, stop, event.at_ms);
     return;
   }
-  openBatch(draft, event, state, guard.refused);
+  openBatch(draft, state, { calls: event.calls, atMs: event.at_ms, refused: guard.refused });
   run.phase = isPaused(run.phase) ? 'paused_executing' : 'executing';
+}
+
+function tokensExceeded({ usage, config }: RunState): RunEnding | null {
+  const limit = config.tokens_max ?? null;
+  if (limit === null || usage.input_tokens + usage.output_tokens <= limit) return null;
+  return failure('tokens_exceeded', `the run used more than its ${limit} tokens`);
+}
+
+/** A generate gave no answer: it is owed again after a while when the fault may pass, and ends the run otherwise. */
+export function failGenerate(draft: State, event: EventOfKind<'GenerateFailed'>): void {
+  const run = liveRun(draft);
+  const failures = (run.retry?.failures ?? 0) + 1;
+  const wait = retryDelay(run.config.retry, failures, event);
+  if (wait === null) endRun(draft, failure(event.code, event.message), event.at_ms);
+  else run.retry = { failures, not_before_ms: event.at_ms + wait };
 }
 
 // A turn without calls is the model's last word, unless somebody has steered meanwhile.
@@ -117,9 +136,26 @@ export function settleBatch(draft: State, event: EventOfKind<'ToolBatchSettled'>
   append(draft, resultEntries(batch));
   draft.active_tool_batch = null;
   const terminal = terminalResult(batch);
-  if (terminal === null) beginTurn(draft, event.at_ms);
+  const amended = state.run?.amended ?? [];
+  if (terminal === null && amended.length > 0) openAmended(draft, state, amended, event.at_ms);
+  else if (terminal === null) beginTurn(draft, event.at_ms);
   else if (terminal.failed) endRun(draft, failure('terminal_result', 'a call ended the run'), event.at_ms);
   else endRun(draft, COMPLETED, event.at_ms);
+}
+
+// What a person approved with other arguments is a call of its own, which the model reads as if it had made it.
+function openAmended(draft: State, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
+  append(draft, [assistantEntry(undefined, calls)]);
+  const run = liveRun(draft);
+  delete run.amended;
+  run.calls += calls.length;
+  openBatch(draft, state, { calls, atMs, amended: true });
+}
+
+/** A person changes direction: what waits is not started, and the run goes on with what they said, or ends. */
+export function interruptRun(draft: State, event: EventOfKind<'user.interrupt'>, state: SessionState): void {
+  if (event.input !== undefined) liveRun(draft).redirect = event.input;
+  beginEnding(draft, state, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
 }
 
 export function pauseRun(draft: State): void {
@@ -141,6 +177,7 @@ export function beginEnding(
   to: { readonly phase: 'interrupting' | 'cancelling'; readonly ending: RunEnding },
   atMs: number,
 ): void {
+  if (to.phase === 'cancelling') delete liveRun(draft).redirect;
   if (state.active_tool_batch !== null) {
     cancelCalls(draft, state, `error: cancelled: not run, the run was ${to.ending.outcome}`);
     if ((draft.active_tool_batch?.running ?? 0) > 0) {
@@ -150,25 +187,45 @@ export function beginEnding(
       return;
     }
   }
-  endRun(draft, to.ending, atMs);
+  endOrRedirect(draft, to.ending, atMs);
 }
 
 /** Ends a run that only waited for its running calls. */
 export function finishEnding(draft: State, atMs: number): void {
   const { ending } = liveRun(draft);
-  if (ending !== null && draft.active_tool_batch?.running === 0) endRun(draft, plain(ending), atMs);
+  if (ending !== null && draft.active_tool_batch?.running === 0) endOrRedirect(draft, plain(ending), atMs);
+}
+
+function endOrRedirect(draft: State, ending: RunEnding, atMs: number): void {
+  const run = liveRun(draft);
+  const { redirect } = run;
+  if (redirect === undefined) {
+    endRun(draft, ending, atMs);
+    return;
+  }
+  closeBatch(draft);
+  append(draft, [userEntry(plain(redirect))]);
+  delete run.redirect;
+  delete run.amended;
+  run.ending = null;
+  // Before its first turn a run still waits for its host session; a redirected one is paused no more.
+  run.phase = run.phase === 'opening' || run.phase === 'paused_opening' ? 'opening' : 'generating';
+  if (run.phase === 'generating') beginTurn(draft, atMs);
 }
 
 /** Ends the run. An open batch is closed with a result for each of its calls; a waiting follow-up starts. */
 export function endRun(draft: State, ending: RunEnding, atMs: number): void {
-  if (draft.active_tool_batch !== null) {
-    append(draft, resultEntries(plain(draft.active_tool_batch)));
-    draft.active_tool_batch = null;
-  }
+  closeBatch(draft);
   recordRun(draft, ending, atMs);
   // Whoever cancels a run, or sees it fail, decides anew; otherwise what was queued goes on.
   if (ending.outcome !== 'completed' && ending.outcome !== 'interrupted') return;
   startFollowUp(draft, atMs);
+}
+
+function closeBatch(draft: State): void {
+  if (draft.active_tool_batch === null) return;
+  append(draft, resultEntries(plain(draft.active_tool_batch)));
+  draft.active_tool_batch = null;
 }
 
 // The registry may have changed since a follow-up was queued: one that fits no longer is recorded as a failed run.

@@ -1,14 +1,29 @@
 // Effects: what the outside owes a session now. Derived from state and from nothing else, so a restart loses none
 // (DESIGN sections 1 and 2).
-import { type TypeOf, flag, integer, list, nullable, shape, tagged, text, variants } from './codec.ts';
+import { type TypeOf, flag, integer, jsonObject, list, nullable, shape, tagged, text, variants } from './codec.ts';
+import { CallConsent } from './consent.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest, EffectId, OwnerId, RunId, SessionId, TimeMs, ToolId, ToolName } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES_MAX, TOOLS_MAX } from './limits.ts';
 import { TranscriptState } from './state.ts';
+import { ToolMode } from './tool-mode.ts';
 import { ToolExecutor } from './tool-spec.ts';
-import { jsonObject } from './codec.ts';
 
 const common = { effect_id: EffectId, session_id: SessionId } as const;
+
+const argumentFields = { arguments: jsonObject, arguments_ref: Content } as const;
+
+/** What a person is asked about. The effect's id is what `blocking_event_ids` lists. */
+const asked = {
+  ...common,
+  batch_id: BatchId,
+  call_id: CallId,
+  plan_hash: Digest,
+  tool_id: ToolId,
+  tool_name: ToolName,
+  mode: ToolMode,
+  arguments_digest: Digest,
+} as const;
 
 /** A tool as the model sees it. */
 export const OfferedTool = shape('OfferedTool', {
@@ -56,8 +71,26 @@ export const Effect = variants('Effect', 'kind', {
       output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
       tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
     },
-    { arguments: jsonObject, arguments_ref: Content },
+    argumentFields,
   ),
+  /**
+   * Ask a person whether this call may run (openboa "Managed tool confirmation"). Answered by `user.tool_confirmation`
+   * with this batch, call and digest. No bridge leases it.
+   */
+  'agent.tool_use': tagged(
+    'agent.tool_use',
+    { ...asked, consent: CallConsent },
+    { ...argumentFields, due_at_ms: TimeMs },
+  ),
+  /**
+   * Ask a person, or an application, to do this call (openboa "Custom tools"). Answered by `user.custom_tool_result`.
+   * `output_schema`: of the result's `data`.
+   */
+  'agent.custom_tool_use': tagged('agent.custom_tool_use', asked, {
+    ...argumentFields,
+    due_at_ms: TimeMs,
+    output_schema: jsonObject,
+  }),
   /** Stop a running call; it still settles, as cancelled or otherwise. */
   'tool.cancel': tagged('tool.cancel', {
     ...common,

@@ -1,11 +1,12 @@
 // Ingress events: the facts that reach a session, as they are recorded (P7 "Ingress/Event Changes"). A stored shape
 // is never edited: a change is a new version `v` with an upcaster (STYLE, "The log outlives the code").
 import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
+import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, ProfileId, RunId, TimeMs } from './ids.ts';
-import { CALLS_PER_BATCH_MAX, PROFILES_MAX, TOOLS_MAX } from './limits.ts';
+import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, TOOLS_MAX } from './limits.ts';
 import { FollowUp, RunCause, RunConfigPatch, Usage } from './run.ts';
-import { ToolCallObserved, settlementFields } from './tool-call.ts';
+import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
 import { ToolId } from './ids.ts';
 import { ToolSpec } from './tool-spec.ts';
@@ -13,10 +14,14 @@ import { ToolSpec } from './tool-spec.ts';
 const code = text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ });
 const message = text('message', { max: 1_024 });
 const reason = { reason: message };
+/** Who said it, as the client knows them: a name for people to read. */
+const by = { by: text('by', { min: 1, max: 128 }) };
+/** The call a person speaks about, and its exact arguments. */
+const addressed = { batch_id: BatchId, call_id: CallId, arguments_digest: Digest };
 
 /** What every event carries: its version, its idempotency key, and when the edge received it. */
 const envelope = {
-  v: integer('v', 1, 1),
+  v: integer('v', 1, 2),
   event_id: EventId,
   at_ms: TimeMs,
 } as const;
@@ -31,7 +36,16 @@ const kinds = {
     { content: Content, usage: Usage },
   ],
   /** A generate that gave no answer. */
-  GenerateFailed: [{ run_id: RunId, turn: integer('turn', 1), code, message }, {}],
+  GenerateFailed: [
+    { run_id: RunId, turn: integer('turn', 1), code, message },
+    {
+      /** It failed for a reason that may pass; it is asked again as the run's retry policy says. */
+      retryable: flag,
+      /** What the provider asked to wait for at least. */
+      retry_after_ms: integer('retry_after_ms', 0, RETRY_CAP_MS_MAX),
+      jitter_permille: integer('jitter_permille', 800, 1_200),
+    },
+  ],
   /** Recorded before a call that may not be repeated runs. */
   ToolCallStarted: [
     { batch_id: BatchId, call_id: CallId, plan_hash: Digest, attempt: integer('attempt', 1), owner: OwnerId },
@@ -62,14 +76,32 @@ const kinds = {
   FollowUpQueued: [{ follow_up: FollowUp }, {}],
   RunPaused: [{ run_id: RunId }, {}],
   RunResumed: [{ run_id: RunId }, {}],
-  /** Starts no further call, lets the running ones settle, then ends the run. */
-  RunInterrupted: [{ run_id: RunId }, reason],
   /** Cancels the running calls and ends the run when they have settled. */
   RunCancelled: [{ run_id: RunId }, reason],
   /** The harness says the run is done. */
   RunCompleted: [{ run_id: RunId }, { output: Content }],
   /** The harness gives the run up. */
   RunFailed: [{ run_id: RunId, code, message }, {}],
+  /** Replaces the session's policy, and takes back every grant. */
+  ConsentPolicySet: [{ policy: ConsentPolicy }, by],
+  /**
+   * A person's word on a call that waits for it (openboa "Managed tool confirmation"), used once. `grant` allows more
+   * of its kind; `instead`, with a denial, is the call to make with other arguments, under an id of its own.
+   */
+  'user.tool_confirmation': [
+    { ...addressed, result: oneOf('result', ['allow', 'deny']) },
+    { message, grant: GrantScope, instead: ToolCallObserved, ...by },
+  ],
+  /** A person, or an application for them, has fulfilled a custom call (openboa "Custom tools"). */
+  'user.custom_tool_result': [
+    { ...addressed, result: ToolResult, output: Content },
+    { output_verdict: SchemaVerdict, ...by },
+  ],
+  /**
+   * A person changes direction (openboa "Managed tool confirmation"): nothing that waits is started any more. Once
+   * what runs has settled the run goes on with `input`, or ends without one.
+   */
+  'user.interrupt': [{ run_id: RunId }, { input: Content, ...reason, ...by }],
   /** A time that state was waiting for has come. */
   TimeReached: [{ due_at_ms: TimeMs }, { late: flag }],
 } as const;
@@ -108,7 +140,7 @@ export const Ingress = variants('Ingress', 'kind', requestCodecs);
 export type Ingress = TypeOf<typeof Ingress>;
 
 /** The version of the event shapes in this file. */
-export const EVENT_VERSION = 1;
+export const EVENT_VERSION = 2;
 
 /** The codec of one kind, for those who generate or check events of it alone. */
 export const eventCodec = <K extends IngressKind>(kind: K): EventOf<K> => eventCodecs[kind];

@@ -1,6 +1,7 @@
 // The record every stream begins with: all that a fold needs beside the events, so that a stream replays without the
 // package it was born with (P7 section 1.1; DESIGN section 4, "Preload").
 import { type TypeOf, integer, shape } from './codec.ts';
+import { ConsentPolicy } from './consent.ts';
 import { Digest, SessionId, TimeMs, Position } from './ids.ts';
 import { RunConfig } from './run.ts';
 import { ToolPackage } from './tool-set.ts';
@@ -17,6 +18,8 @@ export const Genesis = shape(
     config: RunConfig,
   },
   {
+    /** Whom calls ask. A session without it is older than consent, and asks nobody. */
+    consent: ConsentPolicy,
     /** Where a forked stream comes from: the chain value after the last shared event. */
     forked_from: shape('ForkedFrom', { session_id: SessionId, position: Position, chain: Digest }),
   },

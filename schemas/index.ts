@@ -1,6 +1,7 @@
 // The sub-path `refold/schemas`: every codec and type that is stored or sent.
 export * from './canonical.ts';
 export * from './codec.ts';
+export * from './consent.ts';
 export * from './content.ts';
 export * from './define-tool.ts';
 export * from './effect.ts';
@@ -19,4 +20,5 @@ export * from './tool-call.ts';
 export * from './tool-mode.ts';
 export * from './tool-set.ts';
 export * from './tool-spec.ts';
+export * from './upcast.ts';
 export * from './wire.ts';

@@ -35,6 +35,26 @@ export const DESCRIPTION_CHARS_MAX = 8_192;
 /** Most capability facts in the runtime context. */
 export const CAPABILITIES_MAX = 64;
 
+/** Longest time a question to a person may stay open, in milliseconds. */
+export const APPROVAL_TTL_MS_MAX = 366 * 86_400_000;
+/** Grants a session remembers. */
+export const GRANTS_MAX = 256;
+/** Longest argument a grant's pattern is held against, in UTF-16 units. */
+export const GRANT_VALUE_CHARS_MAX = 4_096;
+/** Calls that a person approved with changed arguments and that wait for their turn. */
+export const AMENDED_MAX = 16;
+/** Most tools and pending questions that `permissions_describe` lists; it says how many more there are. */
+export const DESCRIBED_MAX = 24;
+
+/** How often a generate or a repeatable call may be tried unless the run says otherwise, and the waits between. */
+export const ATTEMPTS_DEFAULT = 4;
+export const ATTEMPTS_MAX = 100;
+export const RETRY_BASE_MS_DEFAULT = 500;
+export const RETRY_CAP_MS_DEFAULT = 30_000;
+export const RETRY_CAP_MS_MAX = 86_400_000;
+/** Longest wall time of a run that may be set, in milliseconds. */
+export const RUN_MS_MAX = 366 * 86_400_000;
+
 /** Turns a run may take unless its config says otherwise. */
 export const TURNS_DEFAULT = 100;
 export const TURNS_MAX = 100_000;

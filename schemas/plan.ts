@@ -1,26 +1,44 @@
 // The plan of one batch: what the bridge runs, and nothing else (P7 "Tool Orchestration Layer"; DESIGN section 4).
 import { type TypeOf, dictionary, flag, integer, list, oneOf, shape, text } from './codec.ts';
+import { CallConsent } from './consent.ts';
 import { CallId, Digest, ToolId, ToolName } from './ids.ts';
-import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CLAIMS_PER_CALL_MAX, OUTPUT_BYTES_MAX } from './limits.ts';
+import {
+  APPROVAL_TTL_MS_MAX,
+  CALLS_PER_BATCH_MAX,
+  CALL_TIMEOUT_MS_MAX,
+  CLAIMS_PER_CALL_MAX,
+  OUTPUT_BYTES_MAX,
+} from './limits.ts';
 import { Claim } from './tool-call.ts';
 import { ToolExecutor } from './tool-spec.ts';
 
 /** One accepted call: the tool it binds, the arguments it is bound to, and what it claims. */
-export const PlannedToolCall = shape('PlannedToolCall', {
-  call_id: CallId,
-  tool_id: ToolId,
-  tool_name: ToolName,
-  tool_ref: Digest,
-  executor: ToolExecutor,
-  arguments_digest: Digest,
-  parallel_safe: flag,
-  claims: list(Claim, CLAIMS_PER_CALL_MAX),
-  /** May run a second time after its bridge died: the tool is read-only or idempotent. */
-  repeatable: flag,
-  interrupt_behavior: oneOf('interrupt_behavior', ['block', 'cancel', 'continue']),
-  timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
-  output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
-});
+export const PlannedToolCall = shape(
+  'PlannedToolCall',
+  {
+    call_id: CallId,
+    tool_id: ToolId,
+    tool_name: ToolName,
+    tool_ref: Digest,
+    executor: ToolExecutor,
+    arguments_digest: Digest,
+    parallel_safe: flag,
+    claims: list(Claim, CLAIMS_PER_CALL_MAX),
+    /** May run a second time after its bridge died: the tool is read-only or idempotent. */
+    repeatable: flag,
+    interrupt_behavior: oneOf('interrupt_behavior', ['block', 'cancel', 'continue']),
+    timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
+    output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
+  },
+  {
+    /** Only for calls that ask a person, or would but for a grant or an exception. */
+    consent: CallConsent,
+    /** The earlier call of the batch, the same in all, that runs for both. */
+    shares: CallId,
+    /** How long a person may take to fulfil it. */
+    answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
+  },
+);
 export type PlannedToolCall = TypeOf<typeof PlannedToolCall>;
 
 /** Why a call was answered without being run. */
@@ -34,6 +52,7 @@ export const CallRejectionCode = oneOf('CallRejectionCode', [
   'executor_unsupported',
   'repeated_call',
   'batch_too_entangled',
+  'permission_denied',
 ]);
 export type CallRejectionCode = TypeOf<typeof CallRejectionCode>;
 

@@ -1,13 +1,15 @@
 // A stream as it is stored and exported: the genesis record, then one record for each event.
 import { type TypeOf, integer, tagged, variants } from './codec.ts';
-import { IngressEvent } from './event.ts';
+
 import { Genesis } from './genesis.ts';
 import { Digest, Position } from './ids.ts';
+import { RecordedEvent } from './upcast.ts';
 
 /** One event with what the fold made of it. `chain` is the digest of ["refold/chain/1", previous, event, state]. */
 export const EventRecord = tagged('event', {
   position: Position,
-  event: IngressEvent,
+  /** As it was recorded, whatever its version. */
+  event: RecordedEvent,
   event_digest: Digest,
   state_digest: Digest,
   chain: Digest,

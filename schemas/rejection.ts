@@ -40,6 +40,16 @@ export const REJECTIONS = {
   call_not_ready: 'The call waits for calls that are not settled yet.',
   stale_attempt: 'The report belongs to an attempt that was given up.',
   stale_lease: 'The lease was lost; somebody else may hold it now.',
+  not_confirmable: 'The call does not wait for a confirmation. Read what is pending again.',
+  not_answerable: 'The call does not wait for a person to fulfil it. Read what is pending again.',
+  waits_for_person: 'The call waits for a person. Nothing else may start or settle it.',
+  shares_result: 'The call shares the result of an earlier one. Report that one.',
+  arguments_mismatch: 'The digest is not that of the arguments of the call. Look at the call again before you answer.',
+  grant_invalid: 'A grant goes with an allowance, and names an argument together with a pattern.',
+  grants_full: 'The session remembers no more grants. Set its policy instead.',
+  amendment_invalid:
+    'Other arguments go with a denial, for the same tool, under a new call id, and must fit its schema.',
+  result_invalid: 'The result does not fit the output schema of the tool. Look at the path and answer again.',
   plan_mismatch: 'The plan digest is not that of the recorded plan.',
   inconsistent_result: 'Outcome and result contradict each other.',
 

@@ -2,7 +2,18 @@
 import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { Content } from './content.ts';
 import { Digest, ProfileId, RunId, TimeMs } from './ids.ts';
-import { CALLS_MAX, CONCURRENCY_MAX, REPEATS_MAX, STEERS_MAX, TURNS_MAX } from './limits.ts';
+import {
+  AMENDED_MAX,
+  ATTEMPTS_MAX,
+  CALLS_MAX,
+  CONCURRENCY_MAX,
+  REPEATS_MAX,
+  RETRY_CAP_MS_MAX,
+  RUN_MS_MAX,
+  STEERS_MAX,
+  TURNS_MAX,
+} from './limits.ts';
+import { ToolCallObserved } from './tool-call.ts';
 import { EffectiveToolSet, ToolOverrides } from './tool-set.ts';
 
 const configFields = {
@@ -25,12 +36,34 @@ const configFields = {
   completion: oneOf('completion', ['continue', 'steerable']),
 } as const;
 
+/**
+ * How often a generate or a repeatable call is tried, and how long to wait before the n-th retry:
+ * `min(base_ms * 2^(n-1), cap_ms)`, then times the jitter that the edge drew and recorded.
+ */
+export const RetryPolicy = shape('RetryPolicy', {
+  attempts_max: integer('attempts_max', 1, ATTEMPTS_MAX),
+  base_ms: integer('base_ms', 0, RETRY_CAP_MS_MAX),
+  cap_ms: integer('cap_ms', 0, RETRY_CAP_MS_MAX),
+});
+export type RetryPolicy = TypeOf<typeof RetryPolicy>;
+
+/** Absent in sessions that are older than these fields: no such bound, no retry, no sharing. */
+const laterConfigFields = {
+  /** Input and output tokens of the whole run; beyond it the run fails. */
+  tokens_max: nullable(integer('tokens_max', 1)),
+  /** Wall time of the whole run, waiting for people included, in milliseconds. */
+  wall_ms_max: nullable(integer('wall_ms_max', 1, RUN_MS_MAX)),
+  retry: RetryPolicy,
+  /** Identical read-only calls of one batch run once, and every one of them is answered. */
+  share_reads: flag,
+} as const;
+
 /** What every run of a session takes over, and what a run was started with. */
-export const RunConfig = shape('RunConfig', configFields);
+export const RunConfig = shape('RunConfig', configFields, laterConfigFields);
 export type RunConfig = TypeOf<typeof RunConfig>;
 
 /** Fields to change; the others stay. */
-export const RunConfigPatch = shape('RunConfigPatch', {}, configFields);
+export const RunConfigPatch = shape('RunConfigPatch', {}, { ...configFields, ...laterConfigFields });
 export type RunConfigPatch = TypeOf<typeof RunConfigPatch>;
 
 /** Why a run was started. */
@@ -81,26 +114,37 @@ const counters = {
 };
 
 /** The live run. */
-export const RunState = shape('RunState', {
-  run_id: RunId,
-  phase: RunPhase,
-  cause: RunCause,
-  config: RunConfig,
-  ...counters,
-  /** The tools the generate that is owed, or was last settled, was offered; pinned when it became owed. */
-  offer: nullable(EffectiveToolSet),
-  /** Messages that enter the next generate. */
-  steers: list(Content, STEERS_MAX),
-  /** The last call's tool and arguments, and how often it came in a row. */
-  repeat: shape('RepeatGuard', {
-    tool_name: nullable(text('tool_name', { max: 256 })),
-    arguments_digest: nullable(Digest),
-    count: integer('count', 0),
-  }),
-  /** How it will end once its running calls have settled; null while it goes on. */
-  ending: nullable(RunEnding),
-  started_at_ms: TimeMs,
-});
+export const RunState = shape(
+  'RunState',
+  {
+    run_id: RunId,
+    phase: RunPhase,
+    cause: RunCause,
+    config: RunConfig,
+    ...counters,
+    /** The tools the generate that is owed, or was last settled, was offered; pinned when it became owed. */
+    offer: nullable(EffectiveToolSet),
+    /** Messages that enter the next generate. */
+    steers: list(Content, STEERS_MAX),
+    /** The last call's tool and arguments, and how often it came in a row. */
+    repeat: shape('RepeatGuard', {
+      tool_name: nullable(text('tool_name', { max: 256 })),
+      arguments_digest: nullable(Digest),
+      count: integer('count', 0),
+    }),
+    /** How it will end once its running calls have settled; null while it goes on. */
+    ending: nullable(RunEnding),
+    started_at_ms: TimeMs,
+  },
+  {
+    /** What the person said who interrupted: the run goes on with it once its running calls have settled. */
+    redirect: Content,
+    /** Calls to make after the open batch: approved by a person with other arguments than the model's. */
+    amended: list(ToolCallObserved, AMENDED_MAX),
+    /** Generates of this turn that failed and may be tried again; no next one is owed before `not_before_ms`. */
+    retry: shape('GenerateRetry', { failures: integer('failures', 1), not_before_ms: nullable(TimeMs) }),
+  },
+);
 export type RunState = TypeOf<typeof RunState>;
 
 /** An ended run, as state remembers it. */

@@ -1,6 +1,7 @@
 // SessionState: everything that decides what happens next, and nothing that does not (P7 "Session State Changes";
 // DESIGN section 4). Plain JSON; null where a slot is empty. History lives in the stream, not here.
 import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
+import { ConsentState } from './consent.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
 import {
@@ -23,43 +24,63 @@ import {
   ToolRuntimeContext,
 } from './tool-set.ts';
 
-/** The life of one call. All but `queued` and `running` are terminal. */
+/** The life of one call. `waiting` is for a person's word; all but it, `queued` and `running` are terminal. */
 export const CallStatus = oneOf('CallStatus', [
+  'waiting',
   'queued',
   'running',
   'succeeded',
   'failed',
   'rejected',
+  'denied',
   'cancelled',
   'unknown',
 ]);
 export type CallStatus = TypeOf<typeof CallStatus>;
 
-export const CallState = shape('CallState', {
-  status: CallStatus,
-  /** 1 until a bridge is lost with the call. */
-  attempt: integer('attempt', 1),
-  /** Who recorded its start. */
-  owner: nullable(OwnerId),
-  /** What the model will read; null until the call is terminal. */
-  output: nullable(Content),
-  code: nullable(text('code', { max: 64 })),
-  /** The result ends the run, by the run's completion rule. */
-  terminal: flag,
-});
+export const CallState = shape(
+  'CallState',
+  {
+    status: CallStatus,
+    /** 1 until a bridge is lost with the call. */
+    attempt: integer('attempt', 1),
+    /** Who recorded its start. */
+    owner: nullable(OwnerId),
+    /** What the model will read; null until the call is terminal. */
+    output: nullable(Content),
+    code: nullable(text('code', { max: 64 })),
+    /** The result ends the run, by the run's completion rule. */
+    terminal: flag,
+  },
+  {
+    /** When the question to a person, or the time to fulfil the call, runs out. */
+    due_at_ms: TimeMs,
+    /** The attempt failed and may be repeated, but not earlier than this. */
+    not_before_ms: TimeMs,
+  },
+);
 export type CallState = TypeOf<typeof CallState>;
 
 /** The open batch. `pages` holds the state of `observed[i]` at `pages[i / CALL_PAGE_SIZE][i % CALL_PAGE_SIZE]`. */
-export const ActiveToolBatch = shape('ActiveToolBatch', {
-  batch_id: BatchId,
-  run_id: RunId,
-  turn: integer('turn', 1),
-  observed: list(ToolCallObserved, CALLS_PER_BATCH_MAX),
-  plan: ToolBatchPlan,
-  pages: list(list(CallState, CALL_PAGE_SIZE), CALLS_PER_BATCH_MAX),
-  queued: integer('queued', 0, CALLS_PER_BATCH_MAX),
-  running: integer('running', 0, CALLS_PER_BATCH_MAX),
-});
+export const ActiveToolBatch = shape(
+  'ActiveToolBatch',
+  {
+    batch_id: BatchId,
+    run_id: RunId,
+    turn: integer('turn', 1),
+    observed: list(ToolCallObserved, CALLS_PER_BATCH_MAX),
+    plan: ToolBatchPlan,
+    pages: list(list(CallState, CALL_PAGE_SIZE), CALLS_PER_BATCH_MAX),
+    queued: integer('queued', 0, CALLS_PER_BATCH_MAX),
+    running: integer('running', 0, CALLS_PER_BATCH_MAX),
+  },
+  {
+    /** Calls that wait for a person's word; absent in a batch that asks nobody. */
+    waiting: integer('waiting', 0, CALLS_PER_BATCH_MAX),
+    /** Calls with a time that state waits for: `due_at_ms` or `not_before_ms`. */
+    timed: list(CallId, CALLS_PER_BATCH_MAX),
+  },
+);
 export type ActiveToolBatch = TypeOf<typeof ActiveToolBatch>;
 
 /** One message of the conversation. */
@@ -92,33 +113,40 @@ export const TranscriptState = shape('TranscriptState', {
 });
 export type TranscriptState = TypeOf<typeof TranscriptState>;
 
-export const SessionState = shape('SessionState', {
-  v: integer('v', 1, 1),
-  session_id: SessionId,
-  genesis_digest: Digest,
-  /** How many events were folded. */
-  version: Version,
-  created_at_ms: TimeMs,
-  updated_at_ms: TimeMs,
+export const SessionState = shape(
+  'SessionState',
+  {
+    v: integer('v', 1, 1),
+    session_id: SessionId,
+    genesis_digest: Digest,
+    /** How many events were folded. */
+    version: Version,
+    created_at_ms: TimeMs,
+    updated_at_ms: TimeMs,
 
-  config: RunConfig,
-  run: nullable(RunState),
-  run_history: list(RunRecord, RUN_HISTORY_MAX),
-  follow_ups: list(FollowUp, FOLLOW_UPS_MAX),
-  runs_started: integer('runs_started', 0),
-  batches_started: integer('batches_started', 0),
+    config: RunConfig,
+    run: nullable(RunState),
+    run_history: list(RunRecord, RUN_HISTORY_MAX),
+    follow_ups: list(FollowUp, FOLLOW_UPS_MAX),
+    runs_started: integer('runs_started', 0),
+    batches_started: integer('batches_started', 0),
 
-  tool_registry: ToolRegistry,
-  tool_profiles: ToolProfiles,
-  provider_profiles: list(ProviderProfile, PROFILES_MAX),
-  /** The profile an event selected; null for the provider's default. */
-  tool_profile: nullable(ProfileId),
-  tool_overrides: shape('ScopedOverrides', { session: ToolOverrides, run: ToolOverrides }),
-  tool_runtime_context: ToolRuntimeContext,
-  effective_tools: EffectiveToolSet,
+    tool_registry: ToolRegistry,
+    tool_profiles: ToolProfiles,
+    provider_profiles: list(ProviderProfile, PROFILES_MAX),
+    /** The profile an event selected; null for the provider's default. */
+    tool_profile: nullable(ProfileId),
+    tool_overrides: shape('ScopedOverrides', { session: ToolOverrides, run: ToolOverrides }),
+    tool_runtime_context: ToolRuntimeContext,
+    effective_tools: EffectiveToolSet,
 
-  active_tool_batch: nullable(ActiveToolBatch),
-  last_tool_plan_hash: nullable(Digest),
-  transcript: TranscriptState,
-});
+    active_tool_batch: nullable(ActiveToolBatch),
+    last_tool_plan_hash: nullable(Digest),
+    transcript: TranscriptState,
+  },
+  {
+    /** Absent in a session that was born without a policy, until one is set. */
+    consent: ConsentState,
+  },
+);
 export type SessionState = TypeOf<typeof SessionState>;

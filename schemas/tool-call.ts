@@ -61,13 +61,13 @@ export const Claim = shape('Claim', {
 });
 export type Claim = TypeOf<typeof Claim>;
 
-/** What the engine's edge found when it held the arguments against the tool's schema. */
-export const ArgumentsVerdict = shape(
-  'ArgumentsVerdict',
+/** What the engine's edge found when it held a value against a tool's schema. */
+export const SchemaVerdict = shape(
+  'SchemaVerdict',
   { valid: flag },
   { message: text('message', { max: 1_024 }), path: text('path', { max: 1_024 }) },
 );
-export type ArgumentsVerdict = TypeOf<typeof ArgumentsVerdict>;
+export type SchemaVerdict = TypeOf<typeof SchemaVerdict>;
 
 /**
  * One call as the model made it. A bridge sends `arguments` (an object) or, when it has only text that may not even
@@ -82,7 +82,7 @@ export const ToolCallObserved = shape(
     arguments_text: text('arguments_text', { max: 1_048_576 }),
     arguments_ref: Content,
     arguments_digest: Digest,
-    arguments_verdict: ArgumentsVerdict,
+    arguments_verdict: SchemaVerdict,
     claims: list(Claim, CLAIMS_PER_CALL_MAX),
     /** The provider's own id, when the bridge had to use another. */
     provider_call_id: text('provider_call_id', { max: 256 }),
@@ -110,6 +110,12 @@ export const settlementFields = {
     /** Why it failed: a stable word such as `timeout` or `not_found`. */
     code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),
     duration_ms: integer('duration_ms', 0),
+    /** It failed for a reason that may pass: a repeatable call is tried again as the run's retry policy says. */
+    retryable: flag,
+    /** Drawn by the edge: what the wait before the next attempt is multiplied with, in thousandths. */
+    jitter_permille: integer('jitter_permille', 800, 1_200),
+    /** What the edge found when it held `result.data` against the tool's output schema. */
+    output_verdict: SchemaVerdict,
     /** What the call taught about the host session. */
     host_session: HostSessionFacts,
   },

@@ -3,6 +3,7 @@
 import { type TypeOf, flag, integer, jsonObject, list, oneOf, shape, tagged, text, variants } from './codec.ts';
 import { Digest, ToolId, ToolName } from './ids.ts';
 import {
+  APPROVAL_TTL_MS_MAX,
   CALL_TIMEOUT_MS_MAX,
   CAPABILITIES_MAX,
   CLAIM_RULES_MAX,
@@ -81,6 +82,11 @@ export const ToolSpec = shape(
     timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
     output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
   },
-  { output_schema: jsonObject },
+  {
+    /** JSON Schema of a result's `data`. A result that does not fit is a failure; an answer that does not is refused. */
+    output_schema: jsonObject,
+    /** How long a person may take to fulfil a custom call, in milliseconds; without it, for ever. */
+    answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
+  },
 );
 export type ToolSpec = TypeOf<typeof ToolSpec>;

@@ -1,5 +1,6 @@
 // What clients and the engine say to each other, in process and over HTTP alike.
 import { type TypeOf, flag, integer, list, oneOf, shape, text } from './codec.ts';
+import { ConsentPolicy } from './consent.ts';
 import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
 import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
@@ -10,11 +11,11 @@ import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
 import { TOOLS_MAX } from './limits.ts';
 
-/** A new session: an id of one's own choice, another config, another tool package. All optional. */
+/** A new session: an id of one's own choice, another config, tool package or policy. All optional. */
 export const CreateSession = shape(
   'CreateSession',
   {},
-  { session_id: SessionId, config: RunConfigPatch, tool_package: ToolPackage },
+  { session_id: SessionId, config: RunConfigPatch, tool_package: ToolPackage, consent: ConsentPolicy },
 );
 export type CreateSession = TypeOf<typeof CreateSession>;
 

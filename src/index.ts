@@ -12,6 +12,8 @@ export { openLevelJournal } from './journal/level-journal.ts';
 export { openMemoryJournal } from './journal/memory-journal.ts';
 export { type ServeOptions, type Serving, serve } from './server/serve.ts';
 export { ensureToken, readToken, tokenFile } from './server/token.ts';
+export { CONSENT_PRESETS, type ConsentPreset } from './toolsets/consent-presets.ts';
 export { defaultToolPackage } from './toolsets/default-package.ts';
 export { hostTools } from './toolsets/host-tools.ts';
+export { permissionTools } from './toolsets/permission-tools.ts';
 export { PACKAGE_VERSION } from './version.ts';

@@ -2,6 +2,7 @@
 // repeated. Engine and bridge are both killed without warning and started again. How long until the new bridge has work
 // of every session in hand, and how many of these calls ran twice. Leases last one second here, so that a call whose
 // bridge is gone is given up soon.
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brand } from '../../schemas/ids.ts';
@@ -110,7 +111,9 @@ async function openSessions(client: EngineClient, count: number): Promise<void> 
   for (let from = 0; from < count; from += OPENED_TOGETHER) {
     const opening = Array.from({ length: Math.min(count - from, OPENED_TOGETHER) }, async (_, index) => {
       const session_id = brand<'SessionId'>(markedSession(from + index));
-      await must(client.createSession({ session_id, config: UNBOUNDED, tool_package }));
+      await must(
+        client.createSession({ session_id, config: UNBOUNDED, tool_package, consent: CONSENT_PRESETS.allow_all }),
+      );
       await must(client.submit(session_id, { events }));
     });
     await Promise.all(opening);

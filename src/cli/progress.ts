@@ -6,16 +6,16 @@ import type { EventOfKind, IngressEvent, IngressKind } from '../../schemas/event
 import type { CallId } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { upcast } from '../../schemas/upcast.ts';
 import type { Watched } from './watch.ts';
 
 const WIDTH = 100;
 
 /** The lines that tell of one event; none for what people need not see. */
 export function progressLines(watched: Watched): readonly string[] {
-  const tell = TELL[watched.record.event.kind] as
-    | ((watched: Watched, event: IngressEvent) => readonly string[])
-    | undefined;
-  return [...(tell?.(watched, watched.record.event) ?? []), ...endLines(watched.before, watched.after)];
+  const event = upcast(watched.record.event);
+  const tell = TELL[event.kind] as ((watched: Watched, event: IngressEvent) => readonly string[]) | undefined;
+  return [...(tell?.(watched, event) ?? []), ...endLines(watched.before, watched.after)];
 }
 
 type Tellers = { readonly [K in IngressKind]?: (watched: Watched, event: EventOfKind<K>) => readonly string[] };

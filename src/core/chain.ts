@@ -1,14 +1,14 @@
 // The stream chain (DESIGN section 5): each event's value binds the one before it, the event and the state after it,
 // so that an edit, a swap or a hole anywhere shows from there on.
 import { digestJson } from '../../schemas/canonical.ts';
-import type { IngressEvent } from '../../schemas/event.ts';
+import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest } from '../../schemas/ids.ts';
 
 /** The chain value before the first event: the digest of the genesis record. */
 export const genesisChain = (genesis: Genesis): Digest => digestJson(genesis);
 
-export const eventDigest = (event: IngressEvent): Digest => digestJson(event);
+export const eventDigest = (event: RecordedEvent): Digest => digestJson(event);
 
 /** The digest of ["refold/chain/1", previous chain value, event digest, state digest]. */
 export const nextChain = (previous: Digest, event: Digest, state: Digest): Digest =>

@@ -1,7 +1,7 @@
 // The blobs a recorded event refers to. What a model or a tool wrote itself (arguments, result data, schemas) is never
 // a reference, whatever it looks like.
 import { BlobText } from '../../schemas/content.ts';
-import type { IngressEvent } from '../../schemas/event.ts';
+import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
@@ -13,7 +13,7 @@ export interface ContentRef {
   readonly bytes: number;
 }
 
-export const contentRefs = (event: IngressEvent): readonly ContentRef[] => refsIn(event, '');
+export const contentRefs = (event: RecordedEvent): readonly ContentRef[] => refsIn(event, '');
 
 function refsIn(value: unknown, path: string): readonly ContentRef[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => refsIn(item, path + pointerSegment(index)));

@@ -1,12 +1,14 @@
 // What the outside owes a session, derived from its state and from nothing else (DESIGN section 1): ask twice and the
 // answer is the same; after a crash it is simply computed again.
-import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
+import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
-import { hostSessionDeadline } from '../../reducers/host-session.ts';
+import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
-import { brand } from '../../schemas/ids.ts';
+import { type CallId, brand } from '../../schemas/ids.ts';
+import type { PlannedToolCall } from '../../schemas/plan.ts';
 import type { RunState } from '../../schemas/run.ts';
-import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../../schemas/state.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
 /** Every effect that is owed now: for an open batch, every call that is not terminal, with what it still waits for. */
 export function effects(state: SessionState): readonly Effect[] {
@@ -27,14 +29,16 @@ function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   if (run.phase === 'opening') {
     return [{ kind: 'host_session.open', effect_id: brand(`${run.run_id}/open`), session_id, run_id: run.run_id }];
   }
-  return run.phase === 'generating' ? [generate(state, run)] : [];
+  // After a failure that may pass, the generate is owed again once its time has come.
+  const waits = (run.retry?.not_before_ms ?? null) !== null;
+  return run.phase === 'generating' && !waits ? [generate(state, run)] : [];
 }
 
 function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generate'> {
   const { config, turn, run_id } = run;
   return {
     kind: 'llm.generate',
-    effect_id: brand(`${run_id}/turn-${turn}`),
+    effect_id: brand(`${run_id}/turn-${turn}${run.retry === undefined ? '' : `/retry-${run.retry.failures}`}`),
     session_id: state.session_id,
     run_id,
     turn,
@@ -55,20 +59,102 @@ function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generat
 function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {
   if (run.phase === 'cancelling' || run.phase === 'interrupting') return cancels(state, run, batch);
   if (run.phase !== 'executing' && run.phase !== 'paused_executing') return [];
-  if (batch.queued + batch.running === 0) {
+  if (batch.queued + batch.running + (batch.waiting ?? 0) === 0) {
     const { batch_id, plan } = batch;
     const effect_id = brand<'EffectId'>(`${batch_id}/settle`);
     const settle = { kind: 'batch.settle' as const, effect_id, session_id: state.session_id, batch_id };
     return [{ ...settle, plan_hash: plan.plan_hash }];
   }
-  return batch.observed.flatMap((_, position) => {
-    const call = callStateAt(batch, position);
-    if (call === undefined || isTerminal(call.status)) return [];
-    // A paused run starts nothing; what runs already may go on, so it stays owed to whoever holds it.
-    if (run.phase === 'paused_executing' && call.status === 'queued') return [];
-    return [callEffect(state, run, batch, position)];
-  });
+  return callEffects(state, run, batch);
 }
+
+/** Every open call, owed to a bridge or to a person. */
+function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {
+  const owed: Effect[] = [];
+  // Calls that nobody can start before a person has spoken, or a time has come.
+  const held = new Set<CallId>();
+  for (const [position, { call_id }] of batch.observed.entries()) {
+    const call = callStateAt(batch, position);
+    const planned = plannedOf(batch.plan, call_id)?.call;
+    if (call === undefined || planned === undefined || isTerminal(call.status)) continue;
+    if (positionOf(batch, call_id) !== position || planned.shares !== undefined) continue;
+    const open = (batch.plan.execution_plan.after[call_id] ?? []).filter((id) => isOpen(batch, id));
+    const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
+    if (effect !== null) owed.push(effect);
+    if (effect !== null || isHeld(planned, call) || open.some((id) => held.has(id))) held.add(call_id);
+    // A paused run starts nothing; what runs already may go on, so it stays owed to whoever holds it.
+    else if (call.status === 'running' || run.phase !== 'paused_executing') {
+      owed.push(callEffect(state, run, batch, position));
+    }
+  }
+  return owed;
+}
+
+interface OpenCall {
+  readonly batch: ActiveToolBatch;
+  readonly planned: PlannedToolCall;
+  readonly call: CallState;
+  /** Nothing that it waits for is open. */
+  readonly ready: boolean;
+}
+
+/** What a person owes the call now. */
+function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall): Effect | null {
+  if (call.status === 'waiting') return question(state, batch, planned);
+  return planned.executor.kind === 'custom' && call.status === 'queued' && ready
+    ? customUse(state, batch, planned)
+    : null;
+}
+
+const isHeld = (planned: PlannedToolCall, call: CallState): boolean =>
+  call.status === 'queued' && (planned.executor.kind === 'custom' || call.not_before_ms !== undefined);
+
+const isOpen = (batch: ActiveToolBatch, id: CallId): boolean => !isTerminal(callStateOf(batch, id)?.status ?? 'queued');
+
+function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
+  const consent = planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };
+  return {
+    kind: 'agent.tool_use',
+    effect_id: brand(`${batch.batch_id}/${planned.call_id}/confirm`),
+    ...asked(state, batch, planned),
+    consent,
+  };
+}
+
+function customUse(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
+  const spec = state.tool_registry[planned.tool_id];
+  const schema = spec?.tool_ref === planned.tool_ref ? spec.output_schema : undefined;
+  return {
+    kind: 'agent.custom_tool_use',
+    effect_id: brand(`${batch.batch_id}/${planned.call_id}/fulfil`),
+    ...asked(state, batch, planned),
+    ...(schema === undefined ? {} : { output_schema: schema }),
+  };
+}
+
+/** What a person is told about the call they are asked about. */
+function asked(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall) {
+  const { call_id, tool_id, tool_name, arguments_digest, consent } = planned;
+  const position = positionOf(batch, call_id) as number;
+  const due = callStateAt(batch, position)?.due_at_ms;
+  return {
+    session_id: state.session_id,
+    batch_id: batch.batch_id,
+    call_id,
+    plan_hash: batch.plan.plan_hash,
+    tool_id,
+    tool_name,
+    mode: consent?.mode ?? state.tool_registry[tool_id]?.mode ?? 'external',
+    arguments_digest,
+    ...argumentsOf(batch.observed[position] as ToolCallObserved),
+    ...(due === undefined ? {} : { due_at_ms: due }),
+  };
+}
+
+const argumentsOf = (observed: ToolCallObserved) =>
+  observed.arguments_ref === undefined
+    ? { arguments: observed.arguments ?? {} }
+    : { arguments_ref: observed.arguments_ref };
 
 function callEffect(
   state: SessionState,
@@ -92,10 +178,8 @@ function callEffect(
     tool_name: call.tool_name,
     executor: call.executor,
     arguments_digest: call.arguments_digest,
-    ...(observed.arguments_ref === undefined
-      ? { arguments: observed.arguments ?? {} }
-      : { arguments_ref: observed.arguments_ref }),
-    after: after.filter((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued')),
+    ...argumentsOf(observed),
+    after: after.filter((id) => isOpen(batch, id)),
     group,
     repeatable: call.repeatable,
     timeout_ms: call.timeout_ms,
@@ -121,7 +205,7 @@ function cancels(state: SessionState, run: RunState, batch: ActiveToolBatch): re
 }
 
 function wakes(state: SessionState): readonly Effect[] {
-  const at_ms = hostSessionDeadline(state);
+  const at_ms = nextDeadline(state);
   if (at_ms === null) return [];
   return [{ kind: 'wake', effect_id: brand(`wake/${at_ms}`), session_id: state.session_id, at_ms }];
 }

@@ -2,6 +2,7 @@
 // may stand for several calls of a session; each is explained.
 import { produce } from 'immer';
 import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
+import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
@@ -205,10 +206,11 @@ function advance(call: CallExplanation, folded: Folded): CallExplanation {
   const now = batch === null ? undefined : callStateAt(batch, call.index);
   if (batch === null || was === undefined || now === undefined) return call;
   const moment = momentOf(record);
+  const event = upcast(record.event);
   const { status, code, attempt, owner } = now;
   const started = was.status === 'queued' && status === 'running' && owner !== null;
   const settles = !isTerminal(was.status) && isTerminal(status);
-  const by = { by: record.event.kind, duration_ms: settles ? durationOf(record.event) : null };
+  const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null };
   return {
     ...call,
     status,
@@ -230,7 +232,8 @@ const durationOf = (event: IngressEvent): number | null =>
   event.kind === 'ToolCallSettled' ? (event.duration_ms ?? null) : null;
 
 /** The batch after an event. An event that closes the batch takes it out of state, so it is folded here once more. */
-function batchAfter({ record: { event }, before, after }: Folded): ActiveToolBatch | null {
+function batchAfter({ record, before, after }: Folded): ActiveToolBatch | null {
+  const event = upcast(record.event);
   const open = before.active_tool_batch;
   if (open === null || after.active_tool_batch?.batch_id === open.batch_id) return after.active_tool_batch;
   return produce(before, (draft) => {

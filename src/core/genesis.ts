@@ -2,8 +2,17 @@
 import { digestJson } from '../../schemas/canonical.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import { brand } from '../../schemas/ids.ts';
-import { CALLS_DEFAULT, CONCURRENCY_DEFAULT, REPEATS_DEFAULT, TURNS_DEFAULT } from '../../schemas/limits.ts';
+import {
+  ATTEMPTS_DEFAULT,
+  CALLS_DEFAULT,
+  CONCURRENCY_DEFAULT,
+  REPEATS_DEFAULT,
+  RETRY_BASE_MS_DEFAULT,
+  RETRY_CAP_MS_DEFAULT,
+  TURNS_DEFAULT,
+} from '../../schemas/limits.ts';
 import type { RunConfig } from '../../schemas/run.ts';
+import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import { defaultToolPackage } from '../toolsets/default-package.ts';
 
 /** What a run is configured with unless somebody says otherwise. */
@@ -19,10 +28,14 @@ export const DEFAULT_CONFIG: RunConfig = {
   tool_concurrency_max: CONCURRENCY_DEFAULT,
   output_tokens_max: null,
   completion: 'continue',
+  tokens_max: null,
+  wall_ms_max: null,
+  retry: { attempts_max: ATTEMPTS_DEFAULT, base_ms: RETRY_BASE_MS_DEFAULT, cap_ms: RETRY_CAP_MS_DEFAULT },
+  share_reads: true,
 };
 
 /** What may differ from the default genesis. */
-export type GenesisOverrides = Partial<Pick<Genesis, 'created_at_ms' | 'tool_package' | 'forked_from'>> & {
+export type GenesisOverrides = Partial<Pick<Genesis, 'created_at_ms' | 'tool_package' | 'consent' | 'forked_from'>> & {
   readonly session_id?: string;
   readonly config?: Partial<RunConfig>;
 };
@@ -37,6 +50,7 @@ export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
     tool_package,
     tool_package_digest: digestJson(tool_package),
     config: { ...DEFAULT_CONFIG, ...overrides.config },
+    consent: overrides.consent ?? CONSENT_PRESETS.default,
     ...(overrides.forked_from === undefined ? {} : { forked_from: overrides.forked_from }),
   };
 }

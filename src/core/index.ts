@@ -1,5 +1,6 @@
 // The sub-path `refold/core`: the pure engine. No I/O; runs in a browser.
 export { computeEffectiveTools, type EffectiveToolsInput } from '../../reducers/effective-tools.ts';
+export { decideConsent, type ConsentDecision } from '../../reducers/consent.ts';
 export { planBatch, planHash, type PlanContext } from '../../reducers/planner.ts';
 export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
 export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
@@ -23,4 +24,5 @@ export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis
 export { checkGenesis, initialState } from './initial-state.ts';
 export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';
 export { stateBytes, stateDigest } from './state-digest.ts';
+export { type RequiredAction, type SessionStatus, requiredActions, sessionStatus } from './status.ts';
 export { type Step, decodeEvent, step } from './step.ts';

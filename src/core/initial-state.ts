@@ -7,6 +7,7 @@ import { digestJson } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
 import type { Version } from '../../schemas/ids.ts';
+import { pointerSegment } from '../../schemas/pointer.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { NO_OVERRIDES } from '../../schemas/tool-set.ts';
@@ -20,6 +21,12 @@ export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
   if (fault !== null) return left({ ...fault, path: `/tool_package${fault.path}` });
   if (genesis.tool_package_digest !== digestJson(genesis.tool_package)) {
     return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
+  }
+  const stranger = Object.keys(genesis.consent?.tools ?? {}).find(
+    (id) => !genesis.tool_package.registry.some((tool) => tool.tool_id === id),
+  );
+  if (stranger !== undefined) {
+    return left(reject('tool_unknown', `/consent/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`));
   }
   const tools = computeEffectiveTools(bare(genesis));
   return isLeft(tools) ? tools : right(genesis);
@@ -49,6 +56,7 @@ export function initialState(genesis: Genesis): SessionState {
     active_tool_batch: null,
     last_tool_plan_hash: null,
     transcript: { count: 0, sealed: [], open: [] },
+    ...(genesis.consent === undefined ? {} : { consent: { policy: genesis.consent, grants: [] } }),
   };
   return freeze(state, true);
 }

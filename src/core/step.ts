@@ -4,11 +4,12 @@ import { admit } from '../../reducers/admission.ts';
 import { evolve } from '../../reducers/evolve.ts';
 import { type SealedPage, sealTranscript } from '../../reducers/transcript.ts';
 import { decode } from '../../schemas/codec.ts';
-import { INGRESS_KINDS, IngressEvent } from '../../schemas/event.ts';
+import { INGRESS_KINDS, type IngressEvent } from '../../schemas/event.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { RETIRED_KINDS, RecordedEvent, upcast } from '../../schemas/upcast.ts';
 import { stateDigest } from './state-digest.ts';
 
 export interface Step {
@@ -20,9 +21,10 @@ export interface Step {
 
 /**
  * Folds one event into the next state, or refuses it and leaves the state as it is. An accepted event is taken over:
- * it is frozen together with the state that now shares its parts.
+ * it is frozen together with the state that now shares its parts. An event of an older version is folded as what it
+ * says today.
  */
-export function step(state: SessionState, event: IngressEvent): Either<Rejection, Step> {
+export function step(state: SessionState, event: RecordedEvent): Either<Rejection, Step> {
   const decoded = decodeEvent(event);
   if (isLeft(decoded)) return decoded;
   const refusal = admit(state, decoded.right);
@@ -31,13 +33,17 @@ export function step(state: SessionState, event: IngressEvent): Either<Rejection
   return right({ state: next, stateDigest: stateDigest(next), sealed });
 }
 
-/** An event of any origin: `unknown_kind`, `invalid_shape` with the path, or the event. */
+/** An event of any origin and version: `unknown_kind`, `invalid_shape` with the path, or the event in today's shape. */
 export function decodeEvent(value: unknown): Either<Rejection, IngressEvent> {
   const kind = isPlainObject(value) ? value['kind'] : undefined;
-  if (!INGRESS_KINDS.includes(kind as IngressEvent['kind'])) {
+  if (
+    !INGRESS_KINDS.includes(kind as IngressEvent['kind']) &&
+    !(typeof kind === 'string' && Object.hasOwn(RETIRED_KINDS, kind))
+  ) {
     return left(reject('unknown_kind', '/kind', `there is no event of kind ${nameOf(kind)}`));
   }
-  return decode(IngressEvent, value);
+  const decoded = decode(RecordedEvent, value);
+  return isLeft(decoded) ? decoded : right(upcast(decoded.right));
 }
 
 const nameOf = (kind: unknown): string =>

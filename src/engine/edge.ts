@@ -2,6 +2,7 @@
 // and written down: the time, the verdict on arguments, the digests of what was moved into blobs (DESIGN section 2,
 // law 8). What a client claims about these is not taken over.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { plannedOf } from '../../reducers/batch-index.ts';
 import { claimsOf } from '../../reducers/claims.ts';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
@@ -11,7 +12,7 @@ import { type JsonObject, checkJson, isPlainObject, parseJson } from '../../sche
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { SchemaVerdict, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Clock } from './clock.ts';
@@ -21,6 +22,10 @@ export interface EdgePorts {
   readonly blobs: Blobs;
   readonly clock: Clock;
   readonly checkSchema: SchemaCheck;
+  /** Holds `data` of a result against the tool's output schema. */
+  readonly checkOutput: SchemaCheck;
+  /** What the wait before a retry is multiplied with: 800 to 1,200 thousandths. */
+  readonly drawJitter: () => number;
   readonly newEventId: () => EventId;
 }
 
@@ -35,16 +40,70 @@ export async function toEvent(ports: EdgePorts, state: SessionState, ingress: In
     event_id: ingress.event_id ?? ports.newEventId(),
     at_ms: Math.max(state.updated_at_ms, ports.clock.now()),
   };
-  if (ingress.kind !== 'ToolCallsObserved') return right({ ...ingress, ...envelope });
+  const measured = await measure(ports, state, ingress);
+  return isLeft(measured) ? measured : right({ ...measured.right, ...envelope });
+}
+
+/** What is sent, with every fact of the world that its kind records. */
+async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<Ingress> {
+  switch (ingress.kind) {
+    case 'ToolCallsObserved': {
+      const calls = await prepareCalls(ports, state, ingress.calls);
+      return isLeft(calls) ? calls : right({ ...ingress, calls: calls.right });
+    }
+    case 'user.tool_confirmation': {
+      if (ingress.instead === undefined) return right(ingress);
+      const calls = await prepareCalls(ports, state, [ingress.instead]);
+      if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
+      return right({ ...ingress, instead: calls.right[0] as ToolCallObserved });
+    }
+    case 'ToolCallSettled': {
+      const { output_verdict: _verdict, jitter_permille: _jitter, ...report } = ingress;
+      const verdict = outputVerdict(ports, state, ingress);
+      return right({ ...report, ...verdict, ...jitter(ports, ingress) });
+    }
+    case 'user.custom_tool_result': {
+      const { output_verdict: _verdict, ...answer } = ingress;
+      return right({ ...answer, ...outputVerdict(ports, state, ingress) });
+    }
+    case 'GenerateFailed': {
+      const { jitter_permille: _jitter, ...report } = ingress;
+      return right({ ...report, ...jitter(ports, ingress) });
+    }
+    default:
+      return right(ingress);
+  }
+}
+
+const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean }) =>
+  retryable === true ? { jitter_permille: ports.drawJitter() } : {};
+
+/** The verdict on a success of a tool that declares what its results look like. */
+function outputVerdict(
+  ports: EdgePorts,
+  { active_tool_batch: batch, tool_registry }: SessionState,
+  { call_id, result }: Pick<EventOfKind<'user.custom_tool_result'>, 'call_id' | 'result'>,
+): { readonly output_verdict?: SchemaVerdict } {
+  const planned = batch === null ? undefined : plannedOf(batch.plan, call_id)?.call;
+  const tool = planned === undefined ? undefined : tool_registry[planned.tool_id];
+  // The definition may have been replaced since the call was planned: another schema says nothing about it.
+  if (tool?.output_schema === undefined || tool.tool_ref !== planned?.tool_ref || !result.success) return {};
+  return { output_verdict: ports.checkOutput(tool, result.data ?? null) };
+}
+
+async function prepareCalls(
+  ports: EdgePorts,
+  state: SessionState,
+  given: readonly ToolCallObserved[],
+): Answer<readonly ToolCallObserved[]> {
   const tools = new Map(Object.values(state.tool_registry).map((tool): [string, ToolSpec] => [tool.tool_name, tool]));
   const calls: ToolCallObserved[] = [];
-  for (const [index, call] of ingress.calls.entries()) {
+  for (const [index, call] of given.entries()) {
     const prepared = await prepareCall(ports, tools.get(call.tool_name), call);
     if (isLeft(prepared)) return left({ ...prepared.left, path: `/calls/${index}${prepared.left.path}` });
     calls.push(prepared.right);
   }
-  const event: EventOfKind<'ToolCallsObserved'> = { ...ingress, ...envelope, calls };
-  return right(event);
+  return right(calls);
 }
 
 async function prepareCall(

@@ -30,6 +30,8 @@ export interface EngineOptions {
   readonly leaseTtlMs?: number;
   /** Makes ids that nobody else makes; random ones by default. */
   readonly newId?: () => string;
+  /** A number from 0 to below 1, for the jitter of retries. */
+  readonly random?: () => number;
 }
 
 /** The stores an engine runs on, when they are not those of a data directory. */
@@ -101,7 +103,8 @@ interface Parts {
   readonly wakes: Wakes;
 }
 
-function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePorts, clock: Clock, bells: Bells): Parts {
+function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
+  const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
@@ -116,6 +119,8 @@ function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePort
       blobs,
       clock,
       checkSchema: newSchemaCheck(),
+      checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
+      drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
       refuseReport: (session, ingress, owner) => leases.refuseReport(session, ingress, owner),
     },

@@ -5,7 +5,7 @@ import { genesisChain, nextChain } from '../core/chain.ts';
 import { checkGenesis, initialState } from '../core/initial-state.ts';
 import { step } from '../core/step.ts';
 import { digestText } from '../../schemas/canonical.ts';
-import type { IngressEvent } from '../../schemas/event.ts';
+import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
@@ -55,7 +55,7 @@ export async function readGenesis(journal: Journal, id: SessionId): Answer<Genes
 function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, LoadedSession> {
   const parsed = parseJson(record.event, BLOB_BYTES_MAX);
   if (isLeft(parsed)) return left(parsed.left.message);
-  const stepped = stepSafely(at.state, parsed.right as unknown as IngressEvent);
+  const stepped = stepSafely(at.state, parsed.right as unknown as RecordedEvent);
   if (isLeft(stepped)) return left(`${stepped.left.code}: ${stepped.left.message}`);
   if (stepped.right.stateDigest !== record.state_digest) return left('the state digest differs');
   const chain = nextChain(at.chain, digestText(record.event), record.state_digest);
@@ -63,7 +63,7 @@ function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, Lo
 }
 
 // A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.
-function stepSafely(state: SessionState, event: IngressEvent): ReturnType<typeof step> {
+function stepSafely(state: SessionState, event: RecordedEvent): ReturnType<typeof step> {
   try {
     return step(state, event);
   } catch {

@@ -2,19 +2,22 @@
 // them anew after each report would cost every call of the batch for every call of the batch.
 import { callStateAt, callStateOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
-import { hostSessionDeadline } from '../../reducers/host-session.ts';
+import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { EffectId, OwnerId } from '../../schemas/ids.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { effects } from '../core/effects.ts';
+import { type RequiredAction, isRequiredAction } from '../core/status.ts';
 import { effectOfCall } from './reports.ts';
 
 /** True when a bridge or the clock owes the session something: it has to be in memory. */
-export const owesAnything = (state: SessionState): boolean => state.run !== null || hostSessionDeadline(state) !== null;
+export const owesAnything = (state: SessionState): boolean => state.run !== null || nextDeadline(state) !== null;
 
-/** An effect that a bridge may do. */
-export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' }>;
+/** An effect that a bridge may do; the others are the clock's, or a person's. */
+export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | RequiredAction>;
+
+const isForBridge = (effect: Effect): effect is BridgeEffect => effect.kind !== 'wake' && !isRequiredAction(effect);
 
 /** The same call, wherever it is named. */
 export type CallKey = Pick<EffectOfKind<'tool.call'>, 'batch_id' | 'call_id' | 'attempt'>;
@@ -91,7 +94,7 @@ export class Owed {
 
   #all(): Map<EffectId, BridgeEffect> {
     this.#effects ??= new Map(
-      effects(this.#state).flatMap((effect) => (effect.kind === 'wake' ? [] : [[effect.effect_id, effect] as const])),
+      effects(this.#state).flatMap((effect) => (isForBridge(effect) ? [[effect.effect_id, effect] as const] : [])),
     );
     return this.#effects;
   }
@@ -102,7 +105,7 @@ function isNarrow(before: SessionState, after: SessionState, events: readonly In
   const batch = after.active_tool_batch;
   return (
     batch !== null &&
-    batch.queued + batch.running > 0 &&
+    batch.queued + batch.running + (batch.waiting ?? 0) > 0 &&
     before.active_tool_batch?.batch_id === batch.batch_id &&
     before.run?.phase === 'executing' &&
     after.run?.phase === 'executing' &&

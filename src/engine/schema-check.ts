@@ -1,37 +1,39 @@
-// Holds a call's arguments against its tool's JSON Schema, at the edge, before the event is recorded (DESIGN section
+// Holds arguments and results against a tool's JSON Schemas, at the edge, before the event is recorded (DESIGN section
 // 8, "where schemas are checked"). The verdict is a fact in the event: another version of the validator changes no
 // recorded session.
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { Json, JsonObject } from '../../schemas/json.ts';
 import { TOOLS_MAX } from '../../schemas/limits.ts';
-import type { ArgumentsVerdict } from '../../schemas/tool-call.ts';
+import type { SchemaVerdict } from '../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 
-export type SchemaCheck = (tool: ToolSpec, args: JsonObject) => ArgumentsVerdict;
+export type SchemaCheck = (tool: ToolSpec, value: Json) => SchemaVerdict;
 
 /** The first fault, or null. */
-type Validator = (args: JsonObject) => ErrorObject | null;
+type Validator = (value: Json) => ErrorObject | null;
 
 /** A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and says so. */
-export function newSchemaCheck(): SchemaCheck {
+export function newSchemaCheck(
+  schemaOf: (tool: ToolSpec) => JsonObject = ({ input_schema }) => input_schema,
+): SchemaCheck {
   const compiled = new Map<string, Validator | null>();
 
   function validatorOf(tool: ToolSpec): Validator | null {
     const known = compiled.get(tool.tool_ref);
     if (known !== undefined) return known;
     if (compiled.size >= TOOLS_MAX) compiled.clear();
-    const made = compile(tool.input_schema);
+    const made = compile(schemaOf(tool));
     compiled.set(tool.tool_ref, made);
     return made;
   }
 
-  return (tool, args) => {
+  return (tool, value) => {
     const validate = validatorOf(tool);
     if (validate === null) return NOT_CHECKED;
     let error: ErrorObject | null;
     try {
-      error = validate(args);
+      error = validate(value);
     } catch {
       // A schema that refers to itself without end.
       return NOT_CHECKED;
@@ -40,7 +42,7 @@ export function newSchemaCheck(): SchemaCheck {
   };
 }
 
-const NOT_CHECKED: ArgumentsVerdict = { valid: true, message: 'not checked: the input schema does not compile' };
+const NOT_CHECKED: SchemaVerdict = { valid: true, message: 'not checked: the schema does not compile' };
 
 // Compiling the schema of schemas takes 40 ms for each validator; a definition that is no schema does not compile
 // without it either.
@@ -61,7 +63,7 @@ function compile(schema: JsonObject): Validator | null {
     const validate = ajv.compile(rest);
     // An asynchronous schema answers with a promise, which is no verdict.
     if ('$async' in validate) return null;
-    return (args) => (validate(args) ? null : (validate.errors?.[0] ?? UNNAMED));
+    return (value) => (validate(value) ? null : (validate.errors?.[0] ?? UNNAMED));
   } catch {
     return null;
   }
@@ -71,7 +73,7 @@ const isOldDraft = (draft: unknown): boolean => typeof draft === 'string' && /dr
 
 const UNNAMED = { instancePath: '', keyword: '', schemaPath: '', params: {} } satisfies ErrorObject;
 
-function verdictOf({ instancePath, message, keyword, params }: ErrorObject): ArgumentsVerdict {
+function verdictOf({ instancePath, message, keyword, params }: ErrorObject): SchemaVerdict {
   const extra = keyword === 'additionalProperties' ? ` (${String(params['additionalProperty'])})` : '';
   return {
     valid: false,

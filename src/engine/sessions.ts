@@ -66,6 +66,7 @@ export class Sessions {
         created_at_ms: clock.now(),
         ...(request.config === undefined ? {} : { config: request.config }),
         ...(request.tool_package === undefined ? {} : { tool_package: request.tool_package }),
+        ...(request.consent === undefined ? {} : { consent: request.consent }),
       }),
     );
     if (isLeft(genesis)) return genesis;

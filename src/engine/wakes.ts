@@ -1,6 +1,6 @@
 // Wakes: a time that state waits for is an effect, and its arrival an event. The engine keeps them itself, one timer
 // for each session, because nothing but a clock is needed.
-import { hostSessionDeadline } from '../../reducers/host-session.ts';
+import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -40,7 +40,7 @@ export function newWakes(clock: Clock, onDue: OnDue): Wakes {
 
   return {
     update(session, state) {
-      const atMs = hostSessionDeadline(state);
+      const atMs = nextDeadline(state);
       const known = timers.get(session);
       if ((known?.atMs ?? null) === atMs) return;
       known?.cancel();

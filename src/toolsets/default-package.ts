@@ -3,6 +3,7 @@
 import { type ToolId, brand } from '../../schemas/ids.ts';
 import type { ToolPackage, ToolProfile } from '../../schemas/tool-set.ts';
 import { hostTools } from './host-tools.ts';
+import { permissionTools } from './permission-tools.ts';
 
 const BEFORE_EDITS = [
   'host.session.open',
@@ -14,16 +15,16 @@ const BEFORE_EDITS = [
   'host.fs.exists',
   'host.fs.write_file',
 ];
-const AFTER_EDITS = ['host.exec', 'host.session.signal'];
+const AFTER_EDITS = ['host.exec', 'host.session.signal', 'permissions.check', 'permissions.describe'];
 
 const profile = (id: string, edit: string): ToolProfile => ({
   profile_id: brand<'ProfileId'>(id),
   tool_ids: [...BEFORE_EDITS, edit, ...AFTER_EDITS].map((tool): ToolId => brand<'ToolId'>(tool)),
 });
 
-/** The twelve host tools, and one profile for each family of models: the same tools but for the way they edit. */
+/** The twelve host tools and two about consent, and one profile for each family of models: the same tools but for the way they edit. */
 export const defaultToolPackage = (): ToolPackage => ({
-  registry: hostTools(),
+  registry: [...hostTools(), ...permissionTools()],
   profiles: [
     profile('openai', 'host.fs.apply_patch'),
     profile('anthropic', 'host.fs.edit_file'),

@@ -158,7 +158,7 @@ describe('a call of a run that was ended', () => {
 
   test('before it started is cancelled by that', () => {
     expect(only(two.interrupted(), 'b')).toMatchObject({
-      settled: { position: 2, status: 'cancelled', code: 'cancelled', by: 'RunInterrupted' },
+      settled: { position: 2, status: 'cancelled', code: 'cancelled', by: 'user.interrupt' },
       answered: { position: 2 },
     });
   });

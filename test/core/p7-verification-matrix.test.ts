@@ -18,6 +18,8 @@ import { call, fold, session } from '../support/session.ts';
 
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
 
+/** Tools that ask about consent; they need no host. */
+const ABOUT_CONSENT = ['permissions_check', 'permissions_describe'];
 const HOST_BOUND = [
   'shell',
   'read_file',
@@ -33,7 +35,7 @@ const HOST_BOUND = [
 
 describe('1. no active host session', () => {
   test('the effective tools have no host file or command tool, but open_session stays', () => {
-    expect(real().toolNames()).toEqual(['open_session']);
+    expect(real().toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
   });
 
   test('and explain says why', () => {
@@ -46,7 +48,7 @@ describe('1. no active host session', () => {
 describe('2. the host session becomes ready', () => {
   test('host tools appear, the same ones each time, in profile order', () => {
     const once = real().hostReady().toolNames();
-    expect(once.toSorted()).toEqual(['open_session', ...HOST_BOUND].sort());
+    expect(once.toSorted()).toEqual(['open_session', ...ABOUT_CONSENT, ...HOST_BOUND].sort());
     expect(real().hostReady().toolNames()).toEqual(once);
   });
 });
@@ -54,7 +56,7 @@ describe('2. the host session becomes ready', () => {
 describe('3. the host session closes or expires', () => {
   test.each(['closed', 'expired', 'error'] as const)('%s: host tools are gone at the next computation', (status) => {
     const after = real().hostReady().host({ host_session_status: status });
-    expect(after.toolNames()).toEqual(['open_session']);
+    expect(after.toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
   });
 });
 

@@ -1,4 +1,5 @@
 // The first thing a new user sees: `npm start`.
+import { upcast } from '../../schemas/upcast.ts';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, rm } from 'node:fs/promises';
@@ -29,7 +30,9 @@ describe('refold demo', () => {
     before = await digestOfTree(SHIPPED);
     finished = await refold(['demo', '--json']);
     const lines = jsonLines(finished.stdout);
-    events = lines.filter((line) => line['event'] === 'folded').map((line) => (line['record'] as EventRecord).event);
+    events = lines
+      .filter((line) => line['event'] === 'folded')
+      .map((line) => upcast((line['record'] as EventRecord).event));
     summary = lines.find((line) => line['event'] === 'summary') ?? {};
     return async () => {
       if (typeof summary['workspace'] === 'string') await rm(dirname(summary['workspace']), { recursive: true });

@@ -1,4 +1,5 @@
 // Killing either process in the middle of a run loses nothing, and nothing that may not be repeated runs twice.
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { readFileSync, readdirSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -77,7 +78,9 @@ async function startSystem(): Promise<System> {
   const token = (await readFile(join(dataDir, 'token'), 'utf8')).trim();
   const client = connect(String(engine.ready['url']), token);
   clients.push(client);
-  const { session_id: id } = await must(client.createSession({ config: { provider: 'recorded', model: 'test' } }));
+  const { session_id: id } = await must(
+    client.createSession({ config: { provider: 'recorded', model: 'test' }, consent: CONSENT_PRESETS.allow_all }),
+  );
   return { dataDir, workspace, recording, engine, client, id };
 }
 

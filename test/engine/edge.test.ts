@@ -226,7 +226,7 @@ describe('the verdict of a schema', () => {
   ])('is not given for %s, and says so', (_name, schema) => {
     expect(verdict(schema, { x: 'y' })).toEqual({
       valid: true,
-      message: 'not checked: the input schema does not compile',
+      message: 'not checked: the schema does not compile',
     });
   });
 

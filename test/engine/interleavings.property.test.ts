@@ -124,6 +124,8 @@ class Bridge {
         return [named('settle', { kind: 'ToolBatchSettled', batch_id: effect.batch_id, plan_hash: effect.plan_hash })];
       case 'host_session.open':
       case 'tool.cancel':
+      case 'agent.tool_use':
+      case 'agent.custom_tool_use':
       case 'wake':
         return [];
       default:

@@ -199,7 +199,7 @@ describe('a restart of the engine', () => {
     'knows the running calls of a run that was %s',
     async (how) => {
       const { world, call } = await withRunning(how === 'interrupted' ? 'barrier' : 'once');
-      const kind = { paused: 'RunPaused', cancelled: 'RunCancelled', interrupted: 'RunInterrupted' } as const;
+      const kind = { paused: 'RunPaused', cancelled: 'RunCancelled', interrupted: 'user.interrupt' } as const;
       await world.talk.submit([{ kind: kind[how], run_id: 'run-1' }]);
       await world.restart();
       const { talk, clock } = world;
@@ -255,7 +255,7 @@ describe('a run that ends early', () => {
     expect((await talk.state()).run_history).toMatchObject([{ ending: { outcome: 'cancelled' } }]);
   });
 
-  it.each(['RunCancelled', 'RunInterrupted'] as const)('ends although the bridge is gone (%s)', async (kind) => {
+  it.each(['RunCancelled', 'user.interrupt'] as const)('ends although the bridge is gone (%s)', async (kind) => {
     const { world } = await withRunning('once');
     const { talk, clock } = world;
     await talk.submit([{ kind, run_id: 'run-1' }]);
@@ -269,7 +269,7 @@ describe('a run that ends early', () => {
   it('lets what blocks run on', async () => {
     const { world } = await withRunning('barrier');
     const { talk } = world;
-    await talk.submit([{ kind: 'RunInterrupted', run_id: 'run-1' }]);
+    await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
     expect(await cancels(talk, A)).toEqual([]);
     expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
   });

@@ -33,7 +33,7 @@ describe('facts', () => {
       code: 'session_expired',
       host_session: { host_session_status: 'expired' },
     });
-    expect(gone.toolNames()).toEqual(['open_session']);
+    expect(gone.toolNames()).toEqual(['open_session', 'permissions_check', 'permissions_describe']);
     expect(gone.batchSettled().transcript().at(-1)).toMatch(/^tool! r/);
   });
 
@@ -62,7 +62,7 @@ describe('expiry', () => {
       host_session_status: 'expired',
       host_session_expires_at_ms: null,
     });
-    expect(expired.toolNames()).toEqual(['open_session']);
+    expect(expired.toolNames()).toEqual(['open_session', 'permissions_check', 'permissions_describe']);
     expect(expired.effects()).toEqual([]);
   });
 

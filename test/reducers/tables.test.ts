@@ -6,12 +6,19 @@ import { type IngressEvent, type IngressKind, INGRESS_KINDS } from '../../schema
 import { CALL_TRANSITIONS, RUN_TRANSITIONS, step } from '../../src/core/index.ts';
 import { CALL_STATUSES } from '../../reducers/call-status.ts';
 import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { type Session, call, say, session, textOf } from '../support/session.ts';
 
 const batch = (run: Session): Session =>
-  run.observed([call('a', 'once'), call('b', 'write', { path: 'x' }), call('c', 'write', { path: 'x' })]);
+  run.observed([
+    call('a', 'once'),
+    call('b', 'write', { path: 'x' }),
+    call('c', 'write', { path: 'x' }),
+    call('q', 'asks'),
+    call('p', 'person'),
+  ]);
 
-/** A session in each phase; in those with a batch, `a` runs and `b` is queued. */
+/** A session in each phase; in those with a batch, `a` runs, `b` is queued, `q` asks and a person is to do `p`. */
 const IN_PHASE: Readonly<Record<(typeof PHASES)[number], Session>> = {
   idle: session(),
   opening: session().runRequested({ host_session_open: true }),
@@ -44,7 +51,10 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     FollowUpQueued: { follow_up: { input: say('then') } },
     RunPaused: run,
     RunResumed: run,
-    RunInterrupted: run,
+    ConsentPolicySet: { policy: CONSENT_PRESETS.careful },
+    'user.tool_confirmation': { ...of.answerFields('q'), result: 'allow' },
+    'user.custom_tool_result': { ...of.answerFields('p'), result: { success: true }, output: say('done') },
+    'user.interrupt': run,
     RunCancelled: run,
     RunCompleted: run,
     RunFailed: { ...run, code: 'gave_up', message: 'no' },
@@ -54,7 +64,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
 }
 
 /** A batch that can be settled needs every call to be over. */
-const settleAll = (of: Session): Session => of.settled('a').settled('b').settled('c');
+const settleAll = (of: Session): Session => of.settled('a').settled('b').settled('c').denied('q').fulfilled('p');
 
 function stepped(of: Session, event: IngressEvent): { readonly to: string | null; readonly code: string | null } {
   const before = textOf(of.state);
@@ -97,7 +107,12 @@ describe('calls', () => {
     session()
       .runRequested()
       .observed([call('a', 'once'), call('b', 'free'), call('z', 'nope')]);
+  const asking = (): Session =>
+    session()
+      .runRequested()
+      .observed([call('a', 'asks'), call('b', 'free')]);
   const IN_STATUS: Readonly<Record<(typeof CALL_STATUSES)[number], Session>> = {
+    waiting: asking(),
     queued: opened(),
     running: opened().started('a'),
     succeeded: opened().settled('a'),
@@ -105,6 +120,7 @@ describe('calls', () => {
     rejected: session()
       .runRequested()
       .observed([call('a', 'nope'), call('b', 'free')]),
+    denied: asking().denied('a'),
     cancelled: opened().settled('a', { outcome: 'cancelled' }),
     unknown: opened().started('a').leaseExpired('a'),
   };
@@ -112,7 +128,7 @@ describe('calls', () => {
     'ToolCallStarted',
     'ToolCallSettled',
     'LeaseExpired',
-    'RunInterrupted',
+    'user.interrupt',
     'RunCancelled',
     'RunFailed',
   ] as const;
@@ -138,7 +154,7 @@ describe('calls', () => {
       const from = IN_STATUS[status];
       const answer = step(from.state, eventOn(from, kind));
       const after = isLeft(answer) ? null : callAfter(answer.right.state, kind);
-      const endsRun = kind.startsWith('Run');
+      const endsRun = kind.startsWith('Run') || kind === 'user.interrupt';
       expect(targets === null ? (endsRun ? 'untouched' : after) : targets.includes(after ?? '')).toBe(
         targets === null ? (endsRun ? 'untouched' : null) : true,
       );
@@ -150,6 +166,8 @@ describe('calls', () => {
     const status = state.active_tool_batch?.pages[0]?.[0]?.status;
     if (status !== undefined) return status;
     const result = state.transcript.open.find((entry) => entry.call_id === 'a');
-    return kind.startsWith('Run') && result?.is_error === true ? 'cancelled' : (status ?? null);
+    return (kind.startsWith('Run') || kind === 'user.interrupt') && result?.is_error === true
+      ? 'cancelled'
+      : (status ?? null);
   }
 });

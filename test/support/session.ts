@@ -5,13 +5,14 @@
 //   run.settled('a').state; run.refusal('ToolBatchSettled', run.batchFields()).code;
 import { isLeft } from 'fp-ts/lib/Either.js';
 import {
-  type ArgumentsVerdict,
+  type SchemaVerdict,
   type Branded,
   type CallId,
   type Content,
   type Digest,
   type Effect,
   type EffectOfKind,
+  EVENT_VERSION,
   type EventOfKind,
   type Genesis,
   type IngressEvent,
@@ -33,6 +34,7 @@ import {
   stateBytes,
   step,
 } from '../../src/core/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { testPackage } from './tools.ts';
 
 /** The same shape with plain strings where ids are branded: tests write literals. */
@@ -52,7 +54,13 @@ export type FieldsOf<K extends IngressKind> = Loose<Omit<EventOfKind<K>, 'kind' 
 
 /** Event number `index` of a stream: its id and its time follow from the number. */
 export const eventOf = <K extends IngressKind>(kind: K, fields: FieldsOf<K>, index = 1): IngressEvent =>
-  ({ kind, v: 1, event_id: `e-${index}`, at_ms: 1_000 * index, ...(fields as object) }) as unknown as IngressEvent;
+  ({
+    kind,
+    v: EVENT_VERSION,
+    event_id: `e-${index}`,
+    at_ms: 1_000 * index,
+    ...(fields as object),
+  }) as unknown as IngressEvent;
 
 export const say = (text: string): Content => ({ text });
 
@@ -64,7 +72,7 @@ export const call = (
   rest: Loose<Omit<ToolCallObserved, 'call_id' | 'tool_name' | 'arguments'>> = {},
 ): ToolCallObserved => ({ call_id: brand<'CallId'>(call_id), tool_name, arguments: args, ...(rest as object) });
 
-export const INVALID: ArgumentsVerdict = { valid: false, message: 'must have a path', path: '/path' };
+export const INVALID: SchemaVerdict = { valid: false, message: 'must have a path', path: '/path' };
 
 /** The state after all events. Throws, naming the event, when one is refused. */
 export function fold(genesis: Genesis, events: readonly IngressEvent[]): SessionState {
@@ -160,7 +168,7 @@ export class Session {
   }
 
   interrupted(reason = 'stop'): Session {
-    return this.takes('RunInterrupted', { run_id: this.runId(), reason });
+    return this.takes('user.interrupt', { run_id: this.runId(), reason });
   }
 
   cancelled(reason = 'no more'): Session {
@@ -224,6 +232,33 @@ export class Session {
 
   hostReady(): Session {
     return this.host({ host_session_id: 'host-1', host_session_status: 'ready' });
+  }
+
+  // ── what people say ──
+
+  allowed(call_id: string, rest: Partial<FieldsOf<'user.tool_confirmation'>> = {}): Session {
+    return this.takes('user.tool_confirmation', { ...this.answerFields(call_id), result: 'allow', ...rest });
+  }
+
+  denied(call_id: string, rest: Partial<FieldsOf<'user.tool_confirmation'>> = {}): Session {
+    return this.takes('user.tool_confirmation', { ...this.answerFields(call_id), result: 'deny', ...rest });
+  }
+
+  fulfilled(call_id: string, rest: Partial<FieldsOf<'user.custom_tool_result'>> = {}): Session {
+    const output = say(`answer to ${call_id}`);
+    const answer = { ...this.answerFields(call_id), result: { success: true }, output };
+    return this.takes('user.custom_tool_result', { ...answer, ...rest });
+  }
+
+  /** How a person names the call they speak about. */
+  answerFields(call_id: string): {
+    readonly batch_id: string;
+    readonly call_id: string;
+    readonly arguments_digest: string;
+  } {
+    const planned = this.state.active_tool_batch?.plan.planned_calls.find((entry) => entry.call_id === call_id);
+    const { batch_id } = this.batchFields();
+    return { batch_id, call_id, arguments_digest: planned?.arguments_digest ?? ZERO_DIGEST };
   }
 
   // ── what there is to see ──
@@ -328,9 +363,9 @@ function inShort({ role, content, calls, call_id, is_error }: TranscriptEntry): 
   return words.join(' ');
 }
 
-/** A fresh session of the test package; `session({ tool_package: defaultToolPackage() })` has the real tools. */
+/** A fresh session of the test package that asks nobody; `session({ tool_package: defaultToolPackage() })` has the real tools. */
 export function session(overrides: GenesisOverrides = {}): Session {
-  return sessionOf(defaultGenesis({ tool_package: testPackage(), ...overrides }));
+  return sessionOf(defaultGenesis({ tool_package: testPackage(), consent: CONSENT_PRESETS.allow_all, ...overrides }));
 }
 
 const sessionOf = (genesis: Genesis): Session => new Session(genesis, [], initialState(genesis));

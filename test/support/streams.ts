@@ -1,9 +1,23 @@
 // Random streams: facts that are mostly plausible in the state they meet, with late, stale and senseless ones between.
 import type { IngressEvent } from '../../schemas/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { type Random, randomFrom } from './random.ts';
 import { type Session, call, say, session } from './session.ts';
 
-const TOOLS = ['read', 'write', 'copy', 'free', 'once', 'barrier', 'hosted', 'keyed', 'nope', 'spare'];
+const TOOLS = [
+  'read',
+  'write',
+  'copy',
+  'free',
+  'once',
+  'barrier',
+  'hosted',
+  'keyed',
+  'nope',
+  'spare',
+  'asks',
+  'person',
+];
 
 type Guess = (of: Session, random: Random) => IngressEvent;
 
@@ -17,6 +31,20 @@ const calls = (random: Random) =>
       n: random.below(50),
     }),
   );
+
+const nameOf = (of: Session, id: string): string =>
+  of.state.active_tool_batch?.observed.find((made) => made.call_id === id)?.tool_name ?? 'nope';
+
+function confirmation(of: Session, random: Random): IngressEvent {
+  const call_id = someCall(of, random);
+  const answer = of.answerFields(call_id);
+  if (random.oneIn(3)) {
+    const instead = { call_id: `${call_id}-edited`, tool_name: nameOf(of, call_id), arguments: { n: 1 } };
+    return of.next('user.tool_confirmation', { ...answer, result: 'deny', ...(random.oneIn(2) ? { instead } : {}) });
+  }
+  const grant = random.oneIn(4) ? { grant: { argument: 'path', pattern: 'd1/**' } } : {};
+  return of.next('user.tool_confirmation', { ...answer, result: 'allow', ...grant });
+}
 
 /** What belongs to the phase the session is in. */
 const PLAUSIBLE: readonly Guess[] = [
@@ -32,6 +60,13 @@ const PLAUSIBLE: readonly Guess[] = [
     ),
   (of, random) => of.next('ToolCallSettled', of.settlementFields(someCall(of, random))),
   (of) => of.next('ToolBatchSettled', of.batchFields()),
+  confirmation,
+  (of, random) =>
+    of.next('user.custom_tool_result', {
+      ...of.answerFields(someCall(of, random)),
+      result: { success: !random.oneIn(4) },
+      output: say('by hand'),
+    }),
   (of) => of.next('RunRequested', { input: say('go') }),
 ];
 
@@ -63,7 +98,10 @@ const OTHERS: readonly Guess[] = [
   (of) => of.next('RunPaused', { run_id: of.runId() }),
   (of) => of.next('RunResumed', { run_id: of.runId() }),
   (of) => of.next('RunResumed', { run_id: of.runId() }),
-  (of) => of.next('RunInterrupted', { run_id: of.runId() }),
+  (of) => of.next('user.interrupt', { run_id: of.runId() }),
+  (of) => of.next('user.interrupt', { run_id: of.runId(), input: say('rather this') }),
+  (of, random) =>
+    of.next('ConsentPolicySet', { policy: CONSENT_PRESETS[random.pick(['allow_all', 'careful', 'default'] as const)] }),
   (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no' }),
   (of) => of.next('RunFailed', { run_id: of.runId(), code: 'gave_up', message: 'no' }),
   (of) => of.next('GenerateFailed', { ...of.turnFields(), code: 'no_answer', message: 'none' }),

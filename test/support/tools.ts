@@ -41,6 +41,14 @@ export const HOSTED = tool('hosted', {
   parallelism_hint: { parallel_safe: true },
   availability_rules: ['host_session_ready'],
 });
+/** Asks a person, whatever the policy says of its mode. */
+export const ASKS = tool('asks', { parallelism_hint: { parallel_safe: true }, permission_policy: 'always_ask' });
+/** A person does it. */
+export const PERSON = tool('person', {
+  parallelism_hint: { parallel_safe: true },
+  ownership: 'custom',
+  executor: { kind: 'custom' },
+});
 const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
 /** Registered and in no profile. */
 export const SPARE = tool('spare', { parallelism_hint: { parallel_safe: true } });
@@ -57,6 +65,8 @@ const PROFILE_TOOLS: readonly ToolSpec[] = [
   BARRIER,
   HOSTED,
   WORKFLOW,
+  ASKS,
+  PERSON,
 ];
 
 export const profileOf = (id: string, tools: readonly ToolSpec[]): ToolPackage['profiles'][number] => ({

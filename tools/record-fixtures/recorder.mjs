@@ -42,7 +42,12 @@ export class Recorder {
   events = 0;
 
   constructor(session_id, overrides = {}) {
-    const genesis = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides });
+    const genesis = defaultGenesis({
+      session_id,
+      created_at_ms: EPOCH_MS,
+      consent: CONSENT_PRESETS.allow_all,
+      ...overrides,
+    });
     this.state = initialState(genesis);
     this.chain = genesisChain(genesis);
     this.#write({ kind: 'genesis', format: 1, genesis, state_digest: stateDigest(this.state), chain: this.chain });

@@ -3,6 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
+import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
@@ -115,7 +116,7 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
     (watched) => {
       events += 1;
       if (watched.after.runs_started <= before) return;
-      lastExitCode = exitCodeOf(watched.record.event) ?? lastExitCode;
+      lastExitCode = exitCodeOf(upcast(watched.record.event)) ?? lastExitCode;
       output.object({ event: 'folded', record: watched.record });
       for (const line of progressLines(watched)) output.line(line);
     },

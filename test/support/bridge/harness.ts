@@ -1,4 +1,5 @@
 // A bridge against a fake engine on a virtual clock, with tools whose behaviour the arguments spell out.
+import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { runBridge } from '../../../bridge/loop.ts';
 import type { BridgeLogLine } from '../../../bridge/log.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
@@ -124,7 +125,12 @@ export const call = (id: string, name: string, behaviour: Behaviour = {}): Reply
 export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun }: WorldSetup = {}): World {
   const clock = newVirtualClock();
   const genesis = sessions.map((session_id) =>
-    defaultGenesis({ session_id, tool_package: toolPackage, config: { tool_concurrency_max: 256, ...config } }),
+    defaultGenesis({
+      session_id,
+      tool_package: toolPackage,
+      consent: CONSENT_PRESETS.allow_all,
+      config: { tool_concurrency_max: 256, ...config },
+    }),
   );
   const engine = new FakeEngine(clock, genesis);
   const log: BridgeLogLine[] = [];

@@ -1,5 +1,6 @@
 // One run from its request to its end, as a list of requests that are sent again until they are taken: what a bridge
 // and a person do, with ids that make each of them safe to repeat.
+import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { OwnerId } from '../../../schemas/ids.ts';
 import type { RejectionCode } from '../../../schemas/rejection.ts';
@@ -75,7 +76,11 @@ export function scenario(disk: Disk): readonly Step[] {
   ];
   return [
     async (client) => {
-      const created = await client.createSession({ session_id: SESSION, tool_package: packageOf([ONCE, FREE]) })();
+      const created = await client.createSession({
+        session_id: SESSION,
+        tool_package: packageOf([ONCE, FREE]),
+        consent: CONSENT_PRESETS.allow_all,
+      })();
       if (!isLeft(created)) return 'done';
       return created.left.code === 'session_exists' ? 'done' : created.left.code;
     },

@@ -1,4 +1,6 @@
 // An engine over stores in memory and a virtual clock, and the words in which tests speak to it.
+import type { ConsentPolicy } from '../../../schemas/consent.ts';
+import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
 import type { Ingress, IngressEvent, IngressKind } from '../../../schemas/event.ts';
@@ -55,8 +57,11 @@ export class Talk {
     this.id = id;
   }
 
-  async create(tool_package: ToolPackage = testPackage()): Promise<this> {
-    await done(this.client.createSession({ session_id: this.id, tool_package }));
+  async create(
+    tool_package: ToolPackage = testPackage(),
+    consent: ConsentPolicy = CONSENT_PRESETS.allow_all,
+  ): Promise<this> {
+    await done(this.client.createSession({ session_id: this.id, tool_package, consent }));
     return this;
   }
 

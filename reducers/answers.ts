@@ -1,0 +1,95 @@
+// What people say to calls that wait for them: allow, deny, or the result itself (openboa "Managed tool confirmation"
+// and "Custom tools"; DESIGN section 2, law 9). An answer is bound to one call and the digest of its exact arguments,
+// and it is used once: the call does not wait any more.
+import type { Draft } from 'immer';
+import type { Grant } from '../schemas/consent.ts';
+import type { EventOfKind } from '../schemas/event.ts';
+import type { CallId } from '../schemas/ids.ts';
+import { invariant } from '../schemas/rejection.ts';
+import type { SessionState } from '../schemas/state.ts';
+import { isGranted } from './consent.ts';
+import {
+  beginCustomCalls,
+  draftCall,
+  endsRun,
+  errorText,
+  forgetTimes,
+  moveTo,
+  openBatchOf,
+  settle,
+  type Settlement,
+} from './batch.ts';
+import { callStateAt, plannedOf } from './batch-index.ts';
+
+type State = Draft<SessionState>;
+
+export function confirmCall(draft: State, event: EventOfKind<'user.tool_confirmation'>, state: SessionState): void {
+  if (event.result === 'deny') {
+    settle(draft, state, event.call_id, denied('permission_denied', event.message ?? 'A person denied this call.'));
+    if (event.instead !== undefined && draft.run !== null) {
+      draft.run.amended = [...(draft.run.amended ?? []), event.instead as Draft<typeof event.instead>];
+    }
+    return;
+  }
+  admitCall(draft, state, event.call_id);
+  if (event.grant === undefined || draft.consent === undefined) return;
+  const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
+  invariant(planned !== undefined, 'an admitted answer names a planned call');
+  const grant: Grant = { tool_id: planned.tool_id, ...event.grant };
+  draft.consent.grants.push(grant);
+  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) admitCall(draft, state, id);
+}
+
+/** The call may run now, as far as people are concerned. */
+function admitCall(draft: State, state: SessionState, id: CallId): void {
+  const call = draftCall(draft, state, id);
+  moveTo(draft, call, 'queued');
+  forgetTimes(draft, call, id);
+  beginCustomCalls(draft, openBatchOf(state), draft.updated_at_ms);
+}
+
+/** Calls of the open batch that a new grant answers as well. */
+function waitingUnder(state: SessionState, grant: Grant): readonly CallId[] {
+  const batch = openBatchOf(state);
+  return batch.observed.flatMap((observed, position) => {
+    if (callStateAt(batch, position)?.status !== 'waiting') return [];
+    const planned = plannedOf(batch.plan, observed.call_id)?.call;
+    const covered = planned !== undefined && isGranted(grant, planned, observed.arguments ?? null);
+    return covered ? [observed.call_id] : [];
+  });
+}
+
+export function answerCustomCall(
+  draft: State,
+  event: EventOfKind<'user.custom_tool_result'>,
+  state: SessionState,
+): void {
+  const { success } = event.result;
+  settle(draft, state, event.call_id, {
+    status: success ? 'succeeded' : 'failed',
+    output: event.output,
+    code: success ? null : 'tool_failed',
+    terminal: endsRun(event.result, state.run),
+  });
+}
+
+const EXPIRED_QUESTION = 'Nobody answered in time whether this call may run, so it was not run.';
+const EXPIRED_WORK = 'Nobody fulfilled this call in time.';
+
+/** The time of a call has come: a question is denied, work is given up, an attempt that had to wait is owed. */
+export function expireCall(draft: State, state: SessionState, id: CallId): void {
+  const call = draftCall(draft, state, id);
+  if (call.not_before_ms !== undefined) forgetTimes(draft, call, id);
+  else if (call.status === 'waiting') settle(draft, state, id, denied('approval_expired', EXPIRED_QUESTION));
+  else {
+    const output = { text: errorText({ code: 'tool_timeout', message: EXPIRED_WORK }) };
+    settle(draft, state, id, { status: 'failed', output, code: 'tool_timeout', terminal: false });
+  }
+}
+
+const denied = (code: string, message: string): Settlement => ({
+  status: 'denied',
+  output: { text: errorText({ code, message }) },
+  code,
+  terminal: false,
+});

@@ -1,0 +1,84 @@
+// Consent: may this call run by itself, must a person be asked, or is it refused (openboa "Permission policies";
+// Steerable Tools Spec, "ToolMode"). Deny wins over everything; a question asked for one tool wins over its mode; what
+// a person granted for the rest of the session answers a question before it is asked.
+import type { ConsentReason, ConsentState, Grant } from '../schemas/consent.ts';
+import type { JsonObject } from '../schemas/json.ts';
+import { GRANT_VALUE_CHARS_MAX } from '../schemas/limits.ts';
+import type { ToolSpec } from '../schemas/tool-spec.ts';
+
+export interface ConsentDecision {
+  readonly decision: 'allow' | 'ask' | 'deny';
+  readonly reasons: readonly ConsentReason[];
+}
+
+/** `args` is null when they are in a blob: a grant by pattern, which cannot read them, does not match then. */
+export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonObject | null): ConsentDecision {
+  const { policy } = consent;
+  const permission = policy.tools[tool.tool_id];
+  const byFlag = isDestructiveBeside(tool) ? policy.modes.destructive : 'allow';
+  const when = (holds: boolean, reason: ConsentReason): readonly ConsentReason[] => (holds ? [reason] : []);
+  const denied = [
+    ...when(policy.modes[tool.mode] === 'deny', 'mode_denies'),
+    ...when(byFlag === 'deny', 'destructive_denies'),
+    ...when(permission === 'deny', 'session_denies'),
+  ];
+  if (denied.length > 0) return { decision: 'deny', reasons: denied };
+  const asks = [
+    ...when(policy.modes[tool.mode] === 'ask', 'mode_asks'),
+    ...when(byFlag === 'ask', 'destructive_asks'),
+    ...when(tool.permission_policy === 'always_ask', 'tool_asks'),
+    ...when(permission === 'always_ask', 'session_asks'),
+  ];
+  if (asks.length === 0) return { decision: 'allow', reasons: [] };
+  if (permission === 'always_allow') return { decision: 'allow', reasons: [...asks, 'session_allows'] };
+  const granted = consent.grants.some((grant) => isGranted(grant, tool, args));
+  return granted ? { decision: 'allow', reasons: [...asks, 'granted'] } : { decision: 'ask', reasons: asks };
+}
+
+/**
+ * What a tool says of itself counts where its mode is about something else, such as a destructive tool of a server.
+ * Not for commands, of which nobody knows what they destroy, nor for what a person does by hand.
+ */
+const isDestructiveBeside = ({ destructive, mode, executor }: ToolSpec): boolean =>
+  destructive && mode !== 'destructive' && mode !== 'local' && executor.kind !== 'custom';
+
+/** Whether a grant covers a call. An array of plain words is read as a command line; other values match nothing. */
+export function isGranted(grant: Grant, tool: Pick<ToolSpec, 'tool_id'>, args: JsonObject | null): boolean {
+  if (grant.tool_id !== tool.tool_id) return false;
+  if (grant.argument === undefined || grant.pattern === undefined) return true;
+  const value = args === null || !Object.hasOwn(args, grant.argument) ? null : wordsOf(args[grant.argument]);
+  if (value === null || value.length > GRANT_VALUE_CHARS_MAX || climbs(value)) return false;
+  return matches(grant.pattern, value);
+}
+
+function wordsOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return null;
+  const plain = value.every((word): word is string => typeof word === 'string' && /^[^\s"'\\]+$/.test(word));
+  return plain ? value.join(' ') : null;
+}
+
+/** A `..` segment may lead out of what a pattern seems to hold. */
+const climbs = (value: string): boolean => value.split(/[/\s]/).includes('..');
+
+/** Wildcards without backtracking into the past: each `**` and `*` is retried at most once for every position. */
+export function matches(pattern: string, value: string): boolean {
+  const tokens = pattern.split(/(\*\*|\*)/).filter((token) => token !== '');
+  let reachable = new Set<number>([0]);
+  for (const token of tokens) {
+    const next = new Set<number>();
+    for (const at of reachable) {
+      if (token !== '*' && token !== '**') {
+        if (value.startsWith(token, at)) next.add(at + token.length);
+        continue;
+      }
+      for (let end = at; end <= value.length; end += 1) {
+        if (next.has(end) && end > at) break;
+        next.add(end);
+        if (token === '*' && (value[end] === '/' || value[end] === ' ')) break;
+      }
+    }
+    reachable = next;
+  }
+  return reachable.has(value.length);
+}

@@ -1,0 +1,43 @@
+// The times that state waits for, and what happens when one has come (DESIGN section 1: a time is an effect, its
+// arrival an event).
+import type { Draft } from 'immer';
+import type { EventOfKind } from '../schemas/event.ts';
+import type { CallId } from '../schemas/ids.ts';
+import type { SessionState } from '../schemas/state.ts';
+import { expireCall } from './answers.ts';
+import { callStateOf } from './batch-index.ts';
+import { applyHostSession, hostSessionDeadline } from './host-session.ts';
+import { beginEnding, failure } from './run.ts';
+
+/** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
+export function nextDeadline(state: SessionState): number | null {
+  let next = hostSessionDeadline(state) ?? Infinity;
+  const { run, active_tool_batch: batch } = state;
+  next = Math.min(next, run?.retry?.not_before_ms ?? Infinity, runDeadline(state) ?? Infinity);
+  for (const id of batch?.timed ?? []) next = Math.min(next, callDeadline(state, id));
+  return next === Infinity ? null : next;
+}
+
+const callDeadline = (state: SessionState, id: CallId): number => {
+  const call = state.active_tool_batch === null ? undefined : callStateOf(state.active_tool_batch, id);
+  return call?.not_before_ms ?? call?.due_at_ms ?? Infinity;
+};
+
+/** When the run has taken all its wall time, unless it is ending already. */
+function runDeadline({ run }: SessionState): number | null {
+  const limit = run?.config.wall_ms_max ?? null;
+  return run === null || limit === null || run.ending !== null ? null : run.started_at_ms + limit;
+}
+
+export function reachTime(draft: Draft<SessionState>, event: EventOfKind<'TimeReached'>, state: SessionState): void {
+  const isDue = (time: number | null | undefined): boolean => (time ?? Infinity) <= event.due_at_ms;
+  if (isDue(hostSessionDeadline(state))) applyHostSession(draft, { host_session_status: 'expired' });
+  for (const id of state.active_tool_batch?.timed ?? []) {
+    if (isDue(callDeadline(state, id))) expireCall(draft, state, id);
+  }
+  const { run } = draft;
+  if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) run.retry.not_before_ms = null;
+  if (!isDue(runDeadline(state))) return;
+  const ending = failure('time_exceeded', `the run took all of its ${run?.config.wall_ms_max} ms`);
+  beginEnding(draft, state, { phase: 'cancelling', ending }, event.at_ms);
+}

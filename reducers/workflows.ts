@@ -1,0 +1,93 @@
+// Workflow tools: pure functions of state, settled inside the fold with no bridge and no side effect (DESIGN section 4,
+// "Executor `workflow`"). They tell a model about consent before it asks for it (openboa "Permission policies").
+import type { Json, JsonObject } from '../schemas/json.ts';
+import { DESCRIBED_MAX } from '../schemas/limits.ts';
+import type { ToolBatchPlan } from '../schemas/plan.ts';
+import type { SessionState } from '../schemas/state.ts';
+import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { type ConsentDecision, decideConsent } from './consent.ts';
+
+export interface WorkflowInput {
+  readonly state: SessionState;
+  readonly args: JsonObject;
+  /** The batch the call belongs to, as it is planned. */
+  readonly plan: ToolBatchPlan;
+  readonly calls: readonly ToolCallObserved[];
+}
+
+const WORKFLOWS: Readonly<Record<string, (input: WorkflowInput) => JsonObject>> = {
+  'permissions.check': checkPermission,
+  'permissions.describe': describePermissions,
+};
+
+export const isWorkflow = (name: string): boolean => Object.hasOwn(WORKFLOWS, name);
+
+/** What the workflow says; it must be one that {@link isWorkflow} knows. */
+export const runWorkflow = (name: string, input: WorkflowInput): JsonObject => WORKFLOWS[name]?.(input) ?? {};
+
+/** Will a call of this tool, with these arguments, ask a person; and what safer call would tell the same. */
+function checkPermission({ state, args }: WorkflowInput): JsonObject {
+  const name = typeof args['tool_name'] === 'string' ? args['tool_name'].slice(0, 256) : '';
+  const tool = state.effective_tools.ordered_tools.find((offered) => offered.tool_name === name);
+  if (tool === undefined) {
+    return { tool_name: name, decision: 'not_available', explanation: 'There is no such tool here now.' };
+  }
+  const given = args['arguments'];
+  const toolArgs = isObject(given) ? given : null;
+  const { decision, reasons } = decisionOn(state, tool, toolArgs);
+  return {
+    tool_name: name,
+    decision,
+    mode: tool.mode,
+    reasons: [...reasons],
+    explanation: EXPLANATIONS[decision],
+    read_only_alternative: decision === 'allow' ? null : alternativeTo(state, tool, toolArgs),
+  };
+}
+
+const EXPLANATIONS = {
+  allow: 'It runs without asking anybody.',
+  ask: 'A person is asked first, and the call waits for their answer.',
+  deny: 'The policy of this session denies it. Do without it.',
+} as const;
+
+/** Everything that waits for a person, every tool that would, and the policy. */
+function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject {
+  const pending = plan.planned_calls.filter(
+    ({ consent, executor }) => consent?.ask === 'person' || executor.kind === 'custom',
+  );
+  const asking = state.effective_tools.ordered_tools.flatMap((tool) => {
+    const { decision, reasons } = decisionOn(state, tool, null);
+    return decision === 'allow'
+      ? []
+      : [{ tool_name: tool.tool_name, mode: tool.mode, decision, reasons: [...reasons] }];
+  });
+  return {
+    policy: state.consent === undefined ? null : { modes: { ...state.consent.policy.modes } },
+    asking: clipped(asking),
+    grants: clipped((state.consent?.grants ?? []).map((grant) => ({ ...grant }))),
+    pending: clipped(
+      pending.map(({ call_id, tool_name, executor }) => ({
+        call_id,
+        tool_name,
+        waits_for: executor.kind === 'custom' ? 'result' : 'confirmation',
+        position: calls.findIndex((call) => call.call_id === call_id),
+      })),
+    ),
+  };
+}
+
+/** A list that stays within a result, and says what it leaves out. */
+const clipped = (items: readonly Json[]): JsonObject => ({
+  shown: items.slice(0, DESCRIBED_MAX),
+  more: Math.max(0, items.length - DESCRIBED_MAX),
+});
+
+const decisionOn = (state: SessionState, tool: ToolSpec, args: JsonObject | null): ConsentDecision =>
+  state.consent === undefined ? { decision: 'allow', reasons: [] } : decideConsent(state.consent, tool, args);
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const alternativeTo = (_state: SessionState, _tool: ToolSpec, _args: JsonObject | null): JsonObject | null => null;
