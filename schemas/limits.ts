@@ -191,6 +191,11 @@ export const PREFILTER_FILES_MIN = 256;
 export const PATTERN_CHARS_MAX = 4_096;
 export const GLOB_ALTERNATIVES_MAX = 256;
 
+/** Longest shell command that is looked at for a read-only alternative, in UTF-16 units. */
+export const SHELL_LINE_CHARS_MAX = 8_192;
+/** Lines from the start of a file that a read of it surely shows, or says how to read on to. */
+export const SHELL_LINES_MAX = 1_000;
+
 /** Most operations and hunks one patch may hold. */
 export const PATCH_OPERATIONS_MAX = 1_024;
 export const PATCH_HUNKS_MAX = 4_096;
