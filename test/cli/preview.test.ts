@@ -143,6 +143,7 @@ describe('hostile text', () => {
   test('control characters and invisible ones are shown as what they are', () => {
     expect(visible('a\u001b[2J\rb\u0007\u007f\u009b1m')).toBe('a␛[2J␍b␇␡<U+009B>1m');
     expect(visible('\u202eevil\u2066\u200b\u2028\u{e0041}')).toBe('<U+202E>evil<U+2066><U+200B><U+2028><U+E0041>');
+    expect(visible('\ufff9\u3164')).toBe('<U+FFF9><U+3164>');
     expect(visible('\ud800 tab\there ä😀')).toBe('<U+D800> tab\there ä😀');
   });
 
@@ -220,6 +221,7 @@ describe('diffLines', () => {
           expect(side(lines, '+')).toEqual(before.slice(oldStart - 1, oldStart - 1 + oldCount));
           expect(side(lines, '-')).toEqual(after.slice(newStart - 1, newStart - 1 + newCount));
           expect(lines.findIndex(({ kind }) => kind !== ' ')).toBeLessThanOrEqual(3);
+          expect(lines.map(({ kind }) => kind).join('')).not.toContain(' '.repeat(7));
           expect(lines.toReversed().findIndex(({ kind }) => kind !== ' ')).toBeLessThanOrEqual(3);
         }
         const changes = (lines: readonly DiffLine[]): readonly DiffLine[] => lines.filter(({ kind }) => kind !== ' ');
