@@ -211,6 +211,21 @@ export const PREFILTER_FILES_MIN = 256;
 export const PATTERN_CHARS_MAX = 4_096;
 export const GLOB_ALTERNATIVES_MAX = 256;
 
+/** Longest shell command that is looked at for a read-only alternative, in UTF-16 units. */
+export const SHELL_LINE_CHARS_MAX = 8_192;
+/** Lines from the start of a file that a read of it surely shows, or says how to read on to. */
+export const SHELL_LINES_MAX = 1_000;
+
+/** What a person sees of a call before it runs: lines, characters of one line, and of all of them. */
+export const PREVIEW_LINES_MAX = 200;
+export const PREVIEW_LINE_CHARS_MAX = 400;
+export const PREVIEW_CHARS_MAX = 32_768;
+/** Unchanged lines around each change of a preview. */
+export const PREVIEW_CONTEXT_LINES = 3;
+/** Longest file that is compared for a preview, in UTF-16 units, and most changed lines the comparison looks for. */
+export const PREVIEW_FILE_CHARS_MAX = 2 * 1_048_576;
+export const PREVIEW_CHANGES_MAX = 500;
+
 /** Most operations and hunks one patch may hold. */
 export const PATCH_OPERATIONS_MAX = 1_024;
 export const PATCH_HUNKS_MAX = 4_096;

@@ -1,0 +1,271 @@
+// Which read-only call tells the same as a shell command. A table of commands; whatever it does not know has no
+// alternative, and neither has a command whose answer no read-only tool gives: how a listing looks in detail, the
+// lines at a file's end, folders found by name. Pure: no file is looked at, so what a tool refuses (a link, a folder
+// that should be a file) it still refuses when called; it never answers something else.
+import type { JsonObject } from '../schemas/json.ts';
+import { PATTERN_CHARS_MAX, RESULTS_MAX, SHELL_LINES_MAX } from '../schemas/limits.ts';
+import { type ShellWord, isPlain, splitShellLine, wordsOf } from './shell-words.ts';
+
+/** A call of the preloaded host toolset that may be made instead of the command. */
+export interface ReadAlternative {
+  readonly tool_id: string;
+  readonly tool_name: string;
+  readonly arguments: JsonObject;
+  /** One sentence for the model: what it gives, and what it leaves out. */
+  readonly why: string;
+}
+
+/** Where the command would run. Absolute paths mean something only where the workspace's own path is known. */
+interface Place {
+  readonly cwd: readonly string[];
+  readonly workspace: string | undefined;
+}
+
+/**
+ * What safer call does the same as this command: an argument list as the exec tool takes it (`["bash", "-c", line]`
+ * is read as the line), or a shell line. `cwd` and `workspace` are the folder it runs in and the workspace's absolute
+ * path. Null when there is none.
+ */
+export function readAlternative(
+  command: string | readonly string[],
+  cwd = '.',
+  workspace?: string,
+): ReadAlternative | null {
+  const words = typeof command === 'string' ? splitShellLine(command) : unwrap(command);
+  const [program, ...rest] = words ?? [];
+  if (program === undefined || !Object.hasOwn(RULES, program.text)) return null;
+  const names = namesOf({ text: cwd, quoted: true }, { cwd: [], workspace });
+  return names === null ? null : (RULES[program.text]?.(rest, { cwd: names, workspace }) ?? null);
+}
+
+/** The words a command consists of, those of the line inside `sh -c` for a shell. */
+function unwrap(argv: readonly string[]): readonly ShellWord[] | null {
+  const [shell = '', flag = '', line = ''] = argv;
+  if (!/^(?:\/bin\/|\/usr\/bin\/)?(?:ba)?sh$/.test(shell)) return wordsOf(argv);
+  return argv.length === 3 && /^-l?c$/.test(flag) ? splitShellLine(line) : null;
+}
+
+type Rule = (words: readonly ShellWord[], place: Place) => ReadAlternative | null;
+
+const RULES: Readonly<Record<string, Rule>> = {
+  cat: ([file, ...more], place) => (more.length > 0 ? null : readWhole(file, place, 'it returns the text of the file')),
+  head: readHead,
+  sed: readLines,
+  wc: countBytes,
+  ls: listFolder,
+  find: findFiles,
+  grep: (words, place) => searchText(words, place, GREP),
+  rg: (words, place) => searchText(words, place, RIPGREP),
+};
+
+function readWhole(file: ShellWord | undefined, place: Place, why: string, more = {}): ReadAlternative | null {
+  const path = filePath(file, place);
+  if (path === null) return null;
+  return { tool_id: 'host.fs.read_file', tool_name: 'read_file', arguments: { path, ...more }, why };
+}
+
+/** `head F`, `head -n N F`, `head -N F`, and `head -c N F`, which a read can do exactly. */
+function readHead(words: readonly ShellWord[], place: Place): ReadAlternative | null {
+  const file = words.at(-1);
+  const { unit, count } = headCount(words.slice(0, -1).map(({ text }) => text));
+  if (count === null) return null;
+  if (unit === 'c') return readWhole(file, place, `it returns the first ${count} bytes`, { max_bytes: count });
+  if (count > SHELL_LINES_MAX) return null;
+  return readWhole(file, place, `its text begins with the first ${count} lines`);
+}
+
+function headCount(options: readonly string[]): { readonly unit: string; readonly count: number | null } {
+  if (options.length === 0) return { unit: 'n', count: 10 };
+  // One word (`-n5`, `-5`), or an option and its number.
+  const [, unit = 'n', digits = options.length === 2 ? options[1] : undefined] =
+    /^-([nc])?(\d+)?$/.exec(options[0] ?? '') ?? [];
+  const alone = options.length === 1 || /^-[nc]$/.test(options[0] ?? '');
+  const fine = alone && options.length <= 2 && /^[1-9]\d{0,8}$/.test(digits ?? '');
+  return { unit, count: fine ? Number(digits) : null };
+}
+
+/** `sed -n A,Bp F`. */
+function readLines([flag, range, file, ...more]: readonly ShellWord[], place: Place): ReadAlternative | null {
+  const [, from, to] = /^([1-9]\d{0,8}),([1-9]\d{0,8})p$/.exec(range?.text ?? '') ?? [];
+  const [first, last] = [Number(from), Number(to)];
+  if (flag?.text !== '-n' || more.length > 0 || !(first <= last) || last > SHELL_LINES_MAX) return null;
+  return readWhole(file, place, `lines ${first} to ${last} are in its text`);
+}
+
+/** `wc -c F`. Lines and words are counted by no read-only tool. */
+function countBytes([flag, file, ...more]: readonly ShellWord[], place: Place): ReadAlternative | null {
+  const path = filePath(file, place);
+  if (flag?.text !== '-c' || more.length > 0 || path === null) return null;
+  return { tool_id: 'host.fs.stat', tool_name: 'stat', arguments: { path }, why: 'it tells the size in bytes' };
+}
+
+/** `ls [-a -A -1] [D]`. With `-l` it tells owners, modes and times, which no listing of ours does. */
+function listFolder(words: readonly ShellWord[], place: Place): ReadAlternative | null {
+  const { flags, rest } = takeFlags(words, /^-[aA1]+$/);
+  const [folder, ...more] = rest;
+  const path = folderPath(folder, place);
+  if (flags === null || more.length > 0 || path === null) return null;
+  return {
+    tool_id: 'host.fs.list_dir',
+    tool_name: 'list_dir',
+    arguments: { ...at(path), max_results: RESULTS_MAX },
+    why: 'it lists the folder, hidden names too',
+  };
+}
+
+/** What a search through folders leaves out; a command would not. */
+const LEFT_OUT = 'what lies in .git and node_modules, and what a symbolic link leads to, is left out';
+
+/** `find [D] -type f -name PATTERN`, the two tests in any order. Without `-type f` it finds folders too. */
+function findFiles(words: readonly ShellWord[], place: Place): ReadAlternative | null {
+  const tests = [...words];
+  const folder = tests[0]?.text.startsWith('-') === true ? undefined : tests.shift();
+  // These are operators to find, quoted or not.
+  const path = /^[!(),]/.test(folder?.text ?? '') ? null : folderPath(folder, place);
+  const given = new Map<string, ShellWord>();
+  for (let index = 0; index + 1 < tests.length; index += 2) {
+    given.set((tests[index] as ShellWord).text, tests[index + 1] as ShellWord);
+  }
+  const name = nameGlob(given.get('-name')?.text);
+  if (path === null || name === null || tests.length !== 4 || given.get('-type')?.text !== 'f') return null;
+  return {
+    tool_id: 'host.fs.glob',
+    tool_name: 'glob',
+    arguments: { pattern: `**/${name}`, ...at(path), max_results: RESULTS_MAX },
+    why: `it finds files by this name at any depth; ${LEFT_OUT}`,
+  };
+}
+
+interface SearchProgram {
+  readonly flags: RegExp;
+  /** It searches folders without being told to. */
+  readonly recursive: boolean;
+  readonly dialect: 'basic' | 'extended';
+  readonly leftOut: string;
+}
+
+const GREP: SearchProgram = {
+  flags: /^(?:-[niFErRH]+|--include=.+)$/,
+  recursive: false,
+  dialect: 'basic',
+  leftOut: `${LEFT_OUT}, and so are files that are not text`,
+};
+const RIPGREP: SearchProgram = {
+  flags: /^-[niFH]+$/,
+  recursive: true,
+  dialect: 'extended',
+  leftOut: `${LEFT_OUT}; hidden and ignored files are searched too`,
+};
+
+function searchText(words: readonly ShellWord[], place: Place, program: SearchProgram): ReadAlternative | null {
+  const { flags, rest } = takeFlags(words, program.flags);
+  const [query, target, ...more] = rest;
+  if (flags === null || query === undefined || more.length > 0) return null;
+  const letters = flags.filter((flag) => !flag.startsWith('--')).join('');
+  const includes = flags
+    .filter((flag) => flag.startsWith('--'))
+    .map((flag) => nameGlob(flag.slice('--include='.length)));
+  const ignoreCase = letters.includes('i');
+  const recursive = program.recursive || /[rR]/.test(letters);
+  const pattern = expressionOf(query.text, dialectOf(letters, program), ignoreCase);
+  // Told to search no folder, grep reads one file, and without a name what it is sent.
+  const path = recursive ? folderPath(target, place) : filePath(target, place);
+  if (pattern === null || path === null || includes.length > (recursive ? 1 : 0) || includes.includes(null))
+    return null;
+  const filter = includes.map((glob_filter) => ({ glob_filter }))[0];
+  return {
+    tool_id: 'host.fs.grep',
+    tool_name: 'grep',
+    arguments: {
+      pattern,
+      ...at(path),
+      ...filter,
+      ...(ignoreCase ? { case_insensitive: true } : {}),
+      max_results: RESULTS_MAX,
+    },
+    why: `it finds the same lines, each with its path and number${recursive ? `; ${program.leftOut}` : ''}`,
+  };
+}
+
+type Dialect = SearchProgram['dialect'] | 'fixed';
+
+const dialectOf = (letters: string, { dialect }: SearchProgram): Dialect => {
+  if (letters.includes('F')) return 'fixed';
+  return letters.includes('E') ? 'extended' : dialect;
+};
+
+const MEANINGFUL = { basic: /[\\^$.*[\]]/, extended: /[\\^$.*+?()[\]{}]/, fixed: /$^/ } as const;
+
+/**
+ * The query as a regular expression that matches the same lines, for the queries that mean the same everywhere:
+ * literal text, at the start of a line (`^text`), or one of several (`a|b`, extended).
+ */
+function expressionOf(query: string, dialect: Dialect, ignoreCase: boolean): string | null {
+  // Beyond ASCII, programs do not agree on which letters are the same without case.
+  if (/[\p{Cc}\u2028\u2029]/u.test(query) || (ignoreCase && !/^[ -~]*$/.test(query))) return null;
+  const parts = dialect === 'extended' ? query.split('|') : [query];
+  const expressions = parts.map((part) => {
+    const anchor = dialect !== 'fixed' && part.startsWith('^') ? '^' : '';
+    const text = part.slice(anchor.length);
+    return text === '' || MEANINGFUL[dialect].test(text) ? null : anchor + escapeExpression(text);
+  });
+  const expression = expressions.join('|');
+  return expressions.includes(null) || expression.length > PATTERN_CHARS_MAX ? null : expression;
+}
+
+const escapeExpression = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+
+/** A pattern for one name that means the same to fnmatch(3) and to our glob: wildcards, and sets of plain characters. */
+function nameGlob(pattern: string | undefined): string | null {
+  if (pattern === undefined || pattern.length > PATTERN_CHARS_MAX || pattern.includes('**')) return null;
+  return /^(?:[^[\]{}\\/\p{Cc}\u2028\u2029]|\[!?[A-Za-z0-9_.]+\])+$/u.test(pattern) ? pattern : null;
+}
+
+/** Leading flags, and what follows them; `flags` is null when one is not of the table, or comes late. */
+function takeFlags(
+  words: readonly ShellWord[],
+  known: RegExp,
+): { readonly flags: readonly string[] | null; readonly rest: readonly ShellWord[] } {
+  const first = words.findIndex(({ text }) => !text.startsWith('-'));
+  const count = first === -1 ? words.length : first;
+  const flags = words.slice(0, count).map(({ text }) => text);
+  const rest = words.slice(count);
+  const fine = flags.every((flag) => known.test(flag)) && rest.every(({ text }) => !text.startsWith('-'));
+  return { flags: fine ? flags : null, rest };
+}
+
+const at = (path: string): JsonObject => (path === '.' ? {} : { path });
+
+/** The path of a file, from the workspace; null when the word cannot be one. */
+function filePath(word: ShellWord | undefined, place: Place): string | null {
+  if (word === undefined || /(?:^|\/)\.{0,2}$/.test(word.text)) return null;
+  const names = namesOf(word, place);
+  return names === null || names.length === 0 ? null : names.join('/');
+}
+
+/** The path of a folder, from the workspace; the place itself when no word is given. */
+function folderPath(word: ShellWord | undefined, place: Place): string | null {
+  const names = word === undefined ? place.cwd : namesOf(word, place);
+  return names === null ? null : names.join('/') || '.';
+}
+
+/** The names that lead from the workspace to where the word points; null where that is not plain, or lies outside. */
+function namesOf(word: ShellWord, { cwd, workspace }: Place): readonly string[] | null {
+  if (!isPlain(word) || word.text.startsWith('-')) return null;
+  const absolute = word.text.startsWith('/');
+  const root = workspace?.replace(/\/+$/, '') ?? '';
+  if (absolute && (root === '' || !`${word.text}/`.startsWith(`${root}/`))) return null;
+  const names = absolute ? [] : [...cwd];
+  let climbing = !absolute;
+  for (const part of (absolute ? word.text.slice(root.length) : word.text).split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') {
+      names.push(part);
+      climbing = false;
+    } else if (!climbing || names.pop() === undefined) {
+      // Behind a name, which may be a link, only the file system knows where ".." leads.
+      return null;
+    }
+  }
+  return names;
+}

@@ -1,0 +1,274 @@
+// What people are shown of a call: the change it makes, in bounds, and nothing that could deceive them.
+import * as fc from 'fast-check';
+import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../schemas/json.ts';
+import {
+  PREVIEW_CHANGES_MAX,
+  PREVIEW_CHARS_MAX,
+  PREVIEW_FILE_CHARS_MAX,
+  PREVIEW_LINES_MAX,
+} from '../../schemas/limits.ts';
+import { type DiffLine, diffLines, hunksOf, linesOf } from '../../src/cli/preview/line-diff.ts';
+import { previewCall } from '../../src/cli/preview/preview-call.ts';
+import { visible } from '../../src/cli/preview/visible.ts';
+import { workspaceFile } from '../../src/cli/preview/workspace-file.ts';
+
+const files: Readonly<Record<string, string>> = {
+  'a.txt': `${Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join('\n')}\n`,
+  'twice.txt': 'same\nother\nsame\n',
+  'open.txt': 'no feed',
+};
+
+function preview(tool: string, args: JsonObject, colors = false): readonly string[] {
+  const readFile = (path: string): string | null => files[path] ?? null;
+  return previewCall({
+    tool: { tool_id: `host.fs.${tool}`, tool_name: tool },
+    arguments: args,
+    readFile,
+    colors,
+  } as never);
+}
+
+describe('previewCall', () => {
+  test('an edit is a unified diff in its file', () => {
+    const edit = { path: 'a.txt', old_string: 'line 10\nline 11\n', new_string: 'ten\n' };
+    expect(preview('edit_file', edit)).toEqual([
+      '» edit_file',
+      '» a.txt (+1 -2)',
+      '@@ -7,8 +7,7 @@',
+      ' line 7',
+      ' line 8',
+      ' line 9',
+      '-line 10',
+      '-line 11',
+      '+ten',
+      ' line 12',
+      ' line 13',
+      ' line 14',
+    ]);
+  });
+
+  test('an edit that would not apply says so, and shows its passages', () => {
+    const passages = ['-nowhere', '+x'];
+    const edit = (path: string, old_string: string): readonly string[] =>
+      preview('edit_file', { path, old_string, new_string: 'x' }).slice(1);
+    expect(edit('a.txt', 'nowhere')).toEqual([expect.stringContaining('does not stand there'), ...passages]);
+    expect(edit('gone.txt', 'nowhere')).toEqual([expect.stringContaining('no such file'), ...passages]);
+    expect(edit('twice.txt', 'same')).toEqual([expect.stringContaining('2 times'), '-same', '+x']);
+    const all = preview('edit_file', { path: 'twice.txt', old_string: 'same', new_string: 'x', replace_all: true });
+    expect(all.slice(1)).toEqual(['» twice.txt (+2 -2)', '@@ -1,3 +1,3 @@', '-same', '+x', ' other', '-same', '+x']);
+  });
+
+  test('a write is the difference to the file as it is, or a new file', () => {
+    expect(preview('write_file', { path: 'new.txt', text: 'a\nb' }).slice(1)).toEqual([
+      '» new.txt: new file, 2 lines',
+      '+a',
+      '+b',
+      '\\ no line feed at the end of the file',
+    ]);
+    expect(preview('write_file', { path: 'open.txt', text: 'no feed\n' }).slice(1)).toEqual([
+      '» open.txt (+1 -1)',
+      '@@ -1,1 +1,1 @@',
+      '-no feed',
+      '\\ no line feed at the end of the file',
+      '+no feed',
+    ]);
+    expect(preview('write_file', { path: 'open.txt', text: 'no feed' }).slice(1)).toEqual(['» open.txt: no change']);
+    const refused = preview('write_file', { path: 'open.txt', text: '', mode: 'create_new' });
+    expect(refused[1]).toContain('would be refused');
+  });
+
+  test('a patch is itself, with what it does to each file in front', () => {
+    const patch =
+      '*** Begin Patch\n*** Add File: n\n+one\n*** Update File: o\n*** Move to: p\n@@\n-x\n+y\n+z\n*** Delete File: q\n*** End Patch';
+    expect(preview('apply_patch', { patch, dry_run: true })).toEqual([
+      '» apply_patch',
+      '» only checked, nothing is written',
+      '» add n (+1 -0)',
+      '» update o, moved to p (+2 -1)',
+      '» delete q (+0 -0)',
+      ...patch.split('\n').map((line) => `| ${line}`),
+    ]);
+  });
+
+  test('any other call is its arguments, and so is one whose arguments are wrong', () => {
+    expect(preview('read_file', { path: 'a\nb', max_bytes: 7 })).toEqual([
+      '» read_file',
+      '| path: a',
+      '| b',
+      '| max_bytes: 7',
+    ]);
+    for (const tool of ['write_file', 'edit_file', 'apply_patch']) {
+      expect(preview(tool, { path: 7, patch: null })).toEqual([`» ${tool}`, '| path: 7', '| patch: null']);
+    }
+    expect(preview('toString', {})).toEqual(['» toString']);
+  });
+
+  test('a file that cannot be read or is too long is not compared', () => {
+    const tool = { tool_id: 'host.fs.write_file', tool_name: 'write_file' } as never;
+    const shown = (readFile: () => string): readonly string[] =>
+      previewCall({ tool, arguments: { path: 'a', text: 'b\n' }, readFile });
+    const throwing = (): string => {
+      throw new Error('it is no regular file');
+    };
+    expect(shown(throwing)).toEqual(['» write_file', expect.stringContaining('it is no regular file'), '+b']);
+    expect(shown(() => 'x'.repeat(PREVIEW_FILE_CHARS_MAX + 1))[1]).toContain('too long to be compared');
+  });
+
+  test('is bounded in lines, in characters of a line, and in all', () => {
+    const many = preview('write_file', { path: 'n', text: 'x\n'.repeat(1_000) });
+    expect(many).toHaveLength(PREVIEW_LINES_MAX + 1);
+    expect(many.at(-1)).toBe(`… ${1_002 - PREVIEW_LINES_MAX} more lines`);
+    expect(preview('write_file', { path: 'n', text: `${'y'.repeat(399)}😀zz\n` }).at(-1)).toBe(
+      `+${'y'.repeat(399)} … 4 more characters`,
+    );
+    const wide = preview('write_file', { path: 'n', text: `${'\u200b'.repeat(400)}\n`.repeat(100) });
+    expect(wide.join('\n').length).toBeLessThan(PREVIEW_CHARS_MAX + 200);
+    expect(wide.at(-1)).toMatch(/^… \d+ more lines$/);
+  });
+
+  test('colours only when asked, and the same text beneath', () => {
+    const edit = { path: 'a.txt', old_string: 'line 10', new_string: 'ten' };
+    const colored = preview('edit_file', edit, true);
+    // eslint-disable-next-line no-control-regex
+    expect(colored.map((line) => line.replace(/\u001b\[\d+m/g, ''))).toEqual(preview('edit_file', edit));
+    expect(colored).toContain('\u001b[32m+ten\u001b[39m');
+  });
+});
+
+describe('hostile text', () => {
+  test('control characters and invisible ones are shown as what they are', () => {
+    expect(visible('a\u001b[2J\rb\u0007\u007f\u009b1m')).toBe('a␛[2J␍b␇␡<U+009B>1m');
+    expect(visible('\u202eevil\u2066\u200b\u2028\u{e0041}')).toBe('<U+202E>evil<U+2066><U+200B><U+2028><U+E0041>');
+    expect(visible('\ufff9\u3164')).toBe('<U+FFF9><U+3164>');
+    expect(visible('\ud800 tab\there ä😀')).toBe('<U+D800> tab\there ä😀');
+  });
+
+  const hostile = fc.array(
+    fc.oneof(
+      fc.string(),
+      fc.constantFrom('\u001b[2K', '\n', '\r', '» ', '+', '@@ ', '… 3 more lines', '\u202e', '\u009b'),
+    ),
+  );
+  test('no line of a call passes for a line of ours, whatever it holds', () => {
+    const text = hostile.map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(
+        fc.constantFrom('write_file', 'edit_file', 'apply_patch', 'other'),
+        text,
+        text,
+        text,
+        (tool, a, b, c) => {
+          const args = { path: a, text: b, old_string: b, new_string: c, patch: c, [c]: a };
+          const lines = preview(tool, args);
+          for (const line of lines) {
+            expect(line).toMatch(/^(?:» |[ +-]|\| |@@ -\d+,\d+ \+\d+,\d+ @@$|\\ no line feed|… \d+ more lines?$)/);
+            // eslint-disable-next-line no-control-regex
+            expect(line).not.toMatch(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u202e]/);
+          }
+        },
+      ),
+    );
+  });
+});
+
+const side = (lines: readonly DiffLine[], leaving: '+' | '-'): readonly string[] =>
+  lines.filter(({ kind }) => kind !== leaving).map(({ text }) => text);
+
+/** Lines that two texts have in common in order, at most: the textbook table. */
+function commonLength(a: readonly string[], b: readonly string[]): number {
+  let row = b.map(() => 0);
+  for (const left of a) {
+    const next: number[] = [];
+    for (const [index, right] of b.entries()) {
+      const before = index === 0 ? 0 : (row[index - 1] ?? 0);
+      next.push(left === right ? before + 1 : Math.max(row[index] ?? 0, next[index - 1] ?? 0));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+describe('diffLines', () => {
+  const text = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd\n'), { maxLength: 24 });
+
+  test('holds both texts, and no shorter one does', () => {
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const script = diffLines(before, after);
+        expect(side(script, '+')).toEqual(before);
+        expect(side(script, '-')).toEqual(after);
+        expect(script.filter(({ kind }) => kind === ' ')).toHaveLength(commonLength(before, after));
+      }),
+    );
+  });
+
+  test('hunks hold every change and are where they say', () => {
+    const changed = fc.array(fc.nat(99), { maxLength: 8 });
+    fc.assert(
+      fc.property(changed, changed, (dropped, doubled) => {
+        const before = Array.from({ length: 100 }, (_, index) => `${index}\n`);
+        const after = before.flatMap((line, index) => [
+          ...(dropped.includes(index) ? [] : [line]),
+          ...(doubled.includes(index) ? [`new ${line}`] : []),
+        ]);
+        const script = diffLines(before, after);
+        const hunks = hunksOf(script);
+        for (const { oldStart, oldCount, newStart, newCount, lines } of hunks) {
+          expect(side(lines, '+')).toEqual(before.slice(oldStart - 1, oldStart - 1 + oldCount));
+          expect(side(lines, '-')).toEqual(after.slice(newStart - 1, newStart - 1 + newCount));
+          expect(lines.findIndex(({ kind }) => kind !== ' ')).toBeLessThanOrEqual(3);
+          expect(lines.map(({ kind }) => kind).join('')).not.toContain(' '.repeat(7));
+          expect(lines.toReversed().findIndex(({ kind }) => kind !== ' ')).toBeLessThanOrEqual(3);
+        }
+        const changes = (lines: readonly DiffLine[]): readonly DiffLine[] => lines.filter(({ kind }) => kind !== ' ');
+        expect(hunks.flatMap(({ lines }) => changes(lines))).toEqual(changes(script));
+      }),
+    );
+  });
+
+  test('texts with more changes than the limit are replaced whole', () => {
+    const before = Array.from({ length: PREVIEW_CHANGES_MAX }, (_, index) => `old ${index}\n`);
+    const after = before.map((line, index) => (index % 2 === 0 ? line : `new ${index}\n`));
+    expect(diffLines(before, after).filter(({ kind }) => kind === ' ')).toHaveLength(PREVIEW_CHANGES_MAX / 2);
+    const more = ['start\n', ...before.map((line) => `x${line}`), 'middle\n', ...before];
+    const other = ['begin\n', 'middle\n', ...before.map((line) => `y${line}`)];
+    expect(diffLines(more, other).some(({ kind }) => kind === ' ')).toBe(false);
+  });
+
+  test('linesOf keeps every character', () => {
+    expect(linesOf('')).toEqual([]);
+    expect(linesOf('a\n\nb')).toEqual(['a\n', '\n', 'b']);
+  });
+});
+
+describe('workspaceFile', () => {
+  let base: string;
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'refold-preview-'));
+    mkdirSync(join(base, 'workspace/sub'), { recursive: true });
+    writeFileSync(join(base, 'workspace/a.txt'), 'inside');
+    writeFileSync(join(base, 'secret'), 'outside');
+    writeFileSync(join(base, 'workspace/binary'), new Uint8Array([0xff, 0xfe]));
+    writeFileSync(join(base, 'workspace/long'), 'x'.repeat(PREVIEW_FILE_CHARS_MAX + 1));
+    symlinkSync('../secret', join(base, 'workspace/link'));
+    symlinkSync('loop', join(base, 'workspace/loop'));
+  });
+  afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+  test('reads text files of the workspace and refuses everything else', () => {
+    const read = workspaceFile(join(base, 'workspace'));
+    expect(read('a.txt')).toBe('inside');
+    expect(read('sub/../a.txt')).toBe('inside');
+    expect(read('none')).toBeNull();
+    for (const path of ['../secret', 'link', join(base, 'secret')]) expect(() => read(path)).toThrow('outside');
+    expect(() => read('sub')).toThrow('no regular file');
+    expect(() => read('binary')).toThrow('not UTF-8');
+    expect(() => read('long')).toThrow('bytes');
+    expect(() => read('loop')).toThrow('cannot be followed');
+    expect(() => read('a\0b')).toThrow('cannot be followed');
+  });
+});
