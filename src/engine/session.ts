@@ -115,14 +115,15 @@ export class LiveSession {
 
   /** The fence. Its lines are in the order that durability needs. */
   async #commit(together: readonly Waiting[]): Promise<void> {
-    let taken = await this.#takeAll(together, 'if refused');
-    let failed = await this.#persist(taken.tentative);
-    // Something was sent again that could as well have happened anew: the journal is asked for every id beforehand.
+    let { tentative, receipts } = await this.#takeAll(together, 'if refused');
+    // What was sent again may be something that could as well have happened anew. Then the journal refuses it, or what
+    // came after it was refused because of it: it is all judged again, and every id looked up beforehand.
+    const alone = together.length === 1 && together[0]?.request.events.length === 1;
+    let failed = receipts.some(isLeft) && !alone ? DOUBTFUL : await this.#persist(tentative);
     if (failed?.code === 'version_conflict') {
-      taken = await this.#takeAll(together, 'first');
-      failed = await this.#persist(taken.tentative);
+      ({ tentative, receipts } = await this.#takeAll(together, 'first'));
+      failed = await this.#persist(tentative);
     }
-    const { tentative, receipts } = taken;
     if (failed === null) {
       this.#state = tentative.state;
       this.#chain = tentative.chain;
@@ -225,6 +226,8 @@ export class LiveSession {
 
 /** Whether the journal is asked for an event id before the event is taken for new, or when it is refused. */
 type LookUp = 'first' | 'if refused';
+
+const DOUBTFUL = reject('version_conflict', '', 'it may have been sent before');
 
 interface Taken {
   readonly tentative: Tentative;
