@@ -3,6 +3,7 @@ import type { Draft } from 'immer';
 import type { Content } from '../schemas/content.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
+import { freezeJson } from '../schemas/json.ts';
 import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { invariant } from '../schemas/rejection.ts';
@@ -35,7 +36,7 @@ export function openBatch(
     running: 0,
   };
   draft.batches_started += 1;
-  draft.active_tool_batch = batch as Draft<ActiveToolBatch>;
+  draft.active_tool_batch = freezeJson(batch) as Draft<ActiveToolBatch>;
   draft.last_tool_plan_hash = plan.plan_hash;
 }
 
