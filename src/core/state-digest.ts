@@ -22,24 +22,37 @@ function merkleDigest(value: Json & object): Digest {
 
 // The canonical text of a container whose containers are replaced, written as it is hashed: nothing is built for it.
 function textOfItems(items: readonly Json[]): string {
-  let text = '[';
-  for (const item of items) text += text === '[' ? reference(item) : `,${reference(item)}`;
-  return `${text}]`;
+  let text = '';
+  for (const item of items) {
+    text += text === '' ? '[' : ',';
+    text += typeof item === 'object' && item !== null ? `["${merkleDigest(item)}"]` : leaf(item);
+  }
+  return text === '' ? '[]' : `${text}]`;
 }
 
 function textOfFields(value: JsonObject): string {
-  let text = '{';
+  let text = '';
   for (const key of sortedKeys(value)) {
-    const field = `${JSON.stringify(key)}:${reference(value[key] as Json)}`;
-    text += text === '{' ? field : `,${field}`;
+    const item = value[key] as Json;
+    text += text === '' ? '{' : ',';
+    text += typeof item === 'object' && item !== null ? `${name(key)}["${merkleDigest(item)}"]` : name(key) + leaf(item);
   }
-  return `${text}}`;
+  return text === '' ? '{}' : `${text}}`;
 }
 
-function reference(item: Json): string {
-  if (typeof item === 'object' && item !== null) return `["${merkleDigest(item)}"]`;
-  return typeof item === 'string' ? JSON.stringify(item) : `${item}`;
+const NAMES_KEPT = 1_024;
+const names = new Map<string, string>();
+
+// The names of a state's fields are few; those of a model's arguments may be any, and are not kept beyond a bound.
+function name(key: string): string {
+  const kept = names.get(key);
+  if (kept !== undefined) return kept;
+  const quoted = `${JSON.stringify(key)}:`;
+  if (names.size < NAMES_KEPT) names.set(key, quoted);
+  return quoted;
 }
+
+const leaf = (item: Json): string => (typeof item === 'string' ? JSON.stringify(item) : `${item as null}`);
 
 /** The flat canonical bytes (RFC 8785) of a state: what "byte-identical" compares. */
 export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(stateText(state));
