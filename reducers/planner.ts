@@ -82,7 +82,7 @@ function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
     arguments_digest: argumentsDigest(call),
     call_id: call.call_id,
     claims,
-    executor: tool.executor,
+    executor: orderedExecutor(tool),
     interrupt_behavior: tool.interrupt_behavior,
     output_bytes_max: tool.output_bytes_max,
     parallel_safe: hint.parallel_safe,
@@ -92,6 +92,17 @@ function planCall(call: ToolCallObserved, tool: ToolSpec): PlannedToolCall {
     tool_name: tool.tool_name,
     tool_ref: tool.tool_ref,
   };
+}
+
+const executors = new WeakMap<ToolSpec, ToolSpec['executor']>();
+
+/** The executor with its fields in canonical order: one that is not makes the text of a whole plan slow. */
+function orderedExecutor(tool: ToolSpec): ToolSpec['executor'] {
+  const known = executors.get(tool);
+  if (known !== undefined) return known;
+  const ordered = Object.fromEntries(Object.entries(tool.executor).sort()) as unknown as ToolSpec['executor'];
+  executors.set(tool, ordered);
+  return ordered;
 }
 
 interface Schedule {
