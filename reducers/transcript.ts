@@ -18,14 +18,15 @@ export function append(draft: Draft<SessionState>, entries: readonly TranscriptE
   transcript.count += entries.length;
 }
 
-export const userEntry = (content: Content): TranscriptEntry => ({ role: 'user', content });
+// Entries have their fields in canonical order: a sealed page is written fastest so.
+export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
 
 /** What the model said. Ids that occur twice are told apart, so that every call can have its own result. */
 export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
   return freezeJson({
-    role: 'assistant' as const,
-    ...(content === undefined ? {} : { content }),
     ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
+    ...(content === undefined ? {} : { content }),
+    role: 'assistant' as const,
   });
 }
 
@@ -42,7 +43,7 @@ export const refusalEntries = (calls: readonly ToolCallObserved[], text: string)
   withDistinctIds(calls).map((call) => toolEntry(call, { text }, true));
 
 const toolEntry = (call: ToolCallObserved, content: Content, isError: boolean): TranscriptEntry =>
-  freezeJson({ role: 'tool', call_id: call.call_id, tool_name: call.tool_name, content, is_error: isError });
+  freezeJson({ call_id: call.call_id, content, is_error: isError, role: 'tool', tool_name: call.tool_name });
 
 function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
   const taken = new Set<CallId>(calls.map((call) => call.call_id));
@@ -80,7 +81,7 @@ export function sealTranscript(state: SessionState): {
 } {
   const { open, sealed } = state.transcript;
   if (open.length < TRANSCRIPT_PAGE_ENTRIES || state.active_tool_batch !== null) return { state, sealed: null };
-  const page: TranscriptPage = { prev: sealed.at(-1) ?? null, entries: open };
+  const page: TranscriptPage = { entries: open, prev: sealed.at(-1) ?? null };
   const text = canonicalText(page);
   const ref = digestText(text);
   const window = [...sealed, ref].slice(-TRANSCRIPT_PAGES_MAX);
