@@ -4,6 +4,7 @@ import { canonicalText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
+import { freezeJson } from '../schemas/json.ts';
 import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { invariant } from '../schemas/rejection.ts';
@@ -56,15 +57,15 @@ export function openBatch(draft: Draft<SessionState>, state: SessionState, openi
     ...(waiting === 0 ? {} : { waiting }),
     ...(timed.length === 0 ? {} : { timed }),
   };
-  draft.active_tool_batch = batch as Draft<ActiveToolBatch>;
+  draft.active_tool_batch = freezeJson(batch) as Draft<ActiveToolBatch>;
   draft.last_tool_plan_hash = plan.plan_hash;
-  beginCustomCalls(draft, batch, opening.atMs);
 }
 
 function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }: Opening): readonly CallState[] {
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
   const ttl = state.consent?.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
+  const open = new Set<CallId>();
   return calls.map((call, index) => {
     const rejection = rejected.get(index);
     const base = { attempt: 1, owner: null, terminal: false };
@@ -72,8 +73,15 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       return { ...base, status: 'rejected', output: { text: errorText(rejection) }, code: rejection.code };
     }
     const planned = plannedOf(plan, call.call_id)?.call;
+    if (planned?.consent?.ask === 'person') open.add(call.call_id);
     if (planned?.consent?.ask === 'person') return { ...base, status: 'waiting', output: null, code: null, ...due };
-    if (planned?.executor.kind !== 'workflow') return { ...base, status: 'queued', output: null, code: null };
+    if (planned?.executor.kind !== 'workflow') {
+      const ready = !(plan.execution_plan.after[call.call_id] ?? []).some((id) => open.has(id));
+      open.add(call.call_id);
+      const within = ready ? planned?.answer_within_ms : undefined;
+      const answerBy = within === undefined ? {} : { due_at_ms: atMs + within };
+      return { ...base, status: 'queued', output: null, code: null, ...answerBy };
+    }
     const answer = runWorkflow(planned.executor.workflow, { state, args: call.arguments ?? {}, plan, calls });
     return { ...base, status: 'succeeded', output: { text: canonicalText(answer) }, code: null };
   });

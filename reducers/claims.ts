@@ -10,6 +10,11 @@ export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | 
   if (hint.claims === undefined) {
     return hint.resource_key === undefined ? [] : [{ access: 'write', key: hint.resource_key }];
   }
+  const [rule, ...others] = hint.claims;
+  if (rule !== undefined && others.length === 0) {
+    const [key, ...more] = keysOf(rule, args);
+    if (key !== undefined && more.length === 0) return [{ access: rule.access, key }];
+  }
   const claims = new Map<string, Claim['access']>();
   const add = (key: string, access: Claim['access']): void => {
     if (claims.get(key) !== 'write') claims.set(key, access);

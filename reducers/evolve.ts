@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Draft, produce } from 'immer';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
+import { freezeJson } from '../schemas/json.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
@@ -33,6 +34,7 @@ import {
 /** The next state. The event must have been admitted; it is taken over and frozen. */
 export function evolve(state: SessionState, event: IngressEvent): SessionState {
   const fold = FOLDS[event.kind] as Fold<IngressEvent>;
+  freezeJson(event);
   const folded = produce(state, (draft) => {
     draft.version = (state.version + 1) as Version;
     draft.updated_at_ms = event.at_ms;
@@ -52,11 +54,11 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   ToolCallSettled: (draft, event, state) => {
     settleCall(draft, event, state);
     if (event.host_session !== undefined) applyHostSession(draft, event.host_session);
-    finishEnding(draft, event.at_ms);
+    if (isEnding(state)) finishEnding(draft, event.at_ms);
   },
   LeaseExpired: (draft, event, state) => {
     loseCall(draft, event, state);
-    finishEnding(draft, event.at_ms);
+    if (isEnding(state)) finishEnding(draft, event.at_ms);
   },
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (draft, event) => {
@@ -98,6 +100,9 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   TimeReached: reachTime,
 };
 
+// Looked up in the frozen state: a draft of the run would be made for nothing.
+const isEnding = ({ run }: SessionState): boolean => run !== null && run.ending !== null;
+
 // A run that waited for its host session goes on when it is ready, and says why when it cannot be had.
 function leaveOpening(draft: Draft<SessionState>, atMs: number, detail: string | undefined): void {
   if (draft.run?.phase !== 'opening' && draft.run?.phase !== 'paused_opening') return;
@@ -116,9 +121,7 @@ function derive(next: SessionState, before: SessionState): SessionState {
 }
 
 const setTools = (state: SessionState, tools: EffectiveToolSet): SessionState =>
-  produce(state, (draft) => {
-    draft.effective_tools = tools as Draft<EffectiveToolSet>;
-  });
+  freezeJson({ ...state, effective_tools: tools });
 
 /** A run that was to open a host session goes on without one when none of its tools needs it. */
 function skipOpening(state: SessionState): SessionState {
@@ -129,9 +132,7 @@ function skipOpening(state: SessionState): SessionState {
 /** The tools of a new turn are pinned: its calls are judged by what the model was offered. */
 function pinOffer(state: SessionState): SessionState {
   if (state.run?.phase !== 'generating' || state.run.offer !== null) return state;
-  return produce(state, (draft) => {
-    if (draft.run !== null) draft.run.offer = state.effective_tools as Draft<EffectiveToolSet>;
-  });
+  return freezeJson({ ...state, run: { ...state.run, offer: state.effective_tools } });
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>

@@ -99,7 +99,7 @@ function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent |
     call_id: call.call_id,
     claims,
     ...(consent === null ? {} : { consent }),
-    executor: tool.executor,
+    executor: orderedExecutor(tool),
     interrupt_behavior: tool.interrupt_behavior,
     output_bytes_max: tool.output_bytes_max,
     parallel_safe: hint.parallel_safe,
@@ -147,6 +147,17 @@ function newSharing(): Sharing {
       return earlier === undefined ? plan : { ...plan, shares: earlier };
     },
   };
+}
+
+const executors = new WeakMap<ToolSpec, ToolSpec['executor']>();
+
+/** The executor with its fields in canonical order: one that is not makes the text of a whole plan slow. */
+function orderedExecutor(tool: ToolSpec): ToolSpec['executor'] {
+  const known = executors.get(tool);
+  if (known !== undefined) return known;
+  const ordered = Object.fromEntries(Object.entries(tool.executor).sort()) as unknown as ToolSpec['executor'];
+  executors.set(tool, ordered);
+  return ordered;
 }
 
 interface Schedule {

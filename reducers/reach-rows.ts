@@ -9,7 +9,7 @@ export interface ReachRows {
 }
 
 export function newReachRows(): ReachRows {
-  let words = new Uint32Array(256);
+  let words = new Uint32Array(16);
   let used = 0;
   /** Row i holds the words from `first[i]` on; it begins at `offsets[i]` and ends where the next one begins. */
   const offsets: number[] = [];

@@ -72,6 +72,7 @@ export function beginTurn(draft: State, atMs: number): void {
 /** What was steered enters the conversation, and so the generate that is owed next. */
 function takeSteers(draft: State): void {
   const run = liveRun(draft);
+  if (run.steers.length === 0) return;
   append(
     draft,
     run.steers.map((steer) => userEntry(steer)),

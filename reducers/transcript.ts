@@ -1,27 +1,39 @@
 // The conversation: an append touches the open page only, and full pages are sealed into blobs (DESIGN section 4).
-import { type Draft, produce } from 'immer';
+import { type Draft, original } from 'immer';
 import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
-import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
+import { freezeJson } from '../schemas/json.ts';
+import type {
+  ActiveToolBatch,
+  SessionState,
+  TranscriptEntry,
+  TranscriptPage,
+  TranscriptState,
+} from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { callStateAt } from './batch-index.ts';
 
+// The open page is replaced as a whole: a draft of it would look at each of its entries again and again.
 export function append(draft: Draft<SessionState>, entries: readonly TranscriptEntry[]): void {
-  draft.transcript.count += entries.length;
-  for (const entry of entries) draft.transcript.open.push(entry as Draft<TranscriptEntry>);
+  const { transcript } = draft;
+  const before = original(transcript) as TranscriptState;
+  const open = transcript.count === before.count ? before.open : (transcript.open as readonly TranscriptEntry[]);
+  transcript.open = [...open, ...entries] as Draft<TranscriptEntry>[];
+  transcript.count += entries.length;
 }
 
-export const userEntry = (content: Content): TranscriptEntry => ({ role: 'user', content });
+// Entries have their fields in canonical order: a sealed page is written fastest so.
+export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
 
 /** What the model said. Ids that occur twice are told apart, so that every call can have its own result. */
 export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
-  return {
-    role: 'assistant',
-    ...(content === undefined ? {} : { content }),
+  return freezeJson({
     ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
-  };
+    ...(content === undefined ? {} : { content }),
+    role: 'assistant' as const,
+  });
 }
 
 /** One result for every call of a batch, in call order, whatever the order of settlement (DESIGN section 2, law 5). */
@@ -36,13 +48,8 @@ export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[
 export const refusalEntries = (calls: readonly ToolCallObserved[], text: string): readonly TranscriptEntry[] =>
   withDistinctIds(calls).map((call) => toolEntry(call, { text }, true));
 
-const toolEntry = (call: ToolCallObserved, content: Content, isError: boolean): TranscriptEntry => ({
-  role: 'tool',
-  call_id: call.call_id,
-  tool_name: call.tool_name,
-  content,
-  is_error: isError,
-});
+const toolEntry = (call: ToolCallObserved, content: Content, isError: boolean): TranscriptEntry =>
+  freezeJson({ call_id: call.call_id, content, is_error: isError, role: 'tool', tool_name: call.tool_name });
 
 function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
   const taken = new Set<CallId>(calls.map((call) => call.call_id));
@@ -80,13 +87,10 @@ export function sealTranscript(state: SessionState): {
 } {
   const { open, sealed } = state.transcript;
   if (open.length < TRANSCRIPT_PAGE_ENTRIES || state.active_tool_batch !== null) return { state, sealed: null };
-  const page: TranscriptPage = { prev: sealed.at(-1) ?? null, entries: open };
+  const page: TranscriptPage = { entries: open, prev: sealed.at(-1) ?? null };
   const text = canonicalText(page);
   const ref = digestText(text);
-  const next = produce(state, (draft) => {
-    draft.transcript.open = [];
-    draft.transcript.sealed.push(ref);
-    if (draft.transcript.sealed.length > TRANSCRIPT_PAGES_MAX) draft.transcript.sealed.shift();
-  });
-  return { state: next, sealed: { ref, text } };
+  const window = [...sealed, ref].slice(-TRANSCRIPT_PAGES_MAX);
+  const transcript = { ...state.transcript, open: [], sealed: window };
+  return { state: freezeJson({ ...state, transcript }), sealed: { ref, text } };
 }

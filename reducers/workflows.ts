@@ -7,6 +7,7 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
+import { readAlternative } from './shell-read.ts';
 
 export interface WorkflowInput {
   readonly state: SessionState;
@@ -90,4 +91,14 @@ const decisionOn = (state: SessionState, tool: ToolSpec, args: JsonObject | null
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const alternativeTo = (_state: SessionState, _tool: ToolSpec, _args: JsonObject | null): JsonObject | null => null;
+/** A read-only call that tells the same as a shell command, when the model has the tool for it. */
+function alternativeTo(state: SessionState, tool: ToolSpec, args: JsonObject | null): JsonObject | null {
+  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== 'host.exec' || args === null) return null;
+  const { argv, cwd } = args;
+  if (!Array.isArray(argv) || !argv.every((word): word is string => typeof word === 'string')) return null;
+  const folder = typeof cwd === 'string' ? cwd : '.';
+  const found = readAlternative(argv, folder, state.tool_runtime_context.workspace ?? undefined);
+  const offered = state.effective_tools.ordered_tools.find((other) => other.tool_id === found?.tool_id);
+  if (found === null || offered === undefined) return null;
+  return { tool_name: offered.tool_name, arguments: found.arguments, why: found.why };
+}

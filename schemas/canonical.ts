@@ -10,7 +10,33 @@ import { type Json, type JsonObject, checkJson } from './json.ts';
 const utf8 = new TextEncoder();
 
 /** RFC 8785 text of a value that is known to lie in the value domain. */
-export const canonicalText = (value: Json): string => (isInOrder(value) ? JSON.stringify(value) : stringify(value));
+export function canonicalText(value: Json): string {
+  if (isInOrder(value)) return JSON.stringify(value);
+  // What a client sends is mostly out of order at the top and nowhere else.
+  return isObject(value) ? textOfFields(value) : stringify(value);
+}
+
+function textOfFields(value: JsonObject): string {
+  let text = '{';
+  for (const key of sortedKeys(value)) {
+    const item = value[key] as Json;
+    const comma = text === '{' ? '' : ',';
+    text += `${comma}${JSON.stringify(key)}:${isInOrder(item) ? JSON.stringify(item) : stringify(item)}`;
+  }
+  return `${text}}`;
+}
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The keys of an object in canonical order: by UTF-16 code unit, which is what JavaScript compares strings by. */
+export function sortedKeys(value: JsonObject): readonly string[] {
+  const keys = Object.keys(value);
+  for (let index = 1; index < keys.length; index += 1) {
+    if ((keys[index] as string) < (keys[index - 1] as string)) return keys.sort();
+  }
+  return keys;
+}
 
 /**
  * True when every object in the value lists its keys in canonical order already, as everything does that was read from

@@ -1,6 +1,6 @@
 // The stream chain (DESIGN section 5): each event's value binds the one before it, the event and the state after it,
 // so that an edit, a swap or a hole anywhere shows from there on.
-import { digestJson } from '../../schemas/canonical.ts';
+import { digestJson, digestText } from '../../schemas/canonical.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest } from '../../schemas/ids.ts';
@@ -12,4 +12,5 @@ export const eventDigest = (event: RecordedEvent): Digest => digestJson(event);
 
 /** The digest of ["refold/chain/1", previous chain value, event digest, state digest]. */
 export const nextChain = (previous: Digest, event: Digest, state: Digest): Digest =>
-  digestJson(['refold/chain/1', previous, event, state]);
+  // Digests need no escaping, so this is the canonical text.
+  digestText(`["refold/chain/1","${previous}","${event}","${state}"]`);

@@ -1,7 +1,7 @@
 // The state digest: a Merkle digest over the state tree (DESIGN section 5). The digest of an array or object is the
 // SHA-256 of the canonical JSON in which every array or object directly inside it is replaced by an array of one
 // string, its own digest. Frozen parts that two states share are digested once.
-import { canonicalText, digestText } from '../../schemas/canonical.ts';
+import { canonicalText, digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -15,22 +15,45 @@ export const stateDigest = (state: SessionState): Digest => merkleDigest(state);
 function merkleDigest(value: Json & object): Digest {
   const cached = known.get(value);
   if (cached !== undefined) return cached;
-  const shallow = Array.isArray(value)
-    ? value.map((item: Json) => reference(item))
-    : shallowObject(value as JsonObject);
-  const made = digestText(canonicalText(shallow));
+  const made = digestText(Array.isArray(value) ? textOfItems(value) : textOfFields(value as JsonObject));
   if (Object.isFrozen(value)) known.set(value, made);
   return made;
 }
 
-// Built in canonical order, which is what the encoder is fastest with.
-function shallowObject(value: JsonObject): JsonObject {
-  const shallow: Record<string, Json> = {};
-  for (const key of Object.keys(value).sort()) shallow[key] = reference(value[key] as Json);
-  return shallow;
+// The canonical text of a container whose containers are replaced, written as it is hashed: nothing is built for it.
+function textOfItems(items: readonly Json[]): string {
+  let text = '';
+  for (const item of items) {
+    text += text === '' ? '[' : ',';
+    text += typeof item === 'object' && item !== null ? `["${merkleDigest(item)}"]` : leaf(item);
+  }
+  return text === '' ? '[]' : `${text}]`;
 }
 
-const reference = (item: Json): Json => (typeof item === 'object' && item !== null ? [merkleDigest(item)] : item);
+function textOfFields(value: JsonObject): string {
+  let text = '';
+  for (const key of sortedKeys(value)) {
+    const item = value[key] as Json;
+    text += text === '' ? '{' : ',';
+    text +=
+      typeof item === 'object' && item !== null ? `${name(key)}["${merkleDigest(item)}"]` : name(key) + leaf(item);
+  }
+  return text === '' ? '{}' : `${text}}`;
+}
+
+const NAMES_KEPT = 1_024;
+const names = new Map<string, string>();
+
+// The names of a state's fields are few; those of a model's arguments may be any, and are not kept beyond a bound.
+function name(key: string): string {
+  const kept = names.get(key);
+  if (kept !== undefined) return kept;
+  const quoted = `${JSON.stringify(key)}:`;
+  if (names.size < NAMES_KEPT) names.set(key, quoted);
+  return quoted;
+}
+
+const leaf = (item: Json): string => (typeof item === 'string' ? JSON.stringify(item) : `${item as null}`);
 
 /** The flat canonical bytes (RFC 8785) of a state: what "byte-identical" compares. */
 export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(stateText(state));

@@ -4,7 +4,7 @@
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import type { Digest, EventId, OwnerId, Position, SessionId } from '../../schemas/ids.ts';
+import type { Digest, EventId, OwnerId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { APPEND_BYTES_MAX, EVENTS_PER_APPEND_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -115,23 +115,32 @@ export class LiveSession {
 
   /** The fence. Its lines are in the order that durability needs. */
   async #commit(together: readonly Waiting[]): Promise<void> {
+    let { tentative, receipts } = await this.#takeAll(together, 'if refused');
+    // What was sent again may be something that could as well have happened anew. Then the journal refuses it, or what
+    // came after it was refused because of it: it is all judged again, and every id looked up beforehand.
+    const alone = together.length === 1 && together[0]?.request.events.length === 1;
+    let failed = receipts.some(isLeft) && !alone ? DOUBTFUL : await this.#persist(tentative);
+    if (failed?.code === 'version_conflict') {
+      ({ tentative, receipts } = await this.#takeAll(together, 'first'));
+      failed = await this.#persist(tentative);
+    }
+    if (failed === null) {
+      this.#state = tentative.state;
+      this.#chain = tentative.chain;
+    } else if (!recordedNothing(failed.code)) this.#lose();
+    for (const [index, { answer }] of together.entries()) {
+      const receipt = receipts[index] as Receipt;
+      answer(failed === null || isLeft(receipt) ? receipt : left(failed));
+    }
+    if (failed === null && tentative.events.length > 0) this.#ports.onAdopted(this, tentative.events);
+  }
+
+  /** Steps requests one after the other, as far as they are taken. */
+  async #takeAll(together: readonly Waiting[], lookUp: LookUp): Promise<Taken> {
     const tentative = tentativeFrom(this.#state, this.#chain);
-    const accepted: { readonly waiting: Waiting; readonly receipt: Receipt }[] = [];
-    for (const waiting of together) {
-      const receipt = await this.#takeSafely(waiting.request, tentative);
-      if (isLeft(receipt)) waiting.answer(receipt);
-      else accepted.push({ waiting, receipt });
-    }
-    const failed = await this.#persist(tentative);
-    if (failed !== null) {
-      if (!recordedNothing(failed.code)) this.#lose();
-      for (const { waiting } of accepted) waiting.answer(left(failed));
-      return;
-    }
-    this.#state = tentative.state;
-    this.#chain = tentative.chain;
-    for (const { waiting, receipt } of accepted) waiting.answer(receipt);
-    if (tentative.events.length > 0) this.#ports.onAdopted(this, tentative.events);
+    const receipts: Receipt[] = [];
+    for (const { request } of together) receipts.push(await this.#takeSafely(request, tentative, lookUp));
+    return { tentative, receipts };
   }
 
   #lose(): void {
@@ -153,32 +162,22 @@ export class LiveSession {
 
   // A step that throws is a fault of ours, and of this request alone: the state it began with is frozen, and nothing
   // of it is adopted.
-  async #takeSafely(request: Submit, tentative: Tentative): Promise<Receipt> {
+  async #takeSafely(request: Submit, tentative: Tentative, lookUp: LookUp): Promise<Receipt> {
     try {
-      return await this.#take(request, tentative);
+      return await this.#take(request, tentative, lookUp);
     } catch {
       return left(stepFault());
     }
   }
 
   /** Steps every event of a request, or none: a refused request leaves the tentative state as it was. */
-  async #take(request: Submit, tentative: Tentative): Promise<Receipt> {
-    const { expected_version: expected } = request;
-    const conflicts = expected !== undefined && expected !== tentative.state.version;
+  async #take(request: Submit, tentative: Tentative, lookUp: LookUp): Promise<Receipt> {
     const mine = tentativeFrom(tentative.state, tentative.chain);
     const appended: Appended[] = [];
     for (const [index, ingress] of request.events.entries()) {
-      const there = await this.#find(ingress.event_id, [tentative, mine]);
-      if (isRight(there) && there.right !== null) {
-        appended.push({ ...there.right, repeated: true });
-        continue;
-      }
-      // Only what is new can be in conflict: a request sent again gets its first answer, whatever came after it.
-      if (conflicts) {
-        return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
-      }
-      const taken = isLeft(there) ? there : await this.#takeEvent(ingress, request.owner, mine);
-      if (isLeft(taken)) return left({ ...taken.left, path: `/events/${index}${taken.left.path}` });
+      const pending = findPending(ingress.event_id, this.#state.version, [tentative, mine]);
+      const taken = pending ?? (await this.#takeEvent(ingress, { request, tentative, mine, lookUp }));
+      if (isLeft(taken)) return left(within(index, taken.left));
       appended.push(taken.right);
     }
     tentative.state = mine.state;
@@ -189,11 +188,22 @@ export class LiveSession {
     return right({ version: mine.state.version, state_digest: stateDigest(mine.state), events: appended });
   }
 
-  async #takeEvent(
-    ingress: Ingress,
-    owner: OwnerId | undefined,
-    mine: Tentative,
-  ): Promise<Either<Rejection, Appended>> {
+  // What is sent again is mostly refused, because what it reports has happened: the journal is asked only then.
+  async #takeEvent(ingress: Ingress, { request, tentative, mine, lookUp }: Taking): Promise<Took> {
+    const { expected_version: expected, owner } = request;
+    const conflicts = expected !== undefined && expected !== tentative.state.version;
+    const early = conflicts || lookUp === 'first' ? await this.#find(ingress.event_id) : null;
+    if (early !== null) return early;
+    // Only what is new can be in conflict: a request sent again gets its first answer, whatever came after it.
+    if (conflicts) {
+      return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
+    }
+    const taken = await this.#takeNew(ingress, owner, mine);
+    if (isRight(taken) || lookUp === 'first') return taken;
+    return (await this.#find(ingress.event_id)) ?? taken;
+  }
+
+  async #takeNew(ingress: Ingress, owner: OwnerId | undefined, mine: Tentative): Promise<Took> {
     const refusal = owner === undefined ? null : this.#ports.refuseReport(this.id, ingress, owner);
     if (refusal !== null) return left(refusal);
     const event = await toEvent(this.#ports, mine.state, ingress);
@@ -205,23 +215,35 @@ export class LiveSession {
     return right({ event_id: event.right.event_id, position, repeated: false });
   }
 
-  /** Where an event id is: in the stream, or among the steps that are not durable yet. */
-  async #find(
-    event_id: EventId | undefined,
-    pending: readonly Tentative[],
-  ): Promise<Either<Rejection, Pick<Appended, 'event_id' | 'position'> | null>> {
-    if (event_id === undefined) return right(null);
-    let first: number = this.#state.version;
-    for (const { records } of pending) {
-      const index = records.findIndex((record) => record.event_id === event_id);
-      if (index !== -1) return right({ event_id, position: (first + index) as Position });
-      first += records.length;
-    }
+  /** Where an event id is in the stream, or why that cannot be told; null when it is not there. */
+  async #find(event_id: EventId | undefined): Promise<Took | null> {
+    if (event_id === undefined) return null;
     const found = await this.#ports.journal.find(this.id, event_id)();
     if (isLeft(found)) return found;
-    return right(found.right === null ? null : { event_id, position: found.right });
+    return found.right === null ? null : right({ event_id, position: found.right, repeated: true });
   }
 }
+
+/** Whether the journal is asked for an event id before the event is taken for new, or when it is refused. */
+type LookUp = 'first' | 'if refused';
+
+const DOUBTFUL = reject('version_conflict', '', 'it may have been sent before');
+
+interface Taken {
+  readonly tentative: Tentative;
+  /** One for each request. */
+  readonly receipts: readonly Receipt[];
+}
+
+interface Taking {
+  readonly request: Submit;
+  /** What the requests before this one led to. */
+  readonly tentative: Tentative;
+  readonly mine: Tentative;
+  readonly lookUp: LookUp;
+}
+
+type Took = Either<Rejection, Appended>;
 
 type Appended = SubmitReceipt['events'][number];
 
@@ -232,6 +254,22 @@ const tentativeFrom = (state: SessionState, chain: Digest): Tentative => ({
   records: [],
   sealed: [],
 });
+
+/** A fault of one event, told by its place in the request; a conflict is one of the request itself. */
+const within = (index: number, rejection: Rejection): Rejection =>
+  rejection.code === 'version_conflict' ? rejection : { ...rejection, path: `/events/${index}${rejection.path}` };
+
+/** Where an event id is among the steps that are not durable yet. */
+function findPending(id: EventId | undefined, durable: Version, pending: readonly Tentative[]): Took | null {
+  if (id === undefined) return null;
+  let first: number = durable;
+  for (const { records } of pending) {
+    const index = records.findIndex(({ event_id }) => event_id === id);
+    if (index !== -1) return right({ event_id: id, position: (first + index) as Position, repeated: true });
+    first += records.length;
+  }
+  return null;
+}
 
 function addStep(to: Tentative, event: IngressEvent, { state, stateDigest, sealed }: Step): void {
   const text = canonicalText(event);

@@ -183,6 +183,25 @@ describe('requests that wait together', () => {
     expect(await done(engine.client.records(SESSION, 0 as Position))).toHaveLength(1);
   });
 
+  it('answer for what was sent before although it could happen anew, and are judged without it', async () => {
+    const { talk, disk } = await newWorld();
+    await talk.create();
+    const event = { ...run, event_id: 'go' };
+    await talk.submit([event]);
+    await talk.submit([{ kind: 'RunCompleted', run_id: 'run-1' }]);
+    const again = talk.submit([event]);
+    const beside = [
+      talk.outcome({ kind: 'RunPaused', run_id: 'run-2' }),
+      talk.outcome({ kind: 'RunSteered', run_id: 'run-2', input: { text: 'on' } }),
+    ];
+    expect((await again).events).toMatchObject([{ position: 0, repeated: true }]);
+    expect(await Promise.all(beside)).toEqual(['run_not_active', 'run_not_active']);
+    // The same in one breath with something new.
+    const { version, events } = await talk.submit([event, { ...run, event_id: 'new' }]);
+    expect([version, events.map(({ repeated }) => repeated)]).toEqual([3, [true, false]]);
+    expect((await durable(disk)).run).toMatchObject({ run_id: 'run-2' });
+  });
+
   it('fail together when their append fails, and can be sent again', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
