@@ -20,6 +20,7 @@ import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
 import { newSchemaCheck } from './schema-check.ts';
 import { Sessions, makeSessionId } from './sessions.ts';
+import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
 import { type Wakes, newWakes } from './wakes.ts';
 
 export interface EngineOptions {
@@ -72,7 +73,7 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const { sessions, leases, wakes } = assemble(ports, clock, bells);
+    const { sessions, leases, wakes, snapshots } = assemble(ports, clock, bells);
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
@@ -80,6 +81,7 @@ export const startEngine =
       wakes.close();
       leases.close();
       bells.close();
+      await snapshots.close();
       await journal.close();
       await blobs.close();
     };
@@ -99,6 +101,7 @@ interface Parts {
   readonly sessions: Sessions;
   readonly leases: LeaseTable;
   readonly wakes: Wakes;
+  readonly snapshots: SnapshotWriter;
 }
 
 function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePorts, clock: Clock, bells: Bells): Parts {
@@ -109,6 +112,7 @@ function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePort
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
   const wakes = newWakes(clock, (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }));
+  const snapshots = newSnapshotWriter(journal.snapshots, clock);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ports: {
@@ -123,15 +127,18 @@ function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePort
       leases.update(session.id, session.state(), events);
       wakes.update(session.id, session.state());
       bells.ring(session.id);
+      snapshots.consider(session);
     },
     onLoaded: (session) => {
       leases.load(session.id, session.state());
       wakes.update(session.id, session.state());
       bells.ring(session.id);
+      // One that began at a wrong snapshot waits for its next event, so that `refold verify` still finds what was wrong.
+      if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
     onGone: (id) => leases.forget(id),
     isWatched: (id) => bells.isAwaited(id),
   });
-  return { sessions, leases, wakes };
+  return { sessions, leases, wakes, snapshots };
 }
