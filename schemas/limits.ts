@@ -105,7 +105,7 @@ export const HEADS_CACHED_MAX = 65_536;
 /** Most bytes one step of a scan fetches from the store. */
 export const SCAN_BYTES_MAX = 1_048_576;
 /** Events after which a session gets its next snapshot: what a load folds at most, while its state is of usual size. */
-export const SNAPSHOT_EVERY_EVENTS = 256;
+export const SNAPSHOT_EVERY_EVENTS = 128;
 /** Characters of events after which it gets one, however few events they are. */
 export const SNAPSHOT_EVERY_CHARS = 4 * 1_048_576;
 /** A snapshot waits until the events since the last one have 1/n of its size, so that a large state is not written for every few events. */

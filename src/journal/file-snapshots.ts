@@ -46,10 +46,10 @@ async function writeSnapshot(directory: string, snapshot: Snapshot): Promise<voi
     await rm(temporary, { force: true });
     throw error;
   }
-  const kept = keptVersions(await versionsIn(directory), snapshot.version, SNAPSHOTS_KEPT).map(nameOf);
+  const kept = new Set(keptVersions(await versionsIn(directory), snapshot.version, SNAPSHOTS_KEPT).map(nameOf));
   for (const name of await namesIn(directory)) {
     // With the old ones goes what an interrupted write left.
-    if (!kept.includes(name)) await rm(join(directory, name), { force: true });
+    if (!kept.has(name)) await rm(join(directory, name), { force: true });
   }
 }
 

@@ -10,8 +10,8 @@ export function openMemorySnapshots(): Snapshots {
   return {
     put: (snapshot) => async () => {
       const held = new Map(sessions.get(snapshot.session_id)).set(snapshot.version, snapshot);
-      const kept = keptVersions([...held.keys()], snapshot.version, SNAPSHOTS_KEPT);
-      sessions.set(snapshot.session_id, new Map([...held].filter(([version]) => kept.includes(version))));
+      const kept = new Set(keptVersions([...held.keys()], snapshot.version, SNAPSHOTS_KEPT));
+      sessions.set(snapshot.session_id, new Map([...held].filter(([version]) => kept.has(version))));
       return right(undefined);
     },
     versions: (session) => async () => right([...(sessions.get(session)?.keys() ?? [])].sort((a, b) => b - a)),

@@ -59,7 +59,7 @@ describe('a journal on a full disk', () => {
         if (answer === 'storage_unknown') unknown.add(record.event_id);
       }
       expect(kept.length).toBeGreaterThan(100);
-      expect(refusals.every((code) => code === 'storage_failed' || code === 'storage_unknown')).toBe(true);
+      expect(refusals.every((code) => code === 'storage_full' || code === 'storage_unknown')).toBe(true);
 
       await rm(reserve);
       const held = await readAll(journal, id);
