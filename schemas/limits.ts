@@ -118,6 +118,8 @@ export const SNAPSHOTS_KEPT = 2;
 export const SNAPSHOTS_WAITING_MAX = 1_024;
 /** How long a snapshot waits after the append that made it due, in milliseconds, so that the append is answered first. */
 export const SNAPSHOT_DELAY_MS = 20;
+/** Torn last writes of a journal that are kept on record. */
+export const TORN_TAILS_KEPT = 64;
 /** Most files the blob store has open at a time. */
 export const FILES_OPEN_MAX = 16;
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { brand } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
@@ -13,6 +13,7 @@ import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
+import { describeTornTail } from '../journal/level-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Bells, newBells } from './follow.ts';
@@ -43,6 +44,8 @@ export interface Engine {
   readonly client: EngineClient;
   /** Sessions that owe something and did not verify; the others go on. */
   readonly faults: readonly Rejection[];
+  /** What the operator should know of the stores as they were found: last writes that a crash tore, and that are gone. */
+  readonly notices: readonly string[];
   /** Refuses what is new, waits for what was begun, and closes the stores. */
   close(): Promise<void>;
 }
@@ -63,7 +66,9 @@ export const openEngine =
       await journal.right.close();
       return blobs;
     }
-    return await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+    const notices = journal.right.tornTails.map(describeTornTail);
+    const started = await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+    return map((engine: Engine) => ({ ...engine, notices }))(started);
   };
 
 /** Starts an engine over given stores, and closes them with it. */
@@ -94,7 +99,7 @@ export const startEngine =
     }
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const client = newInProcessClient({ sessions, leases, journal, blobs, bells, info, closed: closed.signal });
-    return right({ client, faults: loaded.right, close });
+    return right({ client, faults: loaded.right, notices: [], close });
   };
 
 interface Parts {

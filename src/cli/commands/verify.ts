@@ -1,10 +1,12 @@
 // `refold verify`: every digest, every chain value, every blob and every snapshot of one or many streams.
+import { join } from 'node:path';
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
+import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
 import { withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
@@ -64,7 +66,16 @@ export async function verifyCommand({ sources, all, dataDir }: VerifyCommand, ou
       await verify(sessions.map(({ session_id }) => sessionSource(client, session_id)));
     });
   }
+  if (all || verdicts.some(({ snapshots }) => snapshots !== null)) await reportTornTails(dataDir, output);
   return summarise(verdicts, since(startedAt), output);
+}
+
+/** Last writes that crashes tore, since the data directory was made: no fault, and not to be kept from the operator. */
+async function reportTornTails(dataDir: string, output: Output): Promise<void> {
+  const torn = await readTornTails(join(dataDir, 'journal'));
+  if (torn.length === 0) return;
+  output.object({ torn_tails: torn });
+  for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
 }
 
 const PROGRESS_EVERY = 10_000;
