@@ -32,7 +32,7 @@ module.exports = {
     only('core', '^src/core/', '^src/', '^src/(core|toolsets)/'),
     only('toolsets', '^src/toolsets/', '^(reducers|src)/', '^src/toolsets/'),
     only('journal', '^src/journal/', '^(reducers|src)/', '^src/journal/'),
-    only('blobs', '^src/blobs/', '^(reducers|src)/', '^src/(blobs/|journal/directories)'),
+    only('blobs', '^src/blobs/', '^(reducers|src)/', '^src/(blobs/|journal/(directories|file-failure))'),
     only('client', '^src/client/', '^(reducers|src)/', '^src/client/'),
     only('engine', '^src/engine/', '^src/', '^src/(engine|core|journal|blobs|client/(?!http|index)|version)'),
     only('server', '^src/server/', '^src/', '^src/(server|client)/'),

@@ -19,6 +19,7 @@ const isAway = ({ code }: Rejection): boolean => AWAY.has(code);
 const AWAY: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',
   'storage_failed',
+  'storage_full',
   'storage_unknown',
   'queue_full',
 ]);

@@ -124,6 +124,22 @@ export const COMMIT_WAITING_BYTES_MAX = 64 * 1_048_576;
 export const HEADS_CACHED_MAX = 65_536;
 /** Most bytes one step of a scan fetches from the store. */
 export const SCAN_BYTES_MAX = 1_048_576;
+/** Events after which a session gets its next snapshot: what a load folds at most, while its state is of usual size. */
+export const SNAPSHOT_EVERY_EVENTS = 128;
+/** Characters of events after which it gets one, however few events they are. */
+export const SNAPSHOT_EVERY_CHARS = 4 * 1_048_576;
+/** A snapshot waits until the events since the last one have 1/n of its size, so that a large state is not written for every few events. */
+export const SNAPSHOT_SIZE_SHARE = 4;
+/** Largest state that is kept as a snapshot, in characters; making one of it holds the event loop for some 40 ms. */
+export const SNAPSHOT_CHARS_MAX = 2 * 1_048_576;
+/** Snapshots kept of one session. */
+export const SNAPSHOTS_KEPT = 2;
+/** Sessions that may wait for a snapshot; the one that waited longest goes without. */
+export const SNAPSHOTS_WAITING_MAX = 1_024;
+/** How long a snapshot waits after the append that made it due, in milliseconds, so that the append is answered first. */
+export const SNAPSHOT_DELAY_MS = 20;
+/** Torn last writes of a journal that are kept on record. */
+export const TORN_TAILS_KEPT = 64;
 /** Most files the blob store has open at a time. */
 export const FILES_OPEN_MAX = 16;
 

@@ -6,7 +6,7 @@ import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 
-/** Every failure is a rejection: `unknown_blob`, `too_large`, `damaged`, `storage_failed`, `closing`. */
+/** Every failure is a rejection: `unknown_blob`, `too_large`, `damaged`, `storage_failed`, `storage_full`, `closing`. */
 export interface Blobs {
   /**
    * Stores bytes (at most BLOB_BYTES_MAX; not to be changed before it is done) durably and gives their digest. Again

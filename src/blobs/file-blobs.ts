@@ -10,6 +10,7 @@ import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { makeDirectory, syncDirectory } from '../journal/directories.ts';
+import { codeOf, fileFailure } from '../journal/file-failure.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openLanes } from './lanes.ts';
 
@@ -172,10 +173,6 @@ const filing =
     try {
       return await work();
     } catch (error) {
-      if (codeOf(error) === null) throw error;
-      return left(reject('storage_failed', '', `${doing}: ${error instanceof Error ? error.message : ''}`));
+      return left(fileFailure(doing, error));
     }
   };
-
-const codeOf = (error: unknown): string | null =>
-  error instanceof Error && 'code' in error && 'syscall' in error && typeof error.code === 'string' ? error.code : null;

@@ -74,6 +74,7 @@ const MAY_PASS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',
   'queue_full',
   'storage_failed',
+  'storage_full',
   'storage_unknown',
 ]);
 

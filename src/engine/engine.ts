@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { brand } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
@@ -13,6 +13,7 @@ import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
+import { describeTornTail } from '../journal/level-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Bells, newBells } from './follow.ts';
@@ -20,6 +21,7 @@ import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
 import { newSchemaCheck } from './schema-check.ts';
 import { Sessions, makeSessionId } from './sessions.ts';
+import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
 import { type Wakes, newWakes } from './wakes.ts';
 
 export interface EngineOptions {
@@ -44,6 +46,8 @@ export interface Engine {
   readonly client: EngineClient;
   /** Sessions that owe something and did not verify; the others go on. */
   readonly faults: readonly Rejection[];
+  /** What the operator should know of the stores as they were found: last writes that a crash tore, and that are gone. */
+  readonly notices: readonly string[];
   /** Refuses what is new, waits for what was begun, and closes the stores. */
   close(): Promise<void>;
 }
@@ -64,7 +68,9 @@ export const openEngine =
       await journal.right.close();
       return blobs;
     }
-    return await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+    const notices = journal.right.tornTails.map(describeTornTail);
+    const started = await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+    return map((engine: Engine) => ({ ...engine, notices }))(started);
   };
 
 /** Starts an engine over given stores, and closes them with it. */
@@ -74,7 +80,7 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const { sessions, leases, wakes } = assemble(ports, clock, bells);
+    const { sessions, leases, wakes, snapshots } = assemble(ports, clock, bells);
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
@@ -82,6 +88,7 @@ export const startEngine =
       wakes.close();
       leases.close();
       bells.close();
+      await snapshots.close();
       await journal.close();
       await blobs.close();
     };
@@ -94,13 +101,14 @@ export const startEngine =
     }
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const client = newInProcessClient({ sessions, leases, journal, blobs, bells, info, closed: closed.signal });
-    return right({ client, faults: loaded.right, close });
+    return right({ client, faults: loaded.right, notices: [], close });
   };
 
 interface Parts {
   readonly sessions: Sessions;
   readonly leases: LeaseTable;
   readonly wakes: Wakes;
+  readonly snapshots: SnapshotWriter;
 }
 
 function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
@@ -112,6 +120,7 @@ function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
   const wakes = newWakes(clock, (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }));
+  const snapshots = newSnapshotWriter(journal.snapshots, clock);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ports: {
@@ -128,15 +137,18 @@ function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
       leases.update(session.id, session.state(), events);
       wakes.update(session.id, session.state());
       bells.ring(session.id);
+      snapshots.consider(session);
     },
     onLoaded: (session) => {
       leases.load(session.id, session.state());
       wakes.update(session.id, session.state());
       bells.ring(session.id);
+      // One that began at a wrong snapshot waits for its next event, so that `refold verify` still finds what was wrong.
+      if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
     onGone: (id) => leases.forget(id),
     isWatched: (id) => bells.isAwaited(id),
   });
-  return { sessions, leases, wakes };
+  return { sessions, leases, wakes, snapshots };
 }

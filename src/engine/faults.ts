@@ -6,6 +6,7 @@ export const recordedNothing = (code: RejectionCode): boolean => RECORDED_NOTHIN
 
 const RECORDED_NOTHING: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_failed',
+  'storage_full',
   'queue_full',
   'too_large',
   'closing',
@@ -16,6 +17,7 @@ export const isTransient = (code: RejectionCode): boolean => TRANSIENT.has(code)
 
 const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_failed',
+  'storage_full',
   'storage_unknown',
   'queue_full',
 ]);

@@ -2,12 +2,13 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { SessionId, Version } from '../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
+import { EVENTS_PER_APPEND_MAX, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionSummary } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
 import { newReplayer } from '../core/replay.ts';
+import { makeSnapshot } from '../core/snapshot.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
 import { owesAnything } from './owed.ts';
 
@@ -44,7 +45,7 @@ export async function importStream(
     const failed = pending.length >= EVENTS_PER_APPEND_MAX ? await flush() : null;
     if (failed !== null) return left(failed);
   }
-  const { divergence, state } = replayer.result();
+  const { divergence, state, chain } = replayer.result();
   const failed = await flush();
   if (failed !== null) return left(failed);
   if (divergence !== null) {
@@ -53,5 +54,8 @@ export async function importStream(
     );
   }
   if (state === null) return left(reject('damaged', '', 'the stream is empty'));
+  const snapshot = chain === null || state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
+  // A hint: the stream is whole without it.
+  if (snapshot !== null) await journal.snapshots.put(snapshot)();
   return right({ session_id: state.session_id, version: state.version, owing: owesBridge(state) });
 }

@@ -15,7 +15,7 @@ import { type Step, step } from '../core/step.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
 import { type EdgePorts, toEvent } from './edge.ts';
 import { recordedNothing, stepFault, writeFault } from './faults.ts';
-import type { LoadedSession } from './load-session.ts';
+import type { LoadedFrom, LoadedSession } from './load-session.ts';
 import { owesAnything } from './owed.ts';
 
 export interface SessionPorts extends EdgePorts {
@@ -48,18 +48,23 @@ interface Tentative {
 
 export class LiveSession {
   readonly id: SessionId;
+  /** Where its load began. */
+  readonly from: LoadedFrom;
   readonly #ports: SessionPorts;
   readonly #queue: Waiting[] = [];
   #queueBytes = 0;
   #state: SessionState;
   #chain: Digest;
+  #chars: number;
   #draining = false;
   #retired = false;
 
-  constructor({ state, chain }: LoadedSession, ports: SessionPorts) {
+  constructor({ state, chain, from }: LoadedSession, ports: SessionPorts) {
     this.id = state.session_id;
     this.#state = state;
     this.#chain = chain;
+    this.from = from;
+    this.#chars = from.chars;
     this.#ports = ports;
   }
 
@@ -70,6 +75,11 @@ export class LiveSession {
 
   chain(): Digest {
     return this.#chain;
+  }
+
+  /** Characters of the events since the snapshot that its load began at. */
+  chars(): number {
+    return this.#chars;
   }
 
   /** True when nothing waits for this session and the outside owes it nothing. */
@@ -127,6 +137,7 @@ export class LiveSession {
     if (failed === null) {
       this.#state = tentative.state;
       this.#chain = tentative.chain;
+      for (const { event } of tentative.records) this.#chars += event.length;
     } else if (!recordedNothing(failed.code)) this.#lose();
     for (const [index, { answer }] of together.entries()) {
       const receipt = receipts[index] as Receipt;

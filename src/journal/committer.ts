@@ -49,7 +49,9 @@ export function openCommitter(handle: StoreHandle): Commit {
     sessionCount = null;
     const standings = await standingsAfterFailure(handle, group);
     // A conflict with a write that failed is no conflict, so that what was refused beside it fails as well.
-    const failed = left(reject('storage_failed', '', failure.message));
+    const failed = left(
+      reject(failure.code === 'storage_full' ? 'storage_full' : 'storage_failed', '', failure.message),
+    );
     return group.map(({ session }, index) => {
       const answer = answers[index] ?? failed;
       if (isLeft(answer)) return failed;

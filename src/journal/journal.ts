@@ -3,6 +3,7 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
+import type { Snapshots } from './snapshots.ts';
 
 /** One stored event: its canonical text (RFC 8785) and what the fold made of it. */
 export interface JournalRecord {
@@ -21,7 +22,7 @@ export interface SessionHead {
 
 /**
  * Every failure is a rejection: `unknown_session`, `session_exists`, `version_conflict`, `queue_full`, `too_large`,
- * `storage_failed` (not recorded), `storage_unknown` (look the event id up with `find`), `damaged`, `closing`.
+ * `storage_failed` and `storage_full` (not recorded), `storage_unknown` (look the event id up with `find`), `damaged`, `closing`.
  */
 export interface Journal {
   /** Creates a stream with its genesis text. `session_exists` when there is one. */
@@ -51,6 +52,9 @@ export interface Journal {
 
   /** Every session, by id in byte order. */
   sessions(): TaskEither<Rejection, readonly SessionHead[]>;
+
+  /** Hints that make loading short. */
+  readonly snapshots: Snapshots;
 
   /** Waits for accepted appends; what comes later is refused as `closing`. */
   close(): Promise<void>;

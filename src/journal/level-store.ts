@@ -3,6 +3,7 @@
 import { Level } from 'level';
 import { makeDirectory } from './directories.ts';
 import { SCAN_BYTES_MAX } from '../../schemas/limits.ts';
+import { storageCode } from './file-failure.ts';
 import { Refusal, refuse } from './refusal.ts';
 import type { KeyRange, Put, ScanOptions, Store, StoreView } from './store.ts';
 
@@ -96,5 +97,5 @@ function refuseFailure(doing: string, error: unknown): never {
     );
   }
   if (codes.includes('LEVEL_CORRUPTION')) refuse('damaged', `${doing}: ${message}`);
-  refuse('storage_failed', `${doing}: ${message} (${codes.at(-1)})`);
+  refuse(storageCode(message), `${doing}: ${message} (${codes.at(-1)})`);
 }

@@ -6,6 +6,8 @@ import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { checkRecords, eventRepeated, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
 import type { Journal, JournalRecord, SessionHead } from './journal.ts';
+import { openMemorySnapshots } from './memory-snapshots.ts';
+import { guardSnapshots } from './snapshots.ts';
 
 interface Stream {
   readonly genesis: string;
@@ -56,6 +58,7 @@ export function openMemoryJournal(): Journal {
         const inOrder = [...streams].sort(([a], [b]) => (a < b ? -1 : 1));
         return right(inOrder.map(([session, stream]) => headOf(session, stream)));
       }),
+    snapshots: guardSnapshots(openMemorySnapshots(), () => closed),
     close: async () => {
       closed = true;
     },

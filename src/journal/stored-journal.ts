@@ -9,7 +9,9 @@ import { checkRecords } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal, JournalRecord } from './journal.ts';
+import { openMemorySnapshots } from './memory-snapshots.ts';
 import { Refusal, answering, refuse } from './refusal.ts';
+import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
 import { encodeGenesis, encodeRecord } from './stored-values.ts';
@@ -18,8 +20,11 @@ import { findEvent, readGenesis, readRecords, readSessionCount, readSessions, re
 /** What one event costs in the queue beside its own bytes: keys, index and head. */
 const RECORD_OVERHEAD_BYTES = 256;
 
-/** Opens a journal on the store that `open` opens; called again after a write has failed. */
-export const openStoredJournal = (open: OpenStore): TaskEither<Rejection, Journal> =>
+/**
+ * Opens a journal on the store that `open` opens; called again after a write has failed. Snapshots are kept elsewhere: by
+ * default in memory.
+ */
+export const openStoredJournal = (open: OpenStore, snapshots = openMemorySnapshots()): TaskEither<Rejection, Journal> =>
   answering(async () => {
     const handle = await openStoreHandle(open);
     try {
@@ -28,10 +33,10 @@ export const openStoredJournal = (open: OpenStore): TaskEither<Rejection, Journa
       await handle.close();
       throw error;
     }
-    return journalOn(handle);
+    return journalOn(handle, snapshots);
   });
 
-function journalOn(handle: StoreHandle): Journal {
+function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
 
@@ -69,6 +74,7 @@ function journalOn(handle: StoreHandle): Journal {
     head: (session) => reading((view) => requireHead(view, session)),
     find: (session, event) => reading((view) => findEvent(view, session, event)),
     sessions: () => reading(readSessions),
+    snapshots: guardSnapshots(snapshots, () => closing),
     close: async () => {
       closing = true;
       await commits.settled();

@@ -5,6 +5,7 @@ import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
 import { type Digest, EventId, Position, Version } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
+import { Snapshot } from '../../schemas/snapshot.ts';
 import type { JournalRecord } from './journal.ts';
 import { LAYOUT } from './keys.ts';
 
@@ -68,6 +69,21 @@ export function decodeMeta(bytes: Uint8Array): { readonly layout: number; readon
   if (!Array.isArray(value) || value.length !== 2) return null;
   const [layout, sessionCount] = value as readonly unknown[];
   return Version.is(layout) && Version.is(sessionCount) ? { layout, sessionCount } : null;
+}
+
+/** The number of the form in which snapshots are kept. */
+const SNAPSHOT_FORM = 1;
+
+export function encodeSnapshot({ session_id, version, state_digest, chain, state }: Snapshot): Uint8Array {
+  return cbor.encode([SNAPSHOT_FORM, session_id, version, digestBytes(state_digest), digestBytes(chain), state]);
+}
+
+export function decodeSnapshot(bytes: Uint8Array): Snapshot | null {
+  const value = decodeValue(bytes);
+  if (!Array.isArray(value) || value.length !== 6 || value[0] !== SNAPSHOT_FORM) return null;
+  const [, session_id, version, digest, link, state] = value as readonly unknown[];
+  const snapshot = { session_id, version, state_digest: digestOf(digest), chain: digestOf(link), state };
+  return Snapshot.is(snapshot) ? snapshot : null;
 }
 
 function decodeValue(bytes: Uint8Array): unknown {

@@ -18,6 +18,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   unknown_blob: 404,
   queue_full: 429,
   storage_failed: 503,
+  storage_full: 507,
   storage_unknown: 503,
   closing: 503,
   damaged: 500,
@@ -39,6 +40,7 @@ export function problemOf({ code, path, message }: Rejection): Problem {
 
 const NAMES_FILES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_failed',
+  'storage_full',
   'storage_unknown',
   'damaged',
 ]);

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,36 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { done, outcome } from '../support/journal/outcomes.ts';
 import { readAll, recordOf, session, version } from '../support/journal/samples.ts';
-import { temporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { mountSmallDisk } from '../support/journal/small-disk.ts';
 
 const DISK = '12m';
 const RESERVE_BYTES = 5 * 1_048_576;
 const EVENT_BYTES = 6_000;
 
-/** A file system of its own, small, or why there is none. */
-async function mountSmallDisk(): Promise<
-  { readonly directory: string; readonly unmount: () => Promise<void> } | { readonly reason: string }
-> {
-  if (process.getuid?.() !== 0) return { reason: 'only root may mount a small disk' };
-  const { directory, remove } = await temporaryDirectory();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', directory], { stdio: 'pipe' });
-  } catch (error) {
-    await remove();
-    return { reason: `no small disk could be mounted: ${error instanceof Error ? error.message : ''}` };
-  }
-  return {
-    directory,
-    unmount: async () => {
-      execFileSync('umount', [directory]);
-      await remove();
-    },
-  };
-}
-
 describe('a journal on a full disk', () => {
   it('says so, keeps what it acknowledged, and goes on once there is space', async (context) => {
-    const disk = await mountSmallDisk();
+    const disk = await mountSmallDisk(DISK);
     if ('reason' in disk) {
       process.stdout.write(`disk full: not run, ${disk.reason}\n`);
       context.skip(disk.reason);
@@ -59,7 +37,7 @@ describe('a journal on a full disk', () => {
         if (answer === 'storage_unknown') unknown.add(record.event_id);
       }
       expect(kept.length).toBeGreaterThan(100);
-      expect(refusals.every((code) => code === 'storage_failed' || code === 'storage_unknown')).toBe(true);
+      expect(refusals.every((code) => code === 'storage_full' || code === 'storage_unknown')).toBe(true);
 
       await rm(reserve);
       const held = await readAll(journal, id);

@@ -1,3 +1,4 @@
+import { openMemorySnapshots } from '../../src/journal/memory-snapshots.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { journalContract } from '../support/journal/journal-contract.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
@@ -7,12 +8,13 @@ journalContract(
   'the stored journal on a store in memory',
   async () => {
     const { open } = makeMemoryStore();
-    let journal = await done(openStoredJournal(open));
+    const snapshots = openMemorySnapshots();
+    let journal = await done(openStoredJournal(open, snapshots));
     return {
       journal,
       reopen: async () => {
         await journal.close();
-        journal = await done(openStoredJournal(open));
+        journal = await done(openStoredJournal(open, snapshots));
         return journal;
       },
       dispose: () => journal.close(),

@@ -36,6 +36,10 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const stopped = untilStopped(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);
+  for (const message of engine.notices) {
+    output.line(pc.yellow(message));
+    output.object({ event: 'notice', message });
+  }
   for (const { message } of engine.faults) {
     output.line(pc.yellow(`left aside: ${message}`));
     output.object({ event: 'fault', message });

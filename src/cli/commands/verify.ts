@@ -1,11 +1,16 @@
-// `refold verify`: every digest, every chain value and every blob of one or many streams.
+// `refold verify`: every digest, every chain value, every blob and every snapshot of one or many streams.
+import { join } from 'node:path';
 import pc from 'picocolors';
+import { brand } from '../../../schemas/ids.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
+import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
 import { withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
+import { type SnapshotsChecked, newSnapshotCheck } from './audit-snapshots.ts';
 import { type Source, sessionSource, withSources } from './audit-source.ts';
 
 export interface VerifyCommand {
@@ -33,6 +38,8 @@ interface Verdict {
   readonly stateDigest: string | null;
   /** Null for a file: an export holds no blobs. */
   readonly blobs: BlobsChecked | null;
+  /** Null for a file: an export holds no snapshots either. */
+  readonly snapshots: SnapshotsChecked | null;
   readonly fault: Fault | null;
   /** The stream could not be read at all, which says nothing about it. */
   readonly unreadable: CommandFailure | null;
@@ -47,7 +54,7 @@ export async function verifyCommand({ sources, all, dataDir }: VerifyCommand, ou
   const verdicts: Verdict[] = [];
   const verify = async (found: readonly Source[]): Promise<void> => {
     for (const source of found) {
-      const verdict = await verifySource(source, output);
+      const verdict = await verifySource(source, dataDir, output);
       verdicts.push(verdict);
       report(verdict, output);
     }
@@ -59,15 +66,24 @@ export async function verifyCommand({ sources, all, dataDir }: VerifyCommand, ou
       await verify(sessions.map(({ session_id }) => sessionSource(client, session_id)));
     });
   }
+  if (all || verdicts.some(({ snapshots }) => snapshots !== null)) await reportTornTails(dataDir, output);
   return summarise(verdicts, since(startedAt), output);
+}
+
+/** Last writes that crashes tore, since the data directory was made: no fault, and not to be kept from the operator. */
+async function reportTornTails(dataDir: string, output: Output): Promise<void> {
+  const torn = await readTornTails(join(dataDir, 'journal'));
+  if (torn.length === 0) return;
+  output.object({ torn_tails: torn });
+  for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
 }
 
 const PROGRESS_EVERY = 10_000;
 
-async function verifySource(source: Source, output: Output): Promise<Verdict> {
+async function verifySource(source: Source, dataDir: string, output: Output): Promise<Verdict> {
   const startedAt = performance.now();
   const replayer = newReplayer();
-  const blobCheck = source.client === null ? null : newBlobCheck(source.client);
+  const beside = await checksBeside(source, dataDir);
   let broken: Fault | null = null;
   let unreadable: CommandFailure | null = null;
   let folded = 0;
@@ -76,7 +92,7 @@ async function verifySource(source: Source, output: Output): Promise<Verdict> {
       broken = addSafely(replayer, record, folded - 1);
       if (broken !== null) break;
       folded += 1;
-      if (record.kind === 'event') blobCheck?.add(record);
+      beside?.add(record, replayer);
       if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
     }
   } catch (error) {
@@ -86,7 +102,8 @@ async function verifySource(source: Source, output: Output): Promise<Verdict> {
   }
   output.note('');
   const { state, stateDigest, chain, events, divergence } = replayer.result();
-  const blobs = (await blobCheck?.finish(state)) ?? null;
+  const whole = broken === null && unreadable === null;
+  const { blobs, snapshots } = (await beside?.finish(state, whole)) ?? NOTHING_BESIDE;
   return {
     source: source.name,
     sessionId: state?.session_id ?? null,
@@ -94,9 +111,32 @@ async function verifySource(source: Source, output: Output): Promise<Verdict> {
     chain,
     stateDigest,
     blobs,
-    fault: unreadable === null ? (broken ?? firstOf(divergence, blobs)) : null,
+    snapshots,
+    fault: unreadable === null ? (broken ?? divergence ?? firstOf(blobs, snapshots)) : null,
     unreadable,
     elapsedMs: since(startedAt),
+  };
+}
+
+interface ChecksBeside {
+  add(record: StreamRecord, replayer: Replayer): void;
+  finish(state: SessionState | null, whole: boolean): Promise<Pick<Verdict, 'blobs' | 'snapshots'>>;
+}
+
+const NOTHING_BESIDE = { blobs: null, snapshots: null };
+
+/** What a data directory keeps beside a stream; null for a file. */
+async function checksBeside({ client, name }: Source, dataDir: string): Promise<ChecksBeside | null> {
+  if (client === null) return null;
+  const blobs = newBlobCheck(client);
+  const snapshots = await newSnapshotCheck(dataDir, brand(name));
+  return {
+    add(record, replayer) {
+      if (record.kind !== 'event') return;
+      blobs.add(record);
+      if (snapshots.wants(record.position + 1)) snapshots.add(replayer.result());
+    },
+    finish: async (state, whole) => ({ blobs: await blobs.finish(state), snapshots: snapshots.finish(whole) }),
   };
 }
 
@@ -110,11 +150,19 @@ function addSafely(replayer: Replayer, record: StreamRecord, position: number): 
   }
 }
 
-const firstOf = (divergence: Fault | null, blobs: BlobsChecked | null): Fault | null => {
+/** The first fault beside a stream that is itself right. */
+function firstOf(blobs: BlobsChecked | null, snapshots: SnapshotsChecked | null): Fault | null {
   const [blob] = blobs?.bad ?? [];
-  if (divergence !== null || blob === undefined) return divergence;
-  return { position: blob.position, what: 'blob', message: `${blob.message} (${blob.path})` };
-};
+  const [snapshot] = snapshots?.bad ?? [];
+  // A snapshot stands where the last event stands that it covers.
+  if (snapshot !== undefined && (blob === undefined || snapshot.version - 1 < blob.position)) {
+    const { version, message } = snapshot;
+    return { position: version - 1, what: 'snapshot', message: `the snapshot at version ${version}: ${message}` };
+  }
+  return blob === undefined
+    ? null
+    : { position: blob.position, what: 'blob', message: `${blob.message} (${blob.path})` };
+}
 
 // Everything else (no such session, no such file, no engine) is about where the stream should have come from.
 const isAboutTheStream = ({ code, exitCode }: CommandFailure): boolean => exitCode === 1 || code === 'damaged';
@@ -123,7 +171,7 @@ const since = (startedAt: number): number => Math.max(1, Math.round(performance.
 const rate = (events: number, startedAt: number): number => Math.round(events / (since(startedAt) / 1000));
 
 function report(verdict: Verdict, output: Output): void {
-  const { source, sessionId, events, chain, stateDigest, blobs, fault, unreadable, elapsedMs } = verdict;
+  const { source, sessionId, events, chain, stateDigest, blobs, snapshots, fault, unreadable, elapsedMs } = verdict;
   output.object({
     source,
     session_id: sessionId,
@@ -132,6 +180,7 @@ function report(verdict: Verdict, output: Output): void {
     state_digest: stateDigest,
     chain,
     blobs,
+    snapshots,
     ...(fault === null ? {} : { fault }),
     ...(unreadable === null ? {} : { error: { code: unreadable.code, message: unreadable.message } }),
     elapsed_ms: elapsedMs,
@@ -141,7 +190,9 @@ function report(verdict: Verdict, output: Output): void {
     output.line(`${pc.yellow('unreadable')}  ${source}: ${unreadable.message}`);
     return;
   }
-  const told = `${source}  ${events} events${blobs === null ? '' : `, ${blobs.checked} blobs`}`;
+  const hints = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
+  const beside = blobs === null ? '' : `, ${blobs.checked} blobs${hints}`;
+  const told = `${source}  ${events} events${beside}`;
   const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file holds none' : ''}`);
   if (fault === null) {
     output.line(`${pc.green('verified')}    ${told} ${speed}`);
@@ -149,9 +200,16 @@ function report(verdict: Verdict, output: Output): void {
     return;
   }
   output.line(`${pc.red('bad')}         ${told} ${speed}`);
+  reportFault(fault, verdict, output);
+}
+
+function reportFault(fault: Fault, { blobs, snapshots }: Verdict, output: Output): void {
   output.line(`            ${pc.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
   if (fault.recorded !== undefined) {
     output.line(`            recorded ${fault.recorded}\n            replayed ${fault.replayed ?? 'none'}`);
+  }
+  for (const { version, message } of snapshots?.bad ?? []) {
+    output.line(`            snapshot at version ${version}: ${message}`);
   }
   for (const { position, path, message } of blobs?.bad.slice(0, BAD_BLOBS_SHOWN) ?? []) {
     output.line(`            blob, position ${position} ${path}: ${message}`);

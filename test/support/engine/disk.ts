@@ -8,11 +8,11 @@ import type { Journal } from '../../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
 
 /**
- * `refused`: nothing happens and the caller is told. `unknown`: nothing happens and the caller is told that nobody
+ * `refused`, `full`: nothing happens and the caller is told. `unknown`: nothing happens and the caller is told that nobody
  * knows. `lost_ack`: it happens, and the caller is told that nobody knows. `throws`: a fault of the adapter.
  * `dead_before`, `dead_after`: the process stops before or after it happens, and nobody is told anything.
  */
-export type IoFault = 'refused' | 'unknown' | 'lost_ack' | 'throws' | 'dead_before' | 'dead_after';
+export type IoFault = 'refused' | 'full' | 'unknown' | 'lost_ack' | 'throws' | 'dead_before' | 'dead_after';
 
 export interface IoCall {
   /** 1 for the first call of the disk. */
@@ -58,6 +58,7 @@ export function newDisk(): Disk {
         calls.push(name);
         const fault = disk.fault({ nth: calls.length, name });
         if (fault === 'refused') return left(reject('storage_failed', '', 'made to fail'));
+        if (fault === 'full') return left(reject('storage_full', '', 'made to be full'));
         if (fault === 'unknown') return left(reject('storage_unknown', '', 'made to be unknown'));
         if (fault === 'throws') throw new Error('made to throw');
         if (fault === 'dead_before' || fault === 'dead_after') {
@@ -84,6 +85,12 @@ export function newDisk(): Disk {
         head: (...args) => through('head', journal.head(...args)),
         find: (...args) => through('find', journal.find(...args)),
         sessions: () => through('sessions', journal.sessions()),
+        snapshots: {
+          put: (...args) => through('snapshot put', journal.snapshots.put(...args)),
+          versions: (...args) => through('snapshot versions', journal.snapshots.versions(...args)),
+          get: (...args) => through('snapshot get', journal.snapshots.get(...args)),
+          drop: (...args) => through('snapshot drop', journal.snapshots.drop(...args)),
+        },
         close,
       },
       blobs: {

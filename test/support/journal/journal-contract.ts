@@ -1,12 +1,12 @@
 // What every journal promises. Each adapter runs this suite.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS } from '../../../schemas/limits.ts';
+import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS, SNAPSHOTS_KEPT } from '../../../schemas/limits.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import { journalCommands } from './journal-model.ts';
 import { done, outcome, refusal } from './outcomes.ts';
-import { eventId, position, readAll, readIds, recordOf, recordsOf, session, version } from './samples.ts';
+import { eventId, position, readAll, readIds, recordOf, recordsOf, session, snapshotOf, version } from './samples.ts';
 
 export interface OpenedJournal {
   readonly journal: Journal;
@@ -38,6 +38,9 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
     });
     describe('appends', () => {
       appendTests(withJournal);
+    });
+    describe('snapshots', () => {
+      snapshotTests(withJournal);
     });
     describe('at scale', () => {
       scaleTests(withJournal);
@@ -173,6 +176,10 @@ function streamTests(withJournal: WithJournal): void {
         journal.head(id),
         journal.find(id, eventId('e')),
         journal.sessions(),
+        journal.snapshots.put(snapshotOf('closed', 1)),
+        journal.snapshots.versions(id),
+        journal.snapshots.get(id, version(1)),
+        journal.snapshots.drop(id, version(1)),
       ];
       for (const task of asked) expect((await refusal(task)).code).toBe('closing');
     }),
@@ -262,6 +269,71 @@ function appendTests(withJournal: WithJournal): void {
       writer.writing = false;
       await reader;
       expect(lengths.every((length, n) => length % 3 === 0 && length >= (lengths[n - 1] ?? 0))).toBe(true);
+    }),
+  );
+}
+
+function snapshotTests(withJournal: WithJournal): void {
+  const a = session('a');
+
+  it(
+    'are given back as they were put, also after the journal was opened again',
+    withJournal(async ({ journal, reopen }) => {
+      await done(journal.create(a, '{}'));
+      const large = snapshotOf('a', 7, `"${'ä€𝄞'.repeat(50_000)}"`);
+      await done(journal.snapshots.put(large));
+      expect(await done(journal.snapshots.get(a, version(7)))).toEqual(large);
+      const again = await reopen();
+      expect(await done(again.snapshots.versions(a))).toEqual([7]);
+      expect(await done(again.snapshots.get(a, version(7)))).toEqual(large);
+      // Whether there is one changes nothing about the stream.
+      expect(await done(again.head(a))).toEqual({ session_id: a, version: 0, owing: false });
+      expect(await done(again.sessions())).toHaveLength(1);
+    }),
+  );
+
+  it(
+    'of which there are none give none',
+    withJournal(async ({ journal }) => {
+      expect(await done(journal.snapshots.versions(a))).toEqual([]);
+      expect(await done(journal.snapshots.get(a, version(1)))).toBeNull();
+      await done(journal.snapshots.drop(a, version(1)));
+      await done(journal.snapshots.put(snapshotOf('a', 2)));
+      expect(await done(journal.snapshots.get(a, version(1)))).toBeNull();
+      expect(await done(journal.snapshots.versions(session('a.b')))).toEqual([]);
+    }),
+  );
+
+  it(
+    'are kept in a bounded number, the newest of them',
+    withJournal(async ({ journal }) => {
+      const put = Array.from({ length: SNAPSHOTS_KEPT + 10 }, (_, n) => n + 5);
+      for (const at of put) await done(journal.snapshots.put(snapshotOf('a', at)));
+      await done(journal.snapshots.put(snapshotOf('b', 1)));
+      expect(await done(journal.snapshots.versions(a))).toEqual(put.slice(-SNAPSHOTS_KEPT).reverse());
+      expect(await done(journal.snapshots.get(a, version(5)))).toBeNull();
+      expect(await done(journal.snapshots.versions(session('b')))).toEqual([1]);
+    }),
+  );
+
+  it(
+    'that are newer than what is put are dropped: the stream ends there',
+    withJournal(async ({ journal }) => {
+      for (const at of [3, 900, 9_000]) await done(journal.snapshots.put(snapshotOf('a', at)));
+      await done(journal.snapshots.put(snapshotOf('a', 5)));
+      expect(await done(journal.snapshots.versions(a))).toEqual([5]);
+    }),
+  );
+
+  it(
+    'are replaced, and dropped one by one',
+    withJournal(async ({ journal, reopen }) => {
+      await done(journal.snapshots.put(snapshotOf('a', 3, '"old"')));
+      await done(journal.snapshots.put(snapshotOf('a', 3, '"new"')));
+      await done(journal.snapshots.put(snapshotOf('a', 4)));
+      expect((await done(journal.snapshots.get(a, version(3))))?.state).toBe('"new"');
+      await done(journal.snapshots.drop(a, version(4)));
+      expect(await done((await reopen()).snapshots.versions(a))).toEqual([3]);
     }),
   );
 }

@@ -1,6 +1,7 @@
 // Sessions, events and records for tests.
 import { digestText } from '../../../schemas/canonical.ts';
 import { type EventId, type Position, SessionId, type Version } from '../../../schemas/ids.ts';
+import type { Snapshot } from '../../../schemas/snapshot.ts';
 import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
 import { done } from './outcomes.ts';
 
@@ -22,6 +23,15 @@ export function recordOf(id: string, text = `{"event_id":"${id}","note":"ä € 
     chain: digestText(`chain ${id}`),
   };
 }
+
+/** A snapshot that is a function of its session, version and text; nothing of it fits any stream. */
+export const snapshotOf = (name: string, at: number, state = `{"at":${at}}`): Snapshot => ({
+  session_id: session(name),
+  version: version(at),
+  state_digest: digestText(state),
+  chain: digestText(`chain ${name} ${at}`),
+  state,
+});
 
 export const recordsOf = (...ids: readonly string[]): readonly JournalRecord[] => ids.map((id) => recordOf(id));
 

@@ -1,0 +1,82 @@
+// Checks the snapshots of one session against the fold of its whole stream. They are read where they lie, and not
+// through an engine, which would not use a wrong one and say nothing of it.
+import { join } from 'node:path';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { SessionId, Version } from '../../../schemas/ids.ts';
+import type { Snapshot } from '../../../schemas/snapshot.ts';
+import type { Replay } from '../../core/replay.ts';
+import { readSnapshot } from '../../core/snapshot.ts';
+import { openFileSnapshots } from '../../journal/file-snapshots.ts';
+import { SNAPSHOTS } from '../../journal/level-journal.ts';
+import type { Snapshots } from '../../journal/snapshots.ts';
+
+export interface BadSnapshot {
+  /** How many events it claims to be the fold of. */
+  readonly version: number;
+  readonly message: string;
+}
+
+export interface SnapshotsChecked {
+  readonly checked: number;
+  /** By version. */
+  readonly bad: readonly BadSnapshot[];
+}
+
+export interface SnapshotCheck {
+  /** Whether there is a snapshot after so many events. */
+  wants(events: number): boolean;
+  /** Holds the snapshot at these many events against what they fold to. */
+  add(replayed: Replay): void;
+  /** `whole`: the stream was folded to its end. */
+  finish(whole: boolean): SnapshotsChecked;
+}
+
+export async function newSnapshotCheck(dataDir: string, id: SessionId): Promise<SnapshotCheck> {
+  const found = await readAll(openFileSnapshots(join(dataDir, 'journal', SNAPSHOTS)), id);
+  const bad: BadSnapshot[] = [];
+  let checked = 0;
+
+  function check(version: number, fault: string | null): void {
+    checked += 1;
+    found.delete(version);
+    if (fault !== null) bad.push({ version, message: `${fault}; delete it, no event needs it` });
+  }
+
+  return {
+    wants: (events) => found.has(events),
+    add(replayed) {
+      check(replayed.events, faultOf(found.get(replayed.events) ?? null, replayed));
+    },
+    finish(whole) {
+      // Where the stream itself breaks off, nothing can be said of the snapshots behind.
+      for (const version of whole ? [...found.keys()] : [])
+        check(version, `the stream has fewer than ${version} events`);
+      return { checked, bad: bad.sort((a, b) => a.version - b.version) };
+    },
+  };
+}
+
+/** What lies there, by version; null for what cannot be read. */
+async function readAll(snapshots: Snapshots, id: SessionId): Promise<Map<number, Snapshot | null>> {
+  const versions = await snapshots.versions(id)();
+  const found = new Map<number, Snapshot | null>();
+  for (const version of isLeft(versions) ? [] : versions.right) {
+    const snapshot = await snapshots.get(id, version)();
+    if (!isLeft(snapshot) && snapshot.right !== null) found.set(version, snapshot.right);
+    else if (await isThere(snapshots, id, version)) found.set(version, null);
+  }
+  return found;
+}
+
+// A running engine drops old snapshots while they are looked at.
+async function isThere(snapshots: Snapshots, id: SessionId, version: Version): Promise<boolean> {
+  const now = await snapshots.versions(id)();
+  return isLeft(now) || now.right.includes(version);
+}
+
+function faultOf(snapshot: Snapshot | null, { stateDigest, chain }: Replay): string | null {
+  if (snapshot === null) return 'it cannot be read';
+  if (readSnapshot(snapshot) === null) return 'its state does not have its digest';
+  if (snapshot.state_digest !== stateDigest) return `its state is not that of the stream, which is ${stateDigest}`;
+  return snapshot.chain === chain ? null : `its chain value is not that of the stream, which is ${chain}`;
+}

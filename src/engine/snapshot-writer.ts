@@ -1,0 +1,99 @@
+// Writes a snapshot of each session from time to time, so that its next load is short. Never in the way of an append:
+// it works after the answer was given, on one session at a time, and what fails is tried again after as many events as
+// lie between two snapshots.
+import type { Version } from '../../schemas/ids.ts';
+import {
+  SNAPSHOTS_WAITING_MAX,
+  SNAPSHOT_CHARS_MAX,
+  SNAPSHOT_DELAY_MS,
+  SNAPSHOT_EVERY_CHARS,
+  SNAPSHOT_EVERY_EVENTS,
+  SNAPSHOT_SIZE_SHARE,
+} from '../../schemas/limits.ts';
+import { makeSnapshot } from '../core/snapshot.ts';
+import type { Snapshots } from '../journal/snapshots.ts';
+import type { Clock } from './clock.ts';
+import type { LiveSession } from './session.ts';
+
+export interface SnapshotWriter {
+  /** Has a snapshot of the session made soon, if one is due. */
+  consider(session: LiveSession): void;
+  /** Begins no more, and waits for the one that is being written. */
+  close(): Promise<void>;
+}
+
+/** Where a session stood when its last snapshot was made, or tried. */
+interface Mark {
+  readonly version: Version;
+  /** Characters of its events by then. */
+  readonly chars: number;
+  /** Characters of that snapshot. */
+  readonly size: number;
+}
+
+export function newSnapshotWriter(snapshots: Snapshots, clock: Clock): SnapshotWriter {
+  const marks = new WeakMap<LiveSession, Mark>();
+  // In the order in which they became due.
+  const due = new Set<LiveSession>();
+  let cancel: (() => void) | null = null;
+  let writing: Promise<void> | null = null;
+  let closed = false;
+
+  const markOf = (session: LiveSession): Mark =>
+    marks.get(session) ?? { version: session.from.version, chars: 0, size: 0 };
+
+  function isDue(session: LiveSession): boolean {
+    const mark = markOf(session);
+    const events = session.state().version - mark.version;
+    const chars = session.chars() - mark.chars;
+    return (
+      chars >= SNAPSHOT_EVERY_CHARS || (events >= SNAPSHOT_EVERY_EVENTS && chars * SNAPSHOT_SIZE_SHARE >= mark.size)
+    );
+  }
+
+  function wake(): void {
+    if (closed || cancel !== null || writing !== null || due.size === 0) return;
+    cancel = clock.after(SNAPSHOT_DELAY_MS, () => {
+      cancel = null;
+      writing = writeNext().finally(() => {
+        writing = null;
+        wake();
+      });
+    });
+  }
+
+  async function writeNext(): Promise<void> {
+    const [session] = due;
+    if (session === undefined) return;
+    due.delete(session);
+    const state = session.state();
+    const before = markOf(session);
+    const mark = { version: state.version, chars: session.chars(), size: before.size };
+    marks.set(session, mark);
+    try {
+      const snapshot = makeSnapshot(state, session.chain());
+      marks.set(session, { ...mark, size: snapshot?.state.length ?? SNAPSHOT_CHARS_MAX });
+      if (snapshot === null) return;
+      for (const version of session.from.wrong) await snapshots.drop(session.id, version)();
+      await snapshots.put(snapshot)();
+    } catch {
+      // Of a store that throws where it should refuse, nothing is lost but this hint.
+    }
+  }
+
+  return {
+    consider(session) {
+      if (closed || !isDue(session)) return;
+      due.add(session);
+      const [longest] = due;
+      if (due.size > SNAPSHOTS_WAITING_MAX && longest !== undefined) due.delete(longest);
+      wake();
+    },
+    async close() {
+      closed = true;
+      cancel?.();
+      due.clear();
+      await writing;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+// Snapshots as files, `<directory>/<session>/<version>.snapshot`, and not in the journal's store: a disk that is full or
+// fails takes a hint and no stream with it, opening a journal reads none of them, and whoever wants them gone deletes
+// the directory. A file appears whole or not at all; what a power cut does to it shows in its digest.
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, constants, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { type SessionId, Version } from '../../schemas/ids.ts';
+import { SNAPSHOTS_KEPT, SNAPSHOT_CHARS_MAX } from '../../schemas/limits.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { Snapshot } from '../../schemas/snapshot.ts';
+import { makeDirectory } from './directories.ts';
+import { codeOf, fileFailure } from './file-failure.ts';
+import { type Snapshots, keptVersions } from './snapshots.ts';
+import { decodeSnapshot, encodeSnapshot } from './stored-values.ts';
+
+const FILE_MODE = 0o600;
+/** A character is at most three bytes, and the rest of a snapshot is small. */
+const FILE_BYTES_MAX = 3 * SNAPSHOT_CHARS_MAX + 4_096;
+
+/** The snapshots below a directory, which is made when the first one is put. */
+export const openFileSnapshots = (directory: string): Snapshots => ({
+  put: (snapshot) => filing('writing a snapshot', () => writeSnapshot(join(directory, snapshot.session_id), snapshot)),
+  versions: (session) => filing('looking for snapshots', () => versionsIn(join(directory, session))),
+  get: (session, version) => filing('reading a snapshot', () => readSnapshotFile(directory, session, version)),
+  drop: (session, version) =>
+    filing('dropping a snapshot', () => rm(join(directory, session, nameOf(version)), { force: true })),
+});
+
+const nameOf = (version: Version): string => `${version}.snapshot`;
+
+async function writeSnapshot(directory: string, snapshot: Snapshot): Promise<void> {
+  await makeDirectory(directory);
+  const temporary = join(directory, `${randomUUID()}.tmp`);
+  try {
+    const file = await open(temporary, 'wx', FILE_MODE);
+    try {
+      await file.writeFile(encodeSnapshot(snapshot));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, join(directory, nameOf(snapshot.version)));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  const kept = new Set(keptVersions(await versionsIn(directory), snapshot.version, SNAPSHOTS_KEPT).map(nameOf));
+  for (const name of await namesIn(directory)) {
+    // With the old ones goes what an interrupted write left.
+    if (!kept.has(name)) await rm(join(directory, name), { force: true });
+  }
+}
+
+async function versionsIn(directory: string): Promise<readonly Version[]> {
+  const versions = (await namesIn(directory)).flatMap((name) => {
+    const version = Number(/^([1-9]\d{0,15})\.snapshot$/.exec(name)?.[1]);
+    return Version.is(version) ? [version] : [];
+  });
+  return versions.sort((a, b) => b - a);
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function readSnapshotFile(directory: string, session: SessionId, version: Version): Promise<Snapshot | null> {
+  const path = join(directory, session, nameOf(version));
+  const file = await openIfThere(path);
+  if (file === null) return null;
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size > FILE_BYTES_MAX) return null;
+    const snapshot = decodeSnapshot(await file.readFile());
+    return snapshot?.session_id === session && snapshot.version === version ? snapshot : null;
+  } finally {
+    await file.close();
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ELOOP') return null;
+    throw error;
+  }
+}
+
+/** Runs `work`; what the file system throws becomes a rejection. */
+const filing =
+  <T>(doing: string, work: () => Promise<T>): TaskEither<Rejection, T> =>
+  async (): Promise<Either<Rejection, T>> => {
+    try {
+      return right(await work());
+    } catch (error) {
+      return left(fileFailure(doing, error));
+    }
+  };

@@ -1,0 +1,89 @@
+// A snapshot is read back into the state it was made of, or not at all; folding on from it is folding on.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Version } from '../../schemas/ids.ts';
+import { SNAPSHOT_CHARS_MAX } from '../../schemas/limits.ts';
+import type { Snapshot } from '../../schemas/snapshot.ts';
+import { effects, genesisChain, stateBytes, stateDigest } from '../../src/core/index.ts';
+import { makeSnapshot, readSnapshot } from '../../src/core/snapshot.ts';
+import { roundsOf } from '../support/random.ts';
+import { accepted, session } from '../support/session.ts';
+import { walk } from '../support/streams.ts';
+
+const anySeed = fc.integer({ min: 1, max: 1_000_000 });
+
+function snapshotOf(of: ReturnType<typeof session>): Snapshot {
+  const snapshot = makeSnapshot(of.state, genesisChain(of.genesis));
+  if (snapshot === null) throw new Error('no snapshot');
+  return snapshot;
+}
+
+describe('a snapshot', () => {
+  it('of any state is read back into the same bytes, and folds on to the same states', () => {
+    fc.assert(
+      fc.property(anySeed, fc.nat(80), (seed, cut) => {
+        const walked = walk(seed, 120).session;
+        const at = Math.min(cut, walked.events.length);
+        let live = session(walked.genesis).state;
+        for (const event of walked.events.slice(0, at)) live = accepted(live, event);
+        const snapshot = makeSnapshot(live, genesisChain(walked.genesis));
+        let read = snapshot === null ? null : readSnapshot(snapshot);
+        if (read === null) throw new Error('the snapshot is not read back');
+        expect(stateBytes(read)).toEqual(stateBytes(live));
+        for (const event of walked.events.slice(at)) {
+          live = accepted(live, event);
+          read = accepted(read, event);
+          expect(stateDigest(read)).toBe(stateDigest(live));
+        }
+        expect(stateBytes(read)).toEqual(stateBytes(walked.state));
+        expect(effects(read)).toEqual(effects(walked.state));
+      }),
+      { numRuns: roundsOf(40) },
+    );
+  });
+
+  it('is frozen when it is read, as a fold leaves a state', () => {
+    const read = readSnapshot(snapshotOf(walk(3, 60).session));
+    const frozen = (value: unknown): boolean =>
+      typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen));
+    expect(read).not.toBeNull();
+    expect(frozen(read)).toBe(true);
+  });
+
+  it('whose text changed anywhere is none, or the same state', () => {
+    const good = snapshotOf(walk(5, 60).session);
+    const bytes = stateBytes(walk(5, 60).session.state);
+    fc.assert(
+      fc.property(fc.nat(good.state.length - 1), fc.integer({ min: 32, max: 126 }), (at, code) => {
+        const state = good.state.slice(0, at) + String.fromCharCode(code) + good.state.slice(at + 1);
+        const read = readSnapshot({ ...good, state });
+        expect(read === null || state === good.state || Buffer.compare(stateBytes(read), bytes) === 0).toBe(true);
+      }),
+      { numRuns: roundsOf(400) },
+    );
+  });
+
+  it.each<[string, Partial<Snapshot>]>([
+    ['another version', { version: 999 as Version }],
+    ['another session', { session_id: 'other' as Snapshot['session_id'] }],
+    ['another digest', { state_digest: `sha256:${'0'.repeat(64)}` as Snapshot['state_digest'] }],
+    ['no text', { state: '' }],
+    ['text that is no JSON', { state: '{' }],
+    ['a list', { state: '[]' }],
+    ['a nesting without end', { state: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` }],
+  ])('that bears %s is none', (_name, change) => {
+    const good = snapshotOf(walk(7, 40).session);
+    expect(readSnapshot(good)).not.toBeNull();
+    expect(readSnapshot({ ...good, ...change })).toBeNull();
+  });
+
+  it('is not made of a state beyond the bound', () => {
+    const { state, genesis } = walk(9, 30).session;
+    const open = Array.from({ length: SNAPSHOT_CHARS_MAX / 4_000 }, () => ({
+      role: 'user' as const,
+      content: { text: 'x'.repeat(4_000) },
+    }));
+    const large = { ...state, transcript: { ...state.transcript, open } };
+    expect(makeSnapshot(large, genesisChain(genesis))).toBeNull();
+  });
+});

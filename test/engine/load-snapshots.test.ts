@@ -1,0 +1,192 @@
+// Loading with snapshots gives what loading without them gives, whatever became of the snapshots.
+import * as fc from 'fast-check';
+import { isLeft, left } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import { canonicalText } from '../../schemas/canonical.ts';
+import type { Position, Version } from '../../schemas/ids.ts';
+import { reject, unreachable } from '../../schemas/rejection.ts';
+import type { Snapshot } from '../../schemas/snapshot.ts';
+import { stateBytes } from '../../src/core/index.ts';
+import { loadSession } from '../../src/engine/load-session.ts';
+import type { Journal } from '../../src/journal/journal.ts';
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
+import { type StoredStream, lastOf, recordStream, snapshotAt, storeStream } from '../support/engine/stored-stream.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { roundsOf } from '../support/random.ts';
+import { walk } from '../support/streams.ts';
+
+interface Stored {
+  readonly journal: Journal;
+  readonly stream: StoredStream;
+  /** How many records were read from the journal. */
+  readonly read: () => number;
+}
+
+/** A random stream, in a journal that gives these snapshots, newest first. */
+async function stored(
+  seed: number,
+  length: number,
+  made: (stream: StoredStream) => readonly Snapshot[],
+): Promise<Stored> {
+  const { session } = walk(seed, length);
+  const stream = recordStream(session.genesis, session.events);
+  const journal = openMemoryJournal();
+  await storeStream(journal, session.genesis, stream);
+  const snapshots = new Map(made(stream).map((snapshot) => [snapshot.version, snapshot]));
+  let read = 0;
+  return {
+    stream,
+    read: () => read,
+    journal: {
+      ...journal,
+      read: (id, from, limit) => async () => {
+        const page = await journal.read(id, from, limit)();
+        if (!isLeft(page)) read += page.right.length;
+        return page;
+      },
+      snapshots: {
+        ...journal.snapshots,
+        versions: () => async () => ({ _tag: 'Right', right: [...snapshots.keys()].sort((a, b) => b - a) }),
+        get: (_, version) => async () => ({ _tag: 'Right', right: snapshots.get(version) ?? null }),
+      },
+    },
+  };
+}
+
+async function expectTrue({ journal, stream }: Stored): Promise<readonly Version[]> {
+  const loaded = await loadSession(journal, stream.id);
+  if (isLeft(loaded)) throw new Error(loaded.left.message);
+  const { state, chain } = lastOf(stream.folded);
+  expect(stateBytes(loaded.right.state)).toEqual(stateBytes(state));
+  expect(loaded.right.chain).toBe(chain);
+  return [loaded.right.from.version, ...loaded.right.from.wrong];
+}
+
+describe('a session with snapshots', () => {
+  it('is loaded from the newest one: only what follows is folded', async () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const at = (stream: StoredStream): number => Math.floor(stream.records.length / 2);
+      const world = await stored(seed, 100, (stream) => [snapshotAt(stream, at(stream)), snapshotAt(stream, 1)]);
+      expect(await expectTrue(world)).toEqual([at(world.stream)]);
+      expect(world.read()).toBe(world.stream.records.length - at(world.stream) + 2);
+    }
+  });
+
+  it('is loaded from one at its very first event and at its very last', async () => {
+    const first = await stored(4, 60, (stream) => [snapshotAt(stream, 1)]);
+    expect(await expectTrue(first)).toEqual([1]);
+    const last = await stored(4, 60, (stream) => [snapshotAt(stream, stream.records.length)]);
+    expect(await expectTrue(last)).toEqual([last.stream.records.length]);
+  });
+
+  it('is the same with any of them deleted or damaged', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 1_000_000 }),
+        fc.array(fc.tuple(fc.nat(1_000), fc.constantFrom(...DAMAGES)), { maxLength: 4 }),
+        async (seed, cuts) => {
+          const other = walk(seed + 1, 80).session;
+          const foreign = recordStream(other.genesis, other.events);
+          const good = new Set<number>();
+          const world = await stored(seed, 80, (stream) =>
+            cuts.map(([cut, damage]) => {
+              const version = 1 + (cut % stream.records.length);
+              const whole = snapshotAt(stream, version);
+              const made = damaged(whole, damage, foreign);
+              // Two streams may begin alike, so that a state of the other one is right.
+              if (canonicalText(made) === canonicalText(whole)) good.add(version);
+              else good.delete(version);
+              return made;
+            }),
+          );
+          const [from = 0] = await expectTrue(world);
+          expect(from).toBe(Math.max(0, ...good));
+        },
+      ),
+      { numRuns: roundsOf(60) },
+    );
+  });
+
+  it('names the ones it did not use', async () => {
+    const world = await stored(8, 90, (stream) => [
+      damaged(snapshotAt(stream, 9), 'text', stream),
+      snapshotAt(stream, 5),
+      damaged(snapshotAt(stream, 20), 'chain', stream),
+    ]);
+    expect(await expectTrue(world)).toEqual([5, 20, 9]);
+  });
+
+  it('that outlived the end of their stream is loaded without them', async () => {
+    const { session } = walk(6, 240);
+    const whole = recordStream(session.genesis, session.events);
+    const cut = recordStream(session.genesis, session.events.slice(0, 10));
+    const journal = openMemoryJournal();
+    await storeStream(journal, session.genesis, cut);
+    await done(journal.snapshots.put(snapshotAt(whole, 15)));
+    const loaded = await loadSession(journal, cut.id);
+    expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
+  });
+
+  it('says where it is damaged, also when the snapshot lies before or behind that', async () => {
+    for (const [at, bad] of [
+      [10, 14],
+      [10, 9],
+    ] as const) {
+      const world = await stored(6, 240, (stream) => [snapshotAt(stream, at)]);
+      const journal: Journal = {
+        ...world.journal,
+        read: (id, from, limit) => async () => {
+          const page = await world.journal.read(id, from, limit)();
+          if (isLeft(page)) return page;
+          const right = page.right.map((record, index) =>
+            from + index === bad ? { ...record, event: record.event.replace('at_ms', 'at_mz') } : record,
+          );
+          return { _tag: 'Right', right };
+        },
+      };
+      const loaded = await loadSession(journal, world.stream.id);
+      expect(isLeft(loaded) && loaded.left).toMatchObject({
+        code: 'damaged',
+        message: expect.stringContaining(`position ${bad}:`),
+      });
+    }
+  });
+
+  it('is loaded without them when they cannot be read, and not at all when its stream cannot', async () => {
+    const world = await stored(2, 60, (stream) => [snapshotAt(stream, 5)]);
+    const refused = () => async () => left(reject('storage_failed', '', 'made to fail'));
+    const { snapshots } = world.journal;
+    for (const broken of [{ versions: refused }, { get: refused }]) {
+      const journal = { ...world.journal, snapshots: { ...snapshots, ...broken } };
+      expect((await expectTrue({ ...world, journal }))[0]).toBe(0);
+    }
+    const loaded = await loadSession({ ...world.journal, read: refused }, world.stream.id);
+    expect(isLeft(loaded) && loaded.left.code).toBe('storage_failed');
+    expect(await done(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
+  });
+});
+
+const DAMAGES = ['none', 'text', 'digest', 'chain', 'version', 'foreign'] as const;
+
+function damaged(snapshot: Snapshot, damage: (typeof DAMAGES)[number], foreign: StoredStream): Snapshot {
+  const zeros = `sha256:${'0'.repeat(64)}` as Snapshot['chain'];
+  const version = snapshot.version as number;
+  switch (damage) {
+    case 'none':
+      return snapshot;
+    case 'text':
+      return { ...snapshot, state: snapshot.state.replace('"updated_at_ms":', '"updated_at_ms":1') };
+    case 'digest':
+      return { ...snapshot, state_digest: zeros };
+    case 'chain':
+      return { ...snapshot, chain: zeros };
+    case 'version':
+      // Another state of the same stream, under this version.
+      return { ...snapshotAt(foreign, version - 1), version: snapshot.version };
+    case 'foreign':
+      // A state that is right in itself, of a stream that went another way.
+      return version < foreign.folded.length ? snapshotAt(foreign, version) : { ...snapshot, chain: zeros };
+    default:
+      return unreachable(damage);
+  }
+}

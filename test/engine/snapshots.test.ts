@@ -1,0 +1,166 @@
+// The engine writes snapshots beside its work, in bounds, and never in the way of an append.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import type { Version } from '../../schemas/ids.ts';
+import {
+  SNAPSHOTS_KEPT,
+  SNAPSHOT_DELAY_MS,
+  SNAPSHOT_EVERY_CHARS,
+  SNAPSHOT_EVERY_EVENTS,
+} from '../../schemas/limits.ts';
+import type { Snapshot } from '../../schemas/snapshot.ts';
+import { stateBytes } from '../../src/core/index.ts';
+import { newDisk } from '../support/engine/disk.ts';
+import { SESSION, type Talk, type World, durable, newWorld, packageOf } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { FREE } from '../support/tools.ts';
+
+const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
+const RESUME = { kind: 'RunResumed', run_id: 'run-1' } as const;
+
+/** So many more events, in few requests. */
+async function grow(talk: Talk, events: number): Promise<void> {
+  for (let at = 0; at < events; at += 2) await talk.submit([PAUSE, RESUME]);
+}
+
+async function running(): Promise<World> {
+  const world = await newWorld();
+  await world.talk.create();
+  await world.talk.run();
+  return world;
+}
+
+const versions = (world: World): Promise<readonly Version[]> => done(world.disk.journal.snapshots.versions(SESSION));
+
+describe('snapshots', () => {
+  it('are written once a session has that many events more, after the answer', async () => {
+    const world = await running();
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS - 2);
+    await world.clock.advance(10 * SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toEqual([]);
+    await grow(world.talk, 2);
+    expect(world.disk.calls.at(-1)).toBe('append');
+    expect(await versions(world)).toEqual([]);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toEqual([SNAPSHOT_EVERY_EVENTS + 1]);
+    const snapshot = await done(world.disk.journal.snapshots.get(SESSION, (SNAPSHOT_EVERY_EVENTS + 1) as Version));
+    expect(snapshot?.state).toBe(new TextDecoder().decode(stateBytes(await durable(world.disk))));
+  });
+
+  it('are written after few events when these are large', async () => {
+    const world = await newWorld();
+    await world.talk.create(packageOf([FREE]));
+    const many = Array.from({ length: 200 }, (_, index) => ({
+      call_id: `c${index}`,
+      tool_name: 'free',
+      arguments: { text: 'x'.repeat(4_000) },
+    }));
+    let events = 0;
+    for (let sent = 0; sent < SNAPSHOT_EVERY_CHARS; sent += 800_000) {
+      const run_id = `run-${events / 3 + 1}`;
+      await world.talk.submit([{ kind: 'RunRequested', input: { text: 'go' } }]);
+      await world.talk.submit([{ kind: 'ToolCallsObserved', run_id, turn: 1, calls: many }]);
+      await world.talk.submit([{ kind: 'RunCancelled', run_id, reason: 'no' }]);
+      events += 3;
+    }
+    expect(events).toBeLessThan(SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toEqual([events]);
+  });
+
+  it('make the next load short', async () => {
+    const world = await running();
+    await grow(world.talk, 3 * SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    await grow(world.talk, 10);
+    const before = await done(world.engine.client.session(SESSION));
+    world.disk.calls.length = 0;
+    await world.restart();
+    expect(await done(world.engine.client.session(SESSION))).toEqual(before);
+    expect(world.disk.calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', 'read', 'read']);
+  });
+
+  it('may be deleted at any time, and come again', async () => {
+    const world = await running();
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    const before = await done(world.engine.client.session(SESSION));
+    for (const version of await versions(world)) await done(world.disk.journal.snapshots.drop(SESSION, version));
+    await world.restart();
+    expect(await done(world.engine.client.session(SESSION))).toEqual(before);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toEqual([before.state.version]);
+  });
+
+  it('that were wrong are left for whoever looks, until there is a right one', async () => {
+    const world = await running();
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+    const at = (await world.talk.state()).version;
+    const wrong = { session_id: SESSION, version: (at - 1) as Version, state: '{}' };
+    const digest = `sha256:${'0'.repeat(64)}` as never;
+    await world.restart();
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    await done(world.disk.journal.snapshots.drop(SESSION, at));
+    await done(world.disk.journal.snapshots.put({ ...wrong, state_digest: digest, chain: digest }));
+    await world.restart();
+    await world.talk.state();
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toEqual([at - 1]);
+    await grow(world.talk, 2);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toEqual([at + 2]);
+  });
+
+  it('are few, however long the session', async () => {
+    const world = await running();
+    for (let round = 0; round < SNAPSHOTS_KEPT + 3; round += 1) {
+      await grow(world.talk, 2 * SNAPSHOT_EVERY_EVENTS);
+      await world.clock.advance(SNAPSHOT_DELAY_MS);
+    }
+    expect(await versions(world)).toHaveLength(SNAPSHOTS_KEPT);
+    expect(world.disk.calls.filter((name) => name === 'snapshot put')).toHaveLength(SNAPSHOTS_KEPT + 3);
+  });
+
+  it.each(['refused', 'full', 'throws', 'unknown'] as const)('that fail (%s) fail nothing else', async (fault) => {
+    const world = await running();
+    world.disk.fault = ({ name }) => (name.startsWith('snapshot') ? fault : null);
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(world.disk.calls.at(-1)).toBe('snapshot put');
+    await grow(world.talk, 10);
+    await world.clock.advance(1_000);
+    // Not again for every event that follows.
+    expect(world.disk.calls.filter((name) => name === 'snapshot put')).toHaveLength(1);
+    world.disk.fault = () => null;
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await versions(world)).toHaveLength(1);
+    expect(stateBytes(await world.talk.state())).toEqual(stateBytes(await durable(world.disk)));
+  });
+
+  it('that hang hold up neither appends nor other sessions', async () => {
+    const disk = newDisk();
+    const kept = { ...disk.journal.snapshots };
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    Object.assign(disk.journal.snapshots, {
+      put: (snapshot: Snapshot) => async () => {
+        await held;
+        return await kept.put(snapshot)();
+      },
+    });
+    const world = await newWorld(disk);
+    await world.talk.create();
+    await world.talk.run();
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+    expect(await versions(world)).toEqual([]);
+    release();
+    await world.engine.close();
+    expect(await versions(world)).toEqual([SNAPSHOT_EVERY_EVENTS + 1]);
+    expect(isLeft(await world.engine.client.info()())).toBe(true);
+  });
+});
