@@ -11,6 +11,7 @@ import type {
   HeartbeatReply,
   LeaseGrant,
   LeaseRequest,
+  Release,
   SessionSummary,
   SessionView,
   Submit,
@@ -37,7 +38,7 @@ export interface EngineClient {
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
   /** Gives leases back, so that somebody else may take them at once. */
-  release(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
+  release(request: Release): TaskEither<Rejection, HeartbeatReply>;
   /** Keeps bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;
