@@ -27,7 +27,7 @@ interface ClaimOptions {
 export async function claimLedgers(disk: LedgerDisk, { tag, isAlive }: ClaimOptions): Promise<readonly Predecessor[]> {
   const claimed: Predecessor[] = [];
   for (const name of (await disk.names()).toSorted()) {
-    const [, which, holder = '', rest] = /^([^@]+)@([\w.]+)\.ledger(\.tmp)?$/.exec(name) ?? [];
+    const [, which, holder = '', rest] = /^([^@]+)@([^@]+)\.ledger(\.tmp)?$/.exec(name) ?? [];
     if (which === undefined || holder === tag || isAlive(holder)) continue;
     if (rest === UNFINISHED) {
       await disk.remove(name);
