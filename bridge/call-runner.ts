@@ -7,7 +7,16 @@ import type { JsonObject } from '../schemas/json.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { CallBoard } from './call-board.ts';
 import type { PutBlob } from './call-output.ts';
-import { type CallEnd, CallStopped, type StopReason, clip, messageOf, notRun, runFenced, stopReasonOf } from './call-run.ts';
+import {
+  type CallEnd,
+  CallStopped,
+  type StopReason,
+  clip,
+  messageOf,
+  notRun,
+  runFenced,
+  stopReasonOf,
+} from './call-run.ts';
 import type { Clock } from './clock.ts';
 import { eventIdOf } from './event-id.ts';
 import { type CallReport, failedReport } from './executors/call-report.ts';

@@ -92,7 +92,11 @@ export const Heartbeat = shape('Heartbeat', { owner: OwnerId, leases: list(Lease
 export type Heartbeat = TypeOf<typeof Heartbeat>;
 
 /** Given back. `all`: everything this owner holds, whatever it is, for one that is gone and cannot say what it had. */
-export const Release = shape('Release', { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) }, { all: flag });
+export const Release = shape(
+  'Release',
+  { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) },
+  { all: flag },
+);
 export type Release = TypeOf<typeof Release>;
 
 /** Leases that are gone: stop that work; its report would change nothing. */

@@ -77,7 +77,8 @@ export class LeaseTable {
   /** Gives leases back: at once, as if they had expired. */
   release({ owner, leases, all = false }: Release): HeartbeatReply {
     // Nobody is there to take what a request that still waits would be given.
-    if (all) for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing(request));
+    if (all)
+      for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing(request));
     for (const { session_id, effect_id } of all ? this.#heldBy(owner) : leases) {
       const lease = this.#held.get(session_id)?.get(effect_id);
       if (lease?.owner === owner) this.#expire(session_id, effect_id, lease);

@@ -166,7 +166,15 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
     ran,
     running: () => running,
     peak: () => peak,
-    start({ owner = 'bridge-a', seed: first = 1, tools = ['test.*'], provider = script, concurrency, executors, ledger } = {}) {
+    start({
+      owner = 'bridge-a',
+      seed: first = 1,
+      tools = ['test.*'],
+      provider = script,
+      concurrency,
+      executors,
+      ledger,
+    } = {}) {
       const stop = new AbortController();
       const name = brand<'OwnerId'>(owner);
       let dead = false;

@@ -14,6 +14,24 @@ export interface MemoryDisk extends LedgerDisk {
   operations(): number;
 }
 
+/** The same disk as a process sees it that may die: from then on it writes nothing, and is never answered. */
+export function mortalDisk(disk: LedgerDisk, isDead: () => boolean): LedgerDisk {
+  const alive = <T>(work: () => Promise<T>): Promise<T> => (isDead() ? new Promise(() => undefined) : work());
+  return {
+    ...disk,
+    create: (name, bytes) =>
+      alive(async () => {
+        const file = await disk.create(name, bytes);
+        return {
+          append: (more) => alive(() => file.append(more)),
+          sync: () => alive(() => file.sync()),
+          close: () => alive(() => file.close()),
+        };
+      }),
+    remove: (name) => alive(() => disk.remove(name)),
+  };
+}
+
 export function newMemoryDisk(): MemoryDisk {
   const files = new Map<string, Uint8Array>();
   const synced = new Map<string, Uint8Array>();
