@@ -7,17 +7,27 @@ import type { JsonObject } from '../schemas/json.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { CallBoard } from './call-board.ts';
 import type { PutBlob } from './call-output.ts';
-import { type CallEnd, CallStopped, type StopReason, messageOf, notRun, runFenced, stopReasonOf } from './call-run.ts';
+import {
+  type CallEnd,
+  CallStopped,
+  type StopReason,
+  clip,
+  messageOf,
+  notRun,
+  runFenced,
+  stopReasonOf,
+} from './call-run.ts';
 import type { Clock } from './clock.ts';
 import { eventIdOf } from './event-id.ts';
-import { failedReport } from './executors/call-report.ts';
+import { type CallReport, failedReport } from './executors/call-report.ts';
 import type { Executors } from './executors/executors.ts';
 import type { HeldCall } from './held-call.ts';
+import type { BridgeLedger } from './ledger/bridge-ledger.ts';
 import type { Leases } from './leases.ts';
 import type { Log } from './log.ts';
 import type { Outbox } from './outbox.ts';
 import type { PlanCheck } from './plan-check.ts';
-import { settlementOf, unreportable } from './settlement.ts';
+import { settlementOf, unknownSettlement, unreportable } from './settlement.ts';
 
 export interface CallRunnerOptions {
   readonly owner: OwnerId;
@@ -28,6 +38,7 @@ export interface CallRunnerOptions {
   readonly leases: Leases;
   readonly outbox: Outbox;
   readonly planCheck: PlanCheck;
+  readonly ledger: BridgeLedger;
   readonly putBlob: PutBlob;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,9 +54,16 @@ export interface CallRunner {
 }
 
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
-  const { board, leases, outbox, planCheck, putBlob, clock, log } = options;
+  const { board, leases, outbox, planCheck, ledger, putBlob, clock, log } = options;
 
   async function run(call: HeldCall): Promise<void> {
+    const before = ledger.find(call.effect);
+    if (before !== null) {
+      board.ranOut(call);
+      await settle(call, before.event ?? unknownSettlement(call.effect));
+      options.moved();
+      return;
+    }
     const end = await endOf(call);
     board.ranOut(call);
     options.moved();
@@ -63,7 +81,11 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
       const message = `no executor of this bridge runs "${call.effect.tool_id}"`;
       return notRun(failedReport('executor_missing', message));
     }
-    if (!call.effect.repeatable && !(await recordStart(call))) return null;
+    if (!call.effect.repeatable) {
+      if (!(await recordStart(call))) return null;
+      const fault = await noteStart(call);
+      if (fault !== null) return notRun(fault);
+    }
     const { group, attempt, timeout_ms, output_bytes_max } = call.effect;
     log({ event: 'call_started', ...namesOf(call), group, attempt });
     const context = { signal: call.abort.signal, timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob };
@@ -87,25 +109,48 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     return call.started;
   }
 
+  /** What a process that comes after this one has to know before the call runs; the report when that failed. */
+  async function noteStart({ effect: { session_id, effect_id, plan_hash } }: HeldCall): Promise<CallReport | null> {
+    try {
+      await ledger.started({ session_id, effect_id, plan_hash });
+      return null;
+    } catch (error) {
+      const what = `the call was not run: its start could not be noted in the bridge's ledger (${messageOf(error)})`;
+      return failedReport('ledger_failed', clip(what));
+    }
+  }
+
   async function report(call: HeldCall, end: CallEnd): Promise<void> {
     const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
       unreportable(call.effect, { code: 'blob_refused', message: messageOf(error) }),
     );
     const answer = await settle(call, event);
-    if (isRight(answer) || answer.left.code === 'call_already_settled') board.settled(call);
-    else board.drop(call);
-    leases.end(call.effect);
     if (isLeft(answer)) return;
     const { outcome, durationMs } = end;
     const code = outcome === 'succeeded' ? {} : { code: end.report.code ?? 'tool_failed' };
     log({ event: 'call_settled', ...namesOf(call), outcome, ...code, duration_ms: durationMs });
   }
 
-  /** A report that is refused for what it looks like is replaced by one that cannot be. */
   async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
-    const answer = await outbox.report(call.effect.session_id, event);
+    const answer = await tell(call, event);
+    if (isRight(answer) || answer.left.code === 'call_already_settled') board.settled(call);
+    else board.drop(call);
+    leases.end(call.effect);
+    // An answer that was not waited for is not one: the next process asks for it.
+    if (isRight(answer) || answer.left.code !== 'closing') ledger.closed(call.effect);
+    return answer;
+  }
+
+  /** A report that is refused for what it looks like is replaced by one that cannot be. */
+  async function tell(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
+    const { session_id, repeatable } = call.effect;
+    // On its way to the ledger and to the engine at the same time: either may outlive this process.
+    if (!repeatable) void ledger.ended(call.effect, event);
+    const answer = await outbox.report(session_id, event);
     if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
-    return await outbox.report(call.effect.session_id, unreportable(call.effect, answer.left));
+    const plain = unreportable(call.effect, answer.left);
+    if (!repeatable) void ledger.ended(call.effect, plain);
+    return await outbox.report(session_id, plain);
   }
 
   // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.

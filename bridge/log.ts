@@ -55,6 +55,8 @@ export type BridgeLogLine =
   | { readonly event: 'lease_lost'; readonly session_id: SessionId; readonly effect_id: string }
   | { readonly event: 'reconnecting'; readonly during: string; readonly code: string; readonly message: string }
   | { readonly event: 'reconnected'; readonly during: string }
+  | { readonly event: 'recovered'; readonly owner: string; readonly settled: number; readonly unsettled: number }
+  | { readonly event: 'recovery_refused'; readonly owner: string; readonly code: string; readonly message: string }
   | { readonly event: 'stopping'; readonly running: number };
 
 export type Log = (line: BridgeLogLine) => void;

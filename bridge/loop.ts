@@ -26,11 +26,13 @@ import type { Executors } from './executors/executors.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
 import { type Leases, newLeases } from './leases.ts';
+import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { type Link, newLink } from './link.ts';
 import type { BridgeLogLine } from './log.ts';
 import { type Outbox, newOutbox } from './outbox.ts';
 import { newPlanCheck } from './plan-check.ts';
 import type { Provider } from './providers/provider.ts';
+import { recover } from './recover.ts';
 
 export interface BridgeOptions {
   readonly client: EngineClient;
@@ -40,6 +42,8 @@ export interface BridgeOptions {
   readonly provider: Provider;
   /** Calls that run at a time, over all sessions; each session has its own maximum besides. */
   readonly concurrency?: number;
+  /** Where it notes what it has started; without one, what it had in hand is lost with it. */
+  readonly ledger?: BridgeLedger;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: (line: BridgeLogLine) => void;
@@ -64,7 +68,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   void crew.leases.beat(gone.signal);
   void watchStrangers(crew, signal);
   try {
-    await Promise.race([leaseLoop(crew, signal), failed]);
+    await Promise.race([serve(crew, signal), failed]);
     log({ event: 'stopping', running: crew.work.size });
     stopAll(crew);
     const settled = Promise.allSettled(crew.work);
@@ -74,6 +78,16 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
     stopAll(crew);
     gone.abort();
   }
+}
+
+/** Speaks for those that died, then works; ends when the signal aborts. */
+async function serve(crew: Crew, signal: AbortSignal): Promise<void> {
+  const { client, ledger = noBridgeLedger, log } = crew.options;
+  const told = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await Promise.race([recover({ client, ledger, link: crew.link, log }), told]);
+  await leaseLoop(crew, signal);
 }
 
 /** Everything the loop works with. */
@@ -112,6 +126,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     owner,
     nonce: newNonce(random),
     executors: options.executors,
+    ledger: options.ledger ?? noBridgeLedger,
     board,
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
     moved: () => startCalls(crew),

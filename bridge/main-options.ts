@@ -11,6 +11,7 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --recording FILE            the model's turns, with --provider recorded
   --base-url URL              with --provider openai (https://api.openai.com/v1)
   --model NAME                asked instead of the model that a run names
+  --state-dir DIR             where it notes what it has started, for the process that comes after it
   --owner NAME                names this process to the engine; no other may have it
   --session ID                serves this session only; may be given again
   --concurrency N             calls that run at a time (CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
@@ -33,6 +34,7 @@ export interface MainOptions {
   readonly recording: string | undefined;
   readonly baseUrl: string;
   readonly model: string | undefined;
+  readonly stateDir: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
   readonly concurrency: number | undefined;
@@ -64,6 +66,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     recording: values.recording,
     baseUrl: values['base-url'] ?? 'https://api.openai.com/v1',
     model: values.model,
+    stateDir: values['state-dir'],
     owner,
     sessions: session?.map(sessionId),
     concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
@@ -86,6 +89,7 @@ function parse(args: readonly string[]) {
       recording: text,
       'base-url': text,
       model: text,
+      'state-dir': text,
       owner: text,
       session: { ...text, multiple: true },
       concurrency: text,

@@ -8,6 +8,9 @@ import { systemClock } from './clock.ts';
 import { combineExecutors } from './executors/executors.ts';
 import { hostExecutor } from './executors/host-executor.ts';
 import { openHost } from './host/host-tools.ts';
+import { type BridgeLedger, noBridgeLedger, openBridgeLedger } from './ledger/bridge-ledger.ts';
+import { openLedgerDirectory } from './ledger/ledger-disk.ts';
+import { isAlive, tagOf } from './ledger/process-tag.ts';
 import { RECORDING_BYTES_MAX } from '../schemas/limits.ts';
 import { runBridge } from './loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './main-options.ts';
@@ -31,6 +34,7 @@ async function main(): Promise<void> {
     secrets: [token, ...Object.values(secrets)],
   });
   const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
+  const ledger = await openLedger(options, owner);
   const client = connect(options.url, token);
   print({ event: 'ready', owner, sandbox: host.sandbox, sandbox_note: host.sandboxNote, pid: process.pid });
   try {
@@ -38,6 +42,7 @@ async function main(): Promise<void> {
       client,
       executors: combineExecutors([hostExecutor(host)]),
       provider,
+      ledger,
       clock: systemClock,
       random: Math.random,
       log: print,
@@ -45,6 +50,7 @@ async function main(): Promise<void> {
       ...settingsOf(options, owner),
     });
   } finally {
+    await ledger.close();
     await host.close();
     await client.close();
   }
@@ -55,6 +61,13 @@ const settingsOf = ({ concurrency, sessions }: MainOptions, owner: OwnerId) => (
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
+
+async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
+  if (stateDir === undefined) return noBridgeLedger;
+  const disk = await openLedgerDirectory(stateDir);
+  const nonce = randomUUID().replaceAll('-', '');
+  return await openBridgeLedger(disk, { owner, nonce, tag: tagOf(process.pid), isAlive });
+}
 
 /** Secrets do not stay where a command that the bridge runs, or anybody who reads its environment, could see them. */
 async function takeSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {

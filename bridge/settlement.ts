@@ -44,6 +44,23 @@ export function unreportable(call: ToolCall, { code, message }: { code: string; 
   };
 }
 
+/** Said of a call that a process before this one has started, when nobody noted how it ended. */
+export function unknownSettlement(call: ToolCall): Ingress {
+  const report = failedReport('outcome_unknown', UNKNOWN_TEXT);
+  return {
+    ...addressOf(call),
+    event_id: eventIdOf(call.effect_id, 'unknown'),
+    result: resultOf(report),
+    output: { text: report.text },
+    outcome: 'unknown',
+    code: 'outcome_unknown',
+  };
+}
+
+const UNKNOWN_TEXT =
+  'error: outcome_unknown: The bridge that ran this call died, and nobody can say what the call did. ' +
+  'Look at the state of things before you make it again.';
+
 const addressOf = ({ batch_id, call_id, plan_hash, attempt }: ToolCall) =>
   ({ kind: 'ToolCallSettled', batch_id, call_id, plan_hash, attempt }) as const;
 

@@ -89,6 +89,8 @@ export const OUTPUT_BYTES_MAX = 1_048_576;
 export const LEASE_EFFECTS_MAX = 256;
 /** How long a lease lasts without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 15_000;
+/** Epochs of leases that the engine puts aside at a time, so that no later engine hands them out again. */
+export const EPOCHS_RESERVED = 1_048_576;
 /** Longest wait of one lease request, in milliseconds. */
 export const LEASE_WAIT_MS_MAX = 25_000;
 /** Requests that may wait in one session's queue. */
@@ -157,6 +159,15 @@ export const CALL_GRACE_MS = 4_500;
 /** How long a bridge that was told to stop waits for what it runs, and for giving its leases back. */
 export const STOP_GRACE_MS = 2_000;
 export const RELEASE_MS_MAX = 500;
+
+/** Longest line of a bridge's ledger, in UTF-16 units; a settlement that makes a longer one is not noted. */
+export const LEDGER_LINE_CHARS_MAX = 65_536;
+/** A ledger that has grown to this many bytes, and to twice what is still open in it, is written anew. */
+export const LEDGER_BYTES_MAX = 1_048_576;
+/** What is read of one ledger, in bytes. */
+export const LEDGER_FILE_BYTES_MAX = 64 * 1_048_576;
+/** Ledgers of bridges that died which one start of a bridge takes over. */
+export const LEDGERS_CLAIMED_MAX = 64;
 
 /** How often the engine is asked about calls that another bridge holds and a call here waits for. */
 export const WATCH_EVERY_MS = 500;

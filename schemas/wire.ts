@@ -68,6 +68,10 @@ export const LeaseRequest = shape(
 );
 export type LeaseRequest = TypeOf<typeof LeaseRequest>;
 
+/** Tells one grant of an effect from every other: it grows with each, also across restarts of the engine. */
+export const Epoch = integer('an epoch', 1);
+export type Epoch = TypeOf<typeof Epoch>;
+
 /** Names one lease. */
 export const LeaseKey = shape('LeaseKey', { session_id: SessionId, effect_id: EffectId });
 export type LeaseKey = TypeOf<typeof LeaseKey>;
@@ -87,6 +91,14 @@ export type LeaseGrant = TypeOf<typeof LeaseGrant>;
 /** Still at it: extends the leases that are still held. */
 export const Heartbeat = shape('Heartbeat', { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });
 export type Heartbeat = TypeOf<typeof Heartbeat>;
+
+/** Given back. `all`: everything this owner holds, whatever it is, for one that is gone and cannot say what it had. */
+export const Release = shape(
+  'Release',
+  { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) },
+  { all: flag },
+);
+export type Release = TypeOf<typeof Release>;
 
 /** Leases that are gone: stop that work; its report would change nothing. */
 export const HeartbeatReply = shape('HeartbeatReply', { lost: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });

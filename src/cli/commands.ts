@@ -113,7 +113,15 @@ export function addProcesses(program: Command): void {
     async (options, _args, output) => {
       const { bridgeCommand } = await import('./commands/bridge.ts');
       const { bridgeArguments } = await import('./run-arguments.ts');
-      return await bridgeCommand({ dataDir: await dataDir(options), ...bridgeArguments(options) }, output);
+      const stateDir = text(options, 'stateDir');
+      return await bridgeCommand(
+        {
+          dataDir: await dataDir(options),
+          ...bridgeArguments(options),
+          ...(stateDir === undefined ? {} : { stateDir: resolve(stateDir) }),
+        },
+        output,
+      );
     },
   )
     .option('--workspace <dir>', 'the folder its tools work in', '.')
@@ -121,6 +129,7 @@ export function addProcesses(program: Command): void {
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
     .option('--recording <file>', 'take the model’s turns from this file instead')
     .option('--session <id>', 'serve this session only')
+    .option('--state-dir <dir>', 'where it notes what it has started (default: bridges/ in the data directory)')
     .addOption(sandboxOption());
 }
 

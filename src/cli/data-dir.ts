@@ -13,6 +13,9 @@ import { must } from './output.ts';
 export const dataDirOf = (option: string | undefined): string =>
   resolve(option ?? process.env['REFOLD_DATA_DIR'] ?? join(homedir(), '.refold'));
 
+/** Where the bridges that were started for a data directory keep their ledgers. */
+export const bridgeStateDir = (dataDir: string): string => join(dataDir, 'bridges');
+
 export interface EngineAddress {
   readonly url: string;
   readonly pid: number;

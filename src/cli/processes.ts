@@ -65,6 +65,8 @@ export interface BridgeArguments {
   readonly url: string;
   readonly tokenFile: string;
   readonly workspace: string;
+  /** Where bridges note what they have started, for those that come after them. */
+  readonly stateDir: string;
   /** Further arguments of the bridge's own. */
   readonly args: readonly string[];
   /** Secrets, handed over on standard input so that they are in no environment. */
@@ -80,10 +82,10 @@ export const startEngineProcess = (dataDir: string, port: number): Promise<Child
 
 /** Starts a bridge and waits until it is ready; `onLine` gets what it prints afterwards. It ends with this process. */
 export async function startBridgeProcess(
-  { url, tokenFile, workspace, args, secrets = {} }: BridgeArguments,
+  { url, tokenFile, workspace, stateDir, args, secrets = {} }: BridgeArguments,
   onLine: (line: Readonly<Record<string, unknown>>) => void = () => undefined,
 ): Promise<Child> {
-  const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
+  const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--state-dir', stateDir, '--json'];
   const own = ['--secrets-stdin', '--exit-with-parent'];
   const argv = [BRIDGE, ...fixed, ...own, ...args];
   return await start(argv, { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` });

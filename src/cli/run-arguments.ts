@@ -39,7 +39,7 @@ export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dat
 
 const modelOf = (options: Options): string => String(options['model'] ?? process.env['OPENAI_MODEL'] ?? 'gpt-5-mini');
 
-export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'> {
+export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
   const workspace = resolve(String(options['workspace'] ?? '.'));
   if (!existsSync(workspace)) throw new CommandFailure('no_workspace', `there is no folder ${workspace}`);
   const common = ['--sandbox', String(options['sandbox'] ?? 'auto')];

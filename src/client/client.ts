@@ -11,6 +11,7 @@ import type {
   HeartbeatReply,
   LeaseGrant,
   LeaseRequest,
+  Release,
   SessionSummary,
   SessionView,
   Submit,
@@ -36,8 +37,8 @@ export interface EngineClient {
   /** Takes effects to do; waits for the first. An aborted request hands nothing out. */
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
-  /** Gives leases back, so that somebody else may take them at once. */
-  release(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
+  /** Gives leases back, so that somebody else may take them at once; with `all`, everything that owner holds. */
+  release(request: Release): TaskEither<Rejection, HeartbeatReply>;
   /** Keeps bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;

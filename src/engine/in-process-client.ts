@@ -5,7 +5,7 @@ import { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { CreateSession, type EngineInfo, Heartbeat, LeaseRequest, Submit } from '../../schemas/wire.ts';
+import { CreateSession, type EngineInfo, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
@@ -92,7 +92,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         return nothing && signal?.aborted === true ? left(aborted()) : granted;
       }),
     heartbeat: (request) => take.request(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
-    release: (request) => take.request(Heartbeat, request, async (asked) => right(leases.release(asked))),
+    release: (request) => take.request(Release, request, async (asked) => right(leases.release(asked))),
     putBlob: (bytes) => take.open(() => blobs.put(bytes)()),
     getBlob: (ref) => take.argument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),

@@ -7,7 +7,7 @@ import type { EffectId, OwnerId, SessionId } from '../../schemas/ids.ts';
 import { LEASE_WAIT_MS_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import type { Heartbeat, HeartbeatReply, LeaseGrant, LeaseKey, LeaseRequest } from '../../schemas/wire.ts';
+import type { Heartbeat, HeartbeatReply, LeaseGrant, LeaseKey, LeaseRequest, Release } from '../../schemas/wire.ts';
 import type { Clock } from './clock.ts';
 import { type Lease, newGrant } from './lease-grant.ts';
 import { Owed } from './owed.ts';
@@ -48,7 +48,7 @@ export class LeaseTable {
 
   /** Hands out effects, waiting for the first as long as the request says. An aborted request gets nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
-    const nothing = newGrant(request, this.#options.ttlMs).result();
+    const nothing = this.#nothing(request);
     if (signal?.aborted === true) return Promise.resolve(right(nothing));
     const granted = this.#grant(request, request.sessions ?? this.#owed.keys());
     if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
@@ -75,8 +75,11 @@ export class LeaseTable {
   }
 
   /** Gives leases back: at once, as if they had expired. */
-  release({ owner, leases }: Heartbeat): HeartbeatReply {
-    for (const { session_id, effect_id } of leases) {
+  release({ owner, leases, all = false }: Release): HeartbeatReply {
+    // Nobody is there to take what a request that still waits would be given.
+    if (all)
+      for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing(request));
+    for (const { session_id, effect_id } of all ? this.#heldBy(owner) : leases) {
       const lease = this.#held.get(session_id)?.get(effect_id);
       if (lease?.owner === owner) this.#expire(session_id, effect_id, lease);
     }
@@ -134,7 +137,11 @@ export class LeaseTable {
   close(): void {
     this.#closed = true;
     this.#stopSweep?.();
-    for (const { request, answer } of this.#waiters) answer(newGrant(request, this.#options.ttlMs).result());
+    for (const { request, answer } of this.#waiters) answer(this.#nothing(request));
+  }
+
+  #nothing(request: LeaseRequest): LeaseGrant {
+    return newGrant(request, this.#options.ttlMs).result();
   }
 
   #reconcile(session: SessionId): void {
@@ -223,6 +230,14 @@ export class LeaseTable {
     // doubt is left alone until it is loaded again.
     this.#hold(session, effect, { owner: null, call });
     if (owed !== undefined && call !== null) this.#options.onCallLost(session, { kind: 'LeaseExpired', ...call });
+  }
+
+  #heldBy(owner: OwnerId): readonly LeaseKey[] {
+    const keys: LeaseKey[] = [];
+    for (const [session_id, leases] of this.#held) {
+      for (const [effect_id, lease] of leases) if (lease.owner === owner) keys.push({ session_id, effect_id });
+    }
+    return keys;
   }
 
   #extend({ session_id, effect_id }: LeaseKey, owner: OwnerId): boolean {

@@ -6,7 +6,7 @@ import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { CreateSession, Heartbeat, LeaseRequest, Submit } from '../../schemas/wire.ts';
+import type { CreateSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
@@ -94,7 +94,7 @@ function addLeaseRoutes(app: Hono, client: EngineClient): void {
   app.post('/v1/leases/release', async (context) => {
     const request = await readJson(context);
     if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.release(request.right as unknown as Heartbeat)());
+    return answer(await client.release(request.right as unknown as Release)());
   });
 }
 

@@ -165,6 +165,33 @@ describe('a lease given back', () => {
   });
 });
 
+describe('everything of an owner that is gone', () => {
+  it('is free at once, or settled when it was started and may not be repeated', async () => {
+    const world = await newWorld();
+    const { talk } = world;
+    await talk.create();
+    await talk.calls(['a', 'once'], ['b', 'free'], ['c', 'free']);
+    const [once, free] = callsIn(await talk.lease(A)) as [Call, Call];
+    await talk.submit([started(once, A), started(free, A)], A);
+    const waiting = talk.leased(B, { wait_ms: 20_000 });
+    // What the dead had asked for is not theirs to take.
+    const dead = talk.leased(A, { wait_ms: 20_000 });
+    await done(talk.client.release({ owner: A, leases: [], all: true }));
+    await rest();
+    expect(await dead).toEqual([]);
+    expect(await waiting).toEqual(['batch-1/c/1']);
+    expect(await talk.leased(B)).toEqual(['batch-1/b/2']);
+    expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });
+  });
+
+  it('is not what others have', async () => {
+    const { world, call } = await withRunning('once');
+    await done(world.talk.client.release({ owner: B, leases: [], all: true }));
+    await rest();
+    expect(await world.talk.outcome(settled(call), A)).toBe('done');
+  });
+});
+
 describe('a restart of the engine', () => {
   it('leaves a call to the bridge that still runs it', async () => {
     const { world, call } = await withRunning('once');

@@ -1,7 +1,7 @@
 // `refold bridge`: the host bridge process, against an engine that is running.
 import pc from 'picocolors';
 import { tokenFile } from '../../server/token.ts';
-import { findEngine } from '../data-dir.ts';
+import { bridgeStateDir, findEngine } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { startBridgeProcess } from '../processes.ts';
 import { untilStopped } from './serve.ts';
@@ -9,12 +9,15 @@ import { untilStopped } from './serve.ts';
 export interface BridgeCommand {
   readonly dataDir: string;
   readonly workspace: string;
+  /** Where it keeps its ledger; beside the engine's data when absent. */
+  readonly stateDir?: string;
   readonly args: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
 }
 
 export async function bridgeCommand(command: BridgeCommand, output: Output): Promise<number> {
   const { dataDir, workspace, args, secrets } = command;
+  const stateDir = command.stateDir ?? bridgeStateDir(dataDir);
   const engine = await findEngine(dataDir);
   if (engine === null) {
     throw new CommandFailure(
@@ -23,7 +26,7 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
     );
   }
   const bridge = await startBridgeProcess(
-    { url: engine.url, tokenFile: tokenFile(dataDir), workspace, args, secrets },
+    { url: engine.url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets },
     (line) => {
       output.object(line);
       output.line(pc.dim(JSON.stringify(line)));

@@ -8,7 +8,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
-import { findEngine } from '../data-dir.ts';
+import { bridgeStateDir, findEngine } from '../data-dir.ts';
 import { type Output, must } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
 import { type Child, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
@@ -84,8 +84,9 @@ async function startBridge(
   output: Output,
 ): Promise<Child> {
   const args = ['--session', id, ...bridgeArgs];
+  const stateDir = bridgeStateDir(dataDir);
   const bridge = await keepGoing(
-    () => startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, args, secrets }),
+    () => startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets }),
     (problem) => tellRestart('bridge', problem, output),
   );
   const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;

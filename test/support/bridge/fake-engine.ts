@@ -48,6 +48,8 @@ export class FakeEngine {
   readonly #clock: VirtualClock;
   readonly #states = new Map<SessionId, SessionState>();
   readonly #recorded = new Map<string, number>();
+  /** How often everything of an owner was given back: what it asked for before that is not answered. */
+  readonly #lives = new Map<OwnerId, number>();
   #wakers: (() => void)[] = [];
 
   constructor(clock: VirtualClock, genesis: readonly Genesis[]) {
@@ -215,9 +217,10 @@ export class FakeEngine {
 
   async #lease(request: LeaseRequest, signal: AbortSignal | undefined): Promise<Answer<LeaseGrant>> {
     const end = this.#clock.now() + request.wait_ms;
+    const life = this.#livesOf(request.owner);
     for (;;) {
       if (this.#down) return left(away);
-      if (signal?.aborted === true) return left(away);
+      if (signal?.aborted === true || life !== this.#livesOf(request.owner)) return left(away);
       const grant = this.#grant(request);
       if (grant.effects.length > 0 || this.#clock.now() >= end) return right(grant);
       await new Promise<void>((resolve) => {
@@ -231,6 +234,10 @@ export class FakeEngine {
         signal?.addEventListener('abort', done);
       });
     }
+  }
+
+  #livesOf(owner: OwnerId): number {
+    return this.#lives.get(owner) ?? 0;
   }
 
   #heartbeat(owner: OwnerId, keys: readonly LeaseKey[]): readonly LeaseKey[] {
@@ -281,11 +288,12 @@ export class FakeEngine {
         }),
       lease: (request, signal) => answering(() => this.#lease(request, signal)),
       heartbeat: ({ owner, leases }) => answering(() => right({ lost: this.#heartbeat(owner, leases) })),
-      release: ({ owner, leases }) =>
+      release: ({ owner, leases, all = false }) =>
         answering(() => {
+          if (all) this.#lives.set(owner, this.#livesOf(owner) + 1);
           this.released.push(...leases);
           const names = new Set(leases.map(keyOf));
-          this.expire((lease) => lease.owner === owner && names.has(keyOf(lease.effect)));
+          this.expire((lease) => lease.owner === owner && (all || names.has(keyOf(lease.effect))));
           return right({ lost: leases });
         }),
       putBlob: (bytes) =>

@@ -4,6 +4,7 @@ import { runBridge } from '../../../bridge/loop.ts';
 import type { BridgeLogLine } from '../../../bridge/log.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import type { CallReport } from '../../../bridge/executors/call-report.ts';
+import type { BridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
 import { type CallContext, type Executor, combineExecutors } from '../../../bridge/executors/executors.ts';
 import type { Provider, ReplyCall } from '../../../bridge/providers/provider.ts';
 import { scriptedProvider } from '../../../bridge/providers/scripted.ts';
@@ -105,6 +106,7 @@ export interface BridgeSetup {
   readonly provider?: Provider;
   readonly concurrency?: number;
   readonly executors?: readonly Executor[];
+  readonly ledger?: BridgeLedger;
 }
 
 export interface WorldSetup {
@@ -170,11 +172,20 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
     ran,
     running: () => running,
     peak: () => peak,
-    start({ owner = 'bridge-a', seed: first = 1, tools = ['test.*'], provider = script, concurrency, executors } = {}) {
+    start({
+      owner = 'bridge-a',
+      seed: first = 1,
+      tools = ['test.*'],
+      provider = script,
+      concurrency,
+      executors,
+      ledger,
+    } = {}) {
       const stop = new AbortController();
       const name = brand<'OwnerId'>(owner);
       let dead = false;
-      let seed = first + owner.length;
+      // Two bridges must not make the same random numbers, whatever their names are.
+      let seed = [...owner].reduce((sum, letter) => 31 * sum + letter.charCodeAt(0), first) % 2_147_483_647;
       const done = runBridge({
         client: mortal(engine.client, () => dead),
         owner: name,
@@ -188,6 +199,7 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
         log: (line) => log.push(line),
         signal: stop.signal,
         ...(concurrency === undefined ? {} : { concurrency }),
+        ...(ledger === undefined ? {} : { ledger }),
       });
       let over = false;
       const watched = done.finally(() => {

@@ -1,0 +1,50 @@
+// The ledgers of a bridge process: its own, and those it has taken over.
+import type { OwnerId } from '../../schemas/ids.ts';
+import type { LedgerDisk } from './ledger-disk.ts';
+import { type LedgerEntry, type StartedCall, nameOf } from './ledger-entries.ts';
+import { type Ledger, noLedger, openLedger } from './ledger.ts';
+import { type Predecessor, claimLedgers, ledgerName } from './predecessors.ts';
+
+export interface BridgeLedger extends Ledger {
+  readonly predecessors: readonly Predecessor[];
+  /** What a predecessor noted of this very call; null when it did not start it. */
+  find(call: StartedCall): LedgerEntry | null;
+  /** Everything that this predecessor left open has been answered. */
+  forget(predecessor: Predecessor): Promise<void>;
+}
+
+interface BridgeLedgerOptions {
+  readonly owner: OwnerId;
+  /** Tells this ledger from others; letters and digits. */
+  readonly nonce: string;
+  /** Of this process. */
+  readonly tag: string;
+  readonly isAlive: (tag: string) => boolean;
+}
+
+/** Takes over what dead processes left, and begins this one's own. Throws when that cannot be done. */
+export async function openBridgeLedger(
+  disk: LedgerDisk,
+  { owner, nonce, tag, isAlive }: BridgeLedgerOptions,
+): Promise<BridgeLedger> {
+  const predecessors = await claimLedgers(disk, { tag, isAlive });
+  const own = await openLedger(disk, ledgerName(nonce, tag), owner);
+  const known = new Map(predecessors.flatMap(({ entries }) => entries.map((entry) => [nameOf(entry), entry])));
+  return {
+    ...own,
+    predecessors,
+    find(call) {
+      const entry = known.get(nameOf(call));
+      return entry?.plan_hash === call.plan_hash ? entry : null;
+    },
+    forget: ({ file }) => disk.remove(file),
+  };
+}
+
+/** For a bridge that has no place to keep one. */
+export const noBridgeLedger: BridgeLedger = {
+  ...noLedger,
+  predecessors: [],
+  find: () => null,
+  forget: () => Promise.resolve(),
+};

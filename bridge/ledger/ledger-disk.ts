@@ -1,0 +1,74 @@
+// Where ledgers are kept: a port, so that tests can fail at every operation, and its adapter for a directory.
+import { type FileHandle, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LEDGER_FILE_BYTES_MAX } from '../../schemas/limits.ts';
+
+/** Every method may throw; what it then has done is unknown, but for `rename`, which happens whole or not at all. */
+export interface LedgerDisk {
+  names(): Promise<readonly string[]>;
+  read(name: string): Promise<Uint8Array>;
+  /** Opens a file for appending, after these bytes; the file and its name are durable when it answers. */
+  create(name: string, bytes: Uint8Array): Promise<LedgerFile>;
+  /** Takes a file over; false when it is no longer there. */
+  rename(from: string, to: string): Promise<boolean>;
+  remove(name: string): Promise<void>;
+}
+
+export interface LedgerFile {
+  append(bytes: Uint8Array): Promise<void>;
+  /** What was appended survives a power cut. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A directory of ledgers; made when it is missing. */
+export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const at = (name: string): string => join(path, name);
+
+  const syncNames = async (): Promise<void> => {
+    const directory = await open(path, 'r');
+    await directory.sync().finally(() => directory.close());
+  };
+
+  return {
+    names: () => readdir(path),
+    async read(name) {
+      const bytes = await readFile(at(name));
+      return bytes.subarray(0, LEDGER_FILE_BYTES_MAX);
+    },
+    async create(name, bytes) {
+      const fresh = at(`${name}${UNFINISHED}`);
+      const file = await open(fresh, 'w', 0o600);
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+        await rename(fresh, at(name));
+        await syncNames();
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
+      return fileOf(file);
+    },
+    async rename(from, to) {
+      try {
+        await rename(at(from), at(to));
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        throw error;
+      }
+    },
+    remove: (name) => rm(at(name), { force: true }),
+  };
+}
+
+/** What the name of a file that is being made ends with. */
+export const UNFINISHED = '.tmp';
+
+const fileOf = (file: FileHandle): LedgerFile => ({
+  append: (bytes) => file.appendFile(bytes),
+  sync: () => file.datasync(),
+  close: () => file.close(),
+});

@@ -1,0 +1,59 @@
+// What the lines of a ledger add up to: the calls that were started and that the engine has not answered for good.
+import type { Ingress } from '../../schemas/event.ts';
+import type { Digest, EffectId, SessionId } from '../../schemas/ids.ts';
+import type { LedgerLine } from './ledger-line.ts';
+
+export interface LedgerKey {
+  readonly session_id: SessionId;
+  readonly effect_id: EffectId;
+}
+
+/** A call as it is started. */
+export interface StartedCall extends LedgerKey {
+  /** Of the plan it belongs to: the same name under another plan is another call. */
+  readonly plan_hash: Digest;
+  /** Of the lease under which it was started. */
+  readonly epoch?: number;
+}
+
+export interface LedgerEntry extends LedgerKey, Partial<Omit<StartedCall, keyof LedgerKey>> {
+  /** Its settlement; null while it is not known how it ended. */
+  readonly event: Ingress | null;
+}
+
+export type LedgerEntries = Map<string, LedgerEntry>;
+
+export const nameOf = ({ session_id, effect_id }: LedgerKey): string => `${session_id} ${effect_id}`;
+
+/** Adds one line to the entries. */
+export function addLine(entries: LedgerEntries, line: LedgerLine): void {
+  if (line.kind === 'opened') return;
+  const { session_id, effect_id } = line;
+  const key = { session_id, effect_id };
+  const name = nameOf(key);
+  if (line.kind === 'closed') {
+    entries.delete(name);
+    return;
+  }
+  if (line.kind === 'started') {
+    const { kind: _, ...call } = line;
+    entries.set(name, { ...call, event: null });
+    return;
+  }
+  // A settlement whose start is not there any more is a settlement all the same.
+  entries.set(name, { ...key, ...entries.get(name), event: line.event });
+}
+
+export function entriesOf(lines: readonly LedgerLine[]): LedgerEntries {
+  const entries: LedgerEntries = new Map();
+  for (const line of lines) addLine(entries, line);
+  return entries;
+}
+
+/** The fewest lines that add up to these entries. */
+export const linesOf = (entries: LedgerEntries): readonly LedgerLine[] =>
+  [...entries.values()].flatMap(({ event, plan_hash, ...call }): readonly LedgerLine[] => {
+    const { session_id, effect_id } = call;
+    const started = plan_hash === undefined ? [] : [{ kind: 'started' as const, ...call, plan_hash }];
+    return event === null ? started : [...started, { kind: 'ended' as const, session_id, effect_id, event }];
+  });

@@ -1,0 +1,51 @@
+// Ledgers whose bridges are dead. Whoever renames such a file has it, and nobody else; should that process die before
+// it is through, the file carries its tag, and the next one takes it over in turn.
+import type { OwnerId } from '../../schemas/ids.ts';
+import { LEDGERS_CLAIMED_MAX } from '../../schemas/limits.ts';
+import { type LedgerDisk, UNFINISHED } from './ledger-disk.ts';
+import { type LedgerEntry, entriesOf } from './ledger-entries.ts';
+import { readLines } from './ledger-line.ts';
+
+/** A bridge that died, as far as its ledger tells. */
+export interface Predecessor {
+  readonly owner: OwnerId;
+  readonly entries: readonly LedgerEntry[];
+  /** The name of its file, which is this process's now. */
+  readonly file: string;
+}
+
+/** The name of a ledger: which one, and the tag of the process that has it. */
+export const ledgerName = (which: string, tag: string): string => `${which}@${tag}.ledger`;
+
+interface ClaimOptions {
+  /** Of this process. */
+  readonly tag: string;
+  readonly isAlive: (tag: string) => boolean;
+}
+
+/** Takes over the ledgers of processes that are no longer there. */
+export async function claimLedgers(disk: LedgerDisk, { tag, isAlive }: ClaimOptions): Promise<readonly Predecessor[]> {
+  const claimed: Predecessor[] = [];
+  for (const name of (await disk.names()).toSorted()) {
+    const [, which, holder = '', rest] = /^([^@]+)@([^@]+)\.ledger(\.tmp)?$/.exec(name) ?? [];
+    if (which === undefined || holder === tag || isAlive(holder)) continue;
+    if (rest === UNFINISHED) {
+      await disk.remove(name);
+      continue;
+    }
+    if (claimed.length === LEDGERS_CLAIMED_MAX) break;
+    const file = ledgerName(which, tag);
+    if (!(await disk.rename(name, file))) continue;
+    const predecessor = readLedger(file, await disk.read(file));
+    if (predecessor === null) await disk.remove(file);
+    else claimed.push(predecessor);
+  }
+  return claimed;
+}
+
+/** Null when it does not even tell whose it was: then there is nobody to speak for. */
+function readLedger(file: string, bytes: Uint8Array): Predecessor | null {
+  const lines = readLines(bytes);
+  const opened = lines.find((line) => line.kind === 'opened');
+  return opened === undefined ? null : { file, owner: opened.owner, entries: [...entriesOf(lines).values()] };
+}

@@ -1,0 +1,40 @@
+// What a bridge does first: it says for those that died before it what they could not say any more. Settlements that
+// they had noted are reported as they would have been, with the same event ids; everything else they held is given
+// back, so that the engine settles what was started and may not be repeated as `outcome_unknown`, and hands the rest
+// out again, all without waiting for leases to run out.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { EngineClient } from '../src/client/client.ts';
+import type { BridgeLedger } from './ledger/bridge-ledger.ts';
+import type { Predecessor } from './ledger/predecessors.ts';
+import type { Link } from './link.ts';
+import type { Log } from './log.ts';
+import { newOutbox } from './outbox.ts';
+
+interface RecoverOptions {
+  readonly client: EngineClient;
+  readonly ledger: BridgeLedger;
+  readonly link: Link;
+  readonly log: Log;
+}
+
+/** Answers when every predecessor is spoken for, or the link has ended: then the next process begins again. */
+export async function recover(options: RecoverOptions): Promise<void> {
+  for (const predecessor of options.ledger.predecessors) await speakFor(predecessor, options);
+}
+
+async function speakFor(predecessor: Predecessor, { client, ledger, link, log }: RecoverOptions): Promise<void> {
+  const { owner, entries } = predecessor;
+  const outbox = newOutbox({ client, owner, link, log, companions: () => [] });
+  const ended = entries.flatMap(({ session_id, event }) => (event === null ? [] : [{ session_id, event }]));
+  const answers = await Promise.all(ended.map(({ session_id, event }) => outbox.report(session_id, event)));
+  if (answers.some((answer) => isLeft(answer) && answer.left.code === 'closing')) return;
+  // Only now: a call that is given back before its settlement has arrived has no other end than an unknown one.
+  const released = await link.ask('release', () => client.release({ owner, leases: [], all: true }));
+  if (isLeft(released)) {
+    log({ event: 'recovery_refused', owner, code: released.left.code, message: released.left.message });
+    return;
+  }
+  await ledger.forget(predecessor);
+  const settled = answers.filter((answer) => !isLeft(answer)).length;
+  log({ event: 'recovered', owner, settled, unsettled: entries.length - ended.length });
+}

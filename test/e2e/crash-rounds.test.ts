@@ -1,0 +1,157 @@
+// Engine and bridges are killed without warning, over and over, while many sessions run. Nothing that was acknowledged
+// is lost, every call is settled once, nothing that may not be repeated runs twice, and no command outlives its bridge.
+import { afterEach, describe, expect, test } from 'vitest';
+import type { EventOfKind } from '../../schemas/event.ts';
+import { type SessionId, brand } from '../../schemas/ids.ts';
+import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
+import { replay } from '../../src/core/index.ts';
+import { CrashWorld, eventually } from '../support/e2e/crash-world.ts';
+import { must } from '../support/e2e/refold.ts';
+import { type Random, randomFrom, roundsOf } from '../support/random.ts';
+
+const SESSIONS = 100;
+const ROUNDS = roundsOf(20);
+const STEPS_MAX = 40;
+const JITTER_MS = 40;
+const FOLLOW_UPS_PER_ROUND = 6;
+const SEED = Number(process.env['REFOLD_TEST_SEED'] ?? Date.now() % 1_000_000);
+
+let world: CrashWorld | null = null;
+afterEach(async () => {
+  await world?.close();
+  world = null;
+});
+
+const runOf = (session: string, run: string | number): string => `${session}-r${run}`;
+
+const VICTIMS: readonly (readonly string[])[] = [
+  ['engine'],
+  ['one'],
+  ['two'],
+  ['one', 'two'],
+  ['engine', 'one'],
+  ['engine', 'one', 'two'],
+];
+
+/** One round: some progress, a kill at some moment, everything started again. */
+async function round(crash: CrashWorld, random: Random): Promise<void> {
+  await crash.steps(1 + random.below(STEPS_MAX));
+  // Which moment it is, is the test; nothing is waited for.
+  await new Promise((resolve) => {
+    setTimeout(resolve, random.below(JITTER_MS));
+  });
+  const victims = random.pick(VICTIMS);
+  await crash.kill(...victims);
+  const starts = victims.map((victim) => () => (victim === 'engine' ? crash.startEngine() : crash.startBridge(victim)));
+  // A bridge that is there before its engine waits for it.
+  await Promise.all((random.oneIn(2) ? starts : starts.toReversed()).map((start) => start()));
+}
+
+async function recordsOf(crash: CrashWorld, id: SessionId): Promise<readonly StreamRecord[]> {
+  const records: StreamRecord[] = [...(await must(crash.client.records(id)))];
+  for (;;) {
+    const more = await must(crash.client.records(id, brandPosition(records.length - 1)));
+    if (more.length === 0) return records;
+    records.push(...more);
+  }
+}
+
+const brandPosition = (value: number) => value as EventRecord['position'];
+
+async function expectAcked(crash: CrashWorld, from: number): Promise<void> {
+  for (const { session, event_id, position } of crash.acked.slice(from)) {
+    const [record] = await must(crash.client.records(session, position, 1));
+    expect(record?.kind === 'event' ? record.event.event_id : null, `acked at ${session} ${position}`).toBe(event_id);
+  }
+}
+
+const repeatedIn = (names: readonly string[]): readonly string[] =>
+  names.filter((name, index) => names.indexOf(name) !== index);
+
+interface Tally {
+  runs: number;
+  calls: number;
+  unknown: number;
+}
+
+/** Every call of a session has one end, and a command that has succeeded has left its mark. */
+function expectSettledOnce(records: readonly StreamRecord[], marks: ReadonlySet<string>, tally: Tally): void {
+  const events = records.flatMap((record) => (record.kind === 'event' ? [record.event] : []));
+  const observed = events.flatMap((event) => (event.kind === 'ToolCallsObserved' ? event.calls : []));
+  for (const { call_id, tool_name } of observed) {
+    const ends = events.filter((event): event is EventOfKind<'ToolCallSettled'> => {
+      return event.kind === 'ToolCallSettled' && event.call_id === call_id;
+    });
+    const lost = events.filter((event) => event.kind === 'LeaseExpired' && event.call_id === call_id);
+    const repeatable = tool_name === 'exists';
+    expect(ends.length + (repeatable ? 0 : lost.length), `ends of ${call_id}`).toBe(1);
+    expect(new Set(observed.map((call) => call.call_id)).size).toBe(observed.length);
+    tally.calls += 1;
+    tally.unknown += repeatable ? 0 : lost.length;
+    if (tool_name === 'shell' && ends[0]?.result.success === true) expect([...marks]).toContain(call_id);
+  }
+  tally.runs += events.filter(({ kind }) => kind === 'RunRequested' || kind === 'FollowUpQueued').length;
+}
+
+describe('processes that are killed', () => {
+  test(
+    `lose nothing and repeat nothing: ${SESSIONS} sessions, ${ROUNDS} rounds`,
+    async () => {
+      const crash = await CrashWorld.open();
+      world = crash;
+      const random = randomFrom(SEED);
+      const ids = await Promise.all(Array.from({ length: SESSIONS }, (_, n) => crash.createSession(`s${n}`)));
+      await Promise.all([crash.startBridge('one'), crash.startBridge('two')]);
+      const telling: Promise<void>[] = ids.map((id) =>
+        crash.tell(id, { kind: 'RunRequested', event_id: brand(`go-${id}`), input: { text: runOf(id, 0) } }),
+      );
+      let at = 0;
+      try {
+        for (at = 1; at <= ROUNDS; at += 1) {
+          const acked = crash.acked.length;
+          for (let n = 0; n < FOLLOW_UPS_PER_ROUND; n += 1) {
+            const id = random.pick(ids);
+            const input = { text: runOf(id, `${at}-${n}`) };
+            telling.push(
+              crash.tell(id, { kind: 'FollowUpQueued', event_id: brand(`more-${at}-${n}`), follow_up: { input } }),
+            );
+          }
+          await round(crash, random);
+          await expectAcked(crash, acked);
+          expect(repeatedIn(await crash.marks())).toEqual([]);
+        }
+        await Promise.all(telling);
+        for (const id of ids) await crash.idle(id);
+        await expectEnd(crash, ids);
+      } catch (error) {
+        const repeat = `REFOLD_TEST_SEED=${SEED} npx vitest run test/e2e/crash-rounds.test.ts`;
+        throw new Error(`round ${at} of ${ROUNDS}, seed ${SEED}; again with: ${repeat}`, { cause: error });
+      }
+    },
+    60_000 + ROUNDS * 6_000,
+  );
+});
+
+async function expectEnd(crash: CrashWorld, ids: readonly SessionId[]): Promise<void> {
+  const marks = await crash.marks();
+  expect(repeatedIn(marks)).toEqual([]);
+  const tally: Tally = { runs: 0, calls: 0, unknown: 0 };
+  for (const id of ids) {
+    const records = await recordsOf(crash, id);
+    const view = await must(crash.client.session(id));
+    expect(replay(records)).toMatchObject({ divergence: null, stateDigest: view.state_digest, chain: view.chain });
+    expectSettledOnce(records, new Set(marks), tally);
+  }
+  await expectAcked(crash, 0);
+  expect(crash.model.unpaired).toEqual([]);
+  await eventually('no command is left', () => crash.orphans().length === 0);
+  const delivered = crash.lines.reduce(
+    (sum, line) => sum + (line['event'] === 'recovered' ? Number(line['settled']) : 0),
+    0,
+  );
+  const { runs, calls, unknown } = tally;
+  process.stdout.write(
+    `crash rounds: seed ${SEED}, ${ROUNDS} kills, ${ids.length} sessions, ${runs} runs, ${calls} calls, ` +
+      `${marks.length} marks, ${unknown} calls of unknown outcome, ${delivered} settlements delivered by a successor\n`,
+  );
+}

@@ -1,0 +1,243 @@
+// A world of real processes that are killed: one engine, bridges that share a state directory, a model, and a client
+// that keeps what it was acknowledged.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { Ingress } from '../../../schemas/event.ts';
+import { type Position, type SessionId, brand } from '../../../schemas/ids.ts';
+import { type EngineClient, connect } from '../../../src/client/index.ts';
+import { type CrashModel, MARK_VARIABLE, openCrashModel } from './crash-model.ts';
+import { ancestorsOf, processesWith } from './processes.ts';
+import { ROOT, freshDirectory, must } from './refold.ts';
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+export interface Acked {
+  readonly session: SessionId;
+  readonly event_id: string;
+  readonly position: Position;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ready: LogLine;
+  readonly exited: Promise<void>;
+}
+
+const LEASE_TTL_MS = 1_500;
+
+export class CrashWorld {
+  readonly name = `world-${process.pid}-${performance.now()}`;
+  readonly acked: Acked[] = [];
+  /** Everything that bridges have said. */
+  readonly lines: LogLine[] = [];
+  readonly #bridges = new Map<string, Running>();
+  #engine: Running | null = null;
+  #port = 0;
+  #home = '';
+  #onLine: (() => void)[] = [];
+  /** Those who wait for an engine that is not there. */
+  #absent: (() => void)[] | null = [];
+  workspace = '';
+  model!: CrashModel;
+  client!: EngineClient;
+
+  static async open(): Promise<CrashWorld> {
+    const world = new CrashWorld();
+    world.#home = await freshDirectory();
+    world.workspace = await freshDirectory(true);
+    world.model = await openCrashModel(world.name);
+    await world.startEngine();
+    world.client = connect(world.url(), (await readFile(join(world.#home, 'data/token'), 'utf8')).trim());
+    return world;
+  }
+
+  url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async startEngine(): Promise<void> {
+    const args = ['serve', '--data-dir', join(this.#home, 'data'), '--port', String(this.#port)];
+    this.#engine = await startScript('dist/src/cli/main.js', [...args, '--lease-ttl', String(LEASE_TTL_MS)]);
+    this.#port = Number(new URL(String(this.#engine.ready['url'])).port);
+    for (const wake of this.#absent ?? []) wake();
+    this.#absent = null;
+  }
+
+  #engineThere(): Promise<void> {
+    const absent = this.#absent;
+    return absent === null ? Promise.resolve() : new Promise((resolve) => absent.push(resolve));
+  }
+
+  async startBridge(name: string): Promise<void> {
+    const data = join(this.#home, 'data');
+    const places = ['--workspace', this.workspace, '--state-dir', join(data, 'bridges')];
+    const server = ['--url', this.url(), '--token-file', join(data, 'token')];
+    const model = ['--provider', 'openai', '--base-url', this.model.url, '--model', 'test'];
+    const how = ['--sandbox', 'none', '--concurrency', '8'];
+    const note = (line: LogLine): void => {
+      this.lines.push({ ...line, bridge: name });
+      for (const wake of this.#onLine.splice(0)) wake();
+    };
+    this.#bridges.set(name, await startScript('dist/bridge/main.js', [...server, ...places, ...model, ...how], note));
+  }
+
+  /** Ends them without warning, all in the same moment, and waits until nothing of them is left. */
+  async kill(...names: readonly string[]): Promise<void> {
+    const victims = names.map((name) => (name === 'engine' ? this.#engine : this.#bridges.get(name)));
+    if (names.includes('engine')) this.#absent ??= [];
+    for (const victim of victims) victim?.child.kill('SIGKILL');
+    for (const victim of victims) await victim?.exited;
+    for (const name of names) this.#bridges.delete(name);
+    await eventually('no command outlives its bridge', () => this.orphans().length === 0);
+  }
+
+  signal(bridge: string, signal: NodeJS.Signals): void {
+    this.#bridges.get(bridge)?.child.kill(signal);
+  }
+
+  /** Commands of this world that are nobody's any more. */
+  orphans(): readonly number[] {
+    const bridges = new Set([...this.#bridges.values()].map(({ child }) => child.pid));
+    const belongs = (pid: number): boolean => ancestorsOf(pid).some((above) => bridges.has(above));
+    const stray = processesWith(MARK_VARIABLE, this.name).filter((pid) => !belongs(pid));
+    // One that ended between the two looks is no orphan.
+    const still = new Set(processesWith(MARK_VARIABLE, this.name));
+    return stray.filter((pid) => still.has(pid) && !belongs(pid));
+  }
+
+  /** Waits until a line of a bridge fits, among all it has said or will say. */
+  async said(what: string, fits: (line: LogLine) => boolean, limitMs = 20_000): Promise<LogLine> {
+    const end = performance.now() + limitMs;
+    for (let from = 0; ; ) {
+      const line = this.lines.slice(from).find(fits);
+      from = this.lines.length;
+      if (line !== undefined) return line;
+      if (performance.now() > end) throw new Error(`never said: ${what}`);
+      await this.#nextLine(end);
+    }
+  }
+
+  /** Waits until bridges have said so many lines more. */
+  async steps(count: number): Promise<void> {
+    const goal = this.lines.length + count;
+    await this.said(`${count} lines`, () => this.lines.length >= goal);
+  }
+
+  /** Tells the engine, again and again until it has answered; what it acknowledged is kept. */
+  async tell(session: SessionId, event: Ingress & { readonly event_id: string }): Promise<void> {
+    for (;;) {
+      await this.#engineThere();
+      const answer = await this.client.submit(session, { events: [event] })();
+      if (isRight(answer)) {
+        const [at] = answer.right.events;
+        if (at !== undefined) this.acked.push({ session, event_id: event.event_id, position: at.position });
+        return;
+      }
+      if (!AWAY.has(answer.left.code)) return;
+      await turn();
+    }
+  }
+
+  async createSession(id: string): Promise<SessionId> {
+    const config = { provider: 'openai', model: 'test', host_session_open: true };
+    return (await must(this.client.createSession({ session_id: brand<'SessionId'>(id), config }))).session_id;
+  }
+
+  /** Waits until a session has nothing left to do. */
+  async idle(id: SessionId): Promise<void> {
+    for (;;) {
+      const { state } = await must(this.client.session(id));
+      if (state.run === null && state.follow_ups.length === 0) return;
+      const over = new AbortController();
+      const late = setTimeout(() => over.abort(), 30_000);
+      let more = 0;
+      for await (const _ of this.client.follow(id, {
+        from: state.version as number as Position,
+        signal: over.signal,
+      })) {
+        more += 1;
+        break;
+      }
+      clearTimeout(late);
+      over.abort();
+      if (more === 0) throw new Error(`session ${id} does not go on: ${JSON.stringify(state.run)}`);
+    }
+  }
+
+  async marks(): Promise<readonly string[]> {
+    const text = await readFile(join(this.workspace, 'marks.txt'), 'utf8').catch(() => '');
+    return text.split('\n').filter((line) => line !== '');
+  }
+
+  async close(): Promise<void> {
+    for (const { child } of this.#bridges.values()) child.kill('SIGCONT');
+    await this.kill('engine', ...this.#bridges.keys());
+    await this.client.close();
+    await this.model.close();
+  }
+
+  #nextLine(end: number): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, Math.max(0, end - performance.now()));
+      this.#onLine.push(() => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
+  }
+}
+
+const AWAY: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage_unknown', 'queue_full']);
+
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 5);
+  });
+
+/** Looks again until it holds. */
+export async function eventually(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  limitMs = 5_000,
+): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`never came true: ${what}`);
+    await turn();
+  }
+}
+
+async function startScript(
+  script: string,
+  args: readonly string[],
+  onLine: (line: LogLine) => void = () => undefined,
+): Promise<Running> {
+  const child = spawn(process.execPath, [join(ROOT, script), ...args, '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ready = await new Promise<LogLine>((resolve, fail) => {
+    let first = true;
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      const line = parse(text);
+      if (line === null) return;
+      if (first) resolve(line);
+      else onLine(line);
+      first = false;
+    });
+    child.once('exit', (code) => fail(new Error(`${script} ended with ${code}`)));
+  });
+  return { child, ready, exited };
+}
+
+// The last line of a process that is killed may be cut.
+function parse(text: string): LogLine | null {
+  try {
+    return JSON.parse(text) as LogLine;
+  } catch {
+    return null;
+  }
+}
