@@ -4,7 +4,7 @@ import { ConsentPolicy } from './consent.ts';
 import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
 import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
-import { EVENTS_PER_APPEND_MAX, LEASE_EFFECTS_MAX, LEASE_WAIT_MS_MAX } from './limits.ts';
+import { CALLS_PER_BATCH_MAX, EVENTS_PER_APPEND_MAX, LEASE_EFFECTS_MAX, LEASE_WAIT_MS_MAX } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
 import { SessionState } from './state.ts';
@@ -24,7 +24,15 @@ export const SessionSummary = shape('SessionSummary', { session_id: SessionId, v
 export type SessionSummary = TypeOf<typeof SessionSummary>;
 
 /** The state of a session, with its digest and the chain value that heads its stream. */
-export const SessionView = shape('SessionView', { state: SessionState, state_digest: Digest, chain: Digest });
+export const SessionView = shape('SessionView', {
+  state: SessionState,
+  state_digest: Digest,
+  chain: Digest,
+  /** `requires_action`: something waits for a person (openboa "Managed tool confirmation"). */
+  status: oneOf('status', ['idle', 'running', 'paused', 'requires_action']),
+  /** The effects `agent.tool_use` and `agent.custom_tool_use` that wait for an answer. */
+  blocking_event_ids: list(EffectId, CALLS_PER_BATCH_MAX),
+});
 export type SessionView = TypeOf<typeof SessionView>;
 
 /** Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. */

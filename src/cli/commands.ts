@@ -1,52 +1,9 @@
-// Every command with its options and its help, in the order in which a person meets them.
+// Every command with its options and its help, in the order in which a person meets them. What people answer with is in
+// `people-commands.ts`.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { brand } from '../../schemas/ids.ts';
-import { CommandFailure, type Output, newOutput, reportFailure } from './output.ts';
-
-type Options = Readonly<Record<string, string | boolean | undefined>>;
-
-/** A command with the options that all have, whose work runs with them and ends with its exit code. */
-function command(
-  program: Command,
-  usage: string,
-  description: string,
-  work: (options: Options, args: readonly string[], output: Output) => Promise<number>,
-): Command {
-  return program
-    .command(usage)
-    .description(description)
-    .option('--data-dir <dir>', 'where the engine keeps its data (default: $REFOLD_DATA_DIR, else ~/.refold)')
-    .option('--json', 'print one JSON object a line')
-    .exitOverride()
-    .action(async (...given: unknown[]) => {
-      const self = given.at(-1) as Command;
-      const options = self.opts<Options>();
-      const output = newOutput(options['json'] === true);
-      process.exitCode = await work(options, self.args, output).catch((error: unknown) =>
-        reportFailure(error, output.json),
-      );
-    });
-}
-
-const text = (options: Options, name: string): string | undefined => {
-  const value = options[name];
-  return typeof value === 'string' ? value : undefined;
-};
-
-function wholeNumber(options: Options, name: string, min: number): number {
-  const value = text(options, name) ?? '';
-  if (/^\d{1,12}$/.test(value) && Number(value) >= min) return Number(value);
-  throw new CommandFailure('invalid_shape', `--${name} takes a whole number from ${min} on, not "${value}"`);
-}
-
-const dataDir = async (options: Options): Promise<string> => {
-  const { dataDirOf } = await import('./data-dir.ts');
-  return dataDirOf(text(options, 'dataDir'));
-};
-
-const sandboxOption = (): Option =>
-  new Option('--sandbox <level>', 'how commands are confined').choices(['auto', 'none', 'bwrap']).default('auto');
+import { command, dataDir, sandboxOption, text, wholeNumber } from './command.ts';
 
 export function addRuns(program: Command): void {
   command(
@@ -77,6 +34,8 @@ export function addRuns(program: Command): void {
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
     .option('--recording <file>', 'take the model’s turns from this file instead')
     .option('--turns-max <n>', 'end the run after this many turns')
+    .option('--policy <preset>', 'whom calls ask, in a new session (see refold policy)')
+    .option('--yes', 'allow every call that asks, and record so')
     .addOption(sandboxOption());
 }
 

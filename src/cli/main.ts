@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
 import { addAudit, addBench, addInspection, addProcesses, addRuns, addTransfer } from './commands.ts';
+import { addPeople } from './people-commands.ts';
 
 const program = new Command('refold')
   .description('The deterministic engine under an AI agent’s tool calls: decide, plan, log, replay.')
@@ -12,6 +13,7 @@ const program = new Command('refold')
   .exitOverride();
 
 addRuns(program);
+addPeople(program);
 addProcesses(program);
 addInspection(program);
 addAudit(program);

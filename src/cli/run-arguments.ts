@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { brand } from '../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../schemas/run.ts';
+import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';
 import type { BridgeCommand } from './commands/bridge.ts';
 import type { RunCommand } from './commands/run.ts';
 import { CommandFailure } from './output.ts';
@@ -33,8 +34,26 @@ export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dat
     config,
     bridgeArgs: bridge.args,
     secrets: bridge.secrets,
+    ...policyOf(options),
+    ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
     ...(typeof session === 'string' ? { session: brand<'SessionId'>(session) } : {}),
   };
+}
+
+function policyOf(options: Options): Pick<RunCommand, 'policy'> {
+  const policy = options['policy'];
+  if (policy === undefined) return {};
+  if (options['session'] !== undefined) {
+    throw new CommandFailure(
+      'invalid_shape',
+      '--policy is for a new session; for this one: refold policy SESSION PRESET',
+    );
+  }
+  const known = Object.keys(CONSENT_PRESETS);
+  if (!known.includes(String(policy))) {
+    throw new CommandFailure('invalid_shape', `there is no policy "${String(policy)}": ${known.join(', ')}`);
+  }
+  return { policy: policy as ConsentPreset };
 }
 
 const modelOf = (options: Options): string => String(options['model'] ?? process.env['OPENAI_MODEL'] ?? 'gpt-5-mini');

@@ -44,35 +44,30 @@ export async function toEvent(ports: EdgePorts, state: SessionState, ingress: In
   return isLeft(measured) ? measured : right({ ...measured.right, ...envelope });
 }
 
-/** What is sent, with every fact of the world that its kind records. */
+/** What is sent, with every fact of the world that its kind records; what a client claims of those is dropped. */
 async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<Ingress> {
-  switch (ingress.kind) {
-    case 'ToolCallsObserved': {
-      const calls = await prepareCalls(ports, state, ingress.calls);
-      return isLeft(calls) ? calls : right({ ...ingress, calls: calls.right });
-    }
-    case 'user.tool_confirmation': {
-      if (ingress.instead === undefined) return right(ingress);
-      const calls = await prepareCalls(ports, state, [ingress.instead]);
-      if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
-      return right({ ...ingress, instead: calls.right[0] as ToolCallObserved });
-    }
-    case 'ToolCallSettled': {
-      const { output_verdict: _verdict, jitter_permille: _jitter, ...report } = ingress;
-      const verdict = outputVerdict(ports, state, ingress);
-      return right({ ...report, ...verdict, ...jitter(ports, ingress) });
-    }
-    case 'user.custom_tool_result': {
-      const { output_verdict: _verdict, ...answer } = ingress;
-      return right({ ...answer, ...outputVerdict(ports, state, ingress) });
-    }
-    case 'GenerateFailed': {
-      const { jitter_permille: _jitter, ...report } = ingress;
-      return right({ ...report, ...jitter(ports, ingress) });
-    }
-    default:
-      return right(ingress);
+  if (ingress.kind === 'ToolCallsObserved') {
+    const calls = await prepareCalls(ports, state, ingress.calls);
+    return isLeft(calls) ? calls : right({ ...ingress, calls: calls.right });
   }
+  if (ingress.kind === 'user.tool_confirmation' && ingress.instead !== undefined) {
+    const calls = await prepareCalls(ports, state, [ingress.instead]);
+    if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
+    return right({ ...ingress, instead: calls.right[0] as ToolCallObserved });
+  }
+  if (ingress.kind === 'ToolCallSettled') {
+    const { output_verdict: _verdict, jitter_permille: _jitter, ...report } = ingress;
+    return right({ ...report, ...outputVerdict(ports, state, ingress), ...jitter(ports, ingress) });
+  }
+  if (ingress.kind === 'user.custom_tool_result') {
+    const { output_verdict: _verdict, ...answer } = ingress;
+    return right({ ...answer, ...outputVerdict(ports, state, ingress) });
+  }
+  if (ingress.kind === 'GenerateFailed') {
+    const { jitter_permille: _jitter, ...report } = ingress;
+    return right({ ...report, ...jitter(ports, ingress) });
+  }
+  return right(ingress);
 }
 
 const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean }) =>

@@ -10,6 +10,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import { joinSignals } from '../client/join-signals.ts';
+import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Bells, follow } from './follow.ts';
@@ -70,7 +71,8 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         const session = await sessions.get(known);
         if (isLeft(session)) return session;
         const state = session.right.state();
-        return right({ state, state_digest: stateDigest(state), chain: session.right.chain() });
+        const chain = session.right.chain();
+        return right({ state, state_digest: stateDigest(state), chain, ...sessionStatus(state) });
       }),
     submit: (id, request) =>
       take.argument(SessionId, id, (known) =>

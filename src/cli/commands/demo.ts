@@ -33,6 +33,7 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
       config: { provider: 'recorded', model: 'demo', tool_profile: brand<'ProfileId'>('anthropic') },
       bridgeArgs: ['--provider', 'recorded', '--recording', join(FIXTURE, 'turns.jsonl'), '--sandbox', sandbox],
       secrets: {},
+      allowBecause: 'refold demo, no terminal to ask at',
     },
     output,
   );

@@ -5,13 +5,19 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import type { CreateSession } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
+import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
 import { bridgeStateDir, findEngine } from '../data-dir.ts';
 import { type Output, must } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
 import { type Child, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { newTerminalAsker, type Asker } from '../people/terminal.ts';
+import { newAllowingAsker, newTellingAsker } from '../people/unattended.ts';
+import { userName } from '../people/user-name.ts';
+import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../store-content.ts';
 import { type WatchEnd, watch } from '../watch.ts';
 
@@ -24,6 +30,12 @@ export interface RunCommand {
   readonly config: RunConfigPatch;
   readonly bridgeArgs: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
+  /** The policy of a new session; the default one when absent. */
+  readonly policy?: ConsentPreset;
+  /** Allows what asks when nobody sits at a terminal, and says why; without it the run waits for an answer. */
+  readonly allowBecause?: string;
+  /** Never reads the terminal, even where there is one. */
+  readonly unattended?: boolean;
 }
 
 export interface RunSummary extends WatchEnd {
@@ -45,7 +57,7 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
   const started: Child[] = [];
   try {
     const { client, url } = await engineFor(command.dataDir, started, output);
-    const id = command.session ?? (await must(client.createSession({ config: command.config }))).session_id;
+    const id = command.session ?? (await must(client.createSession(newSession(command)))).session_id;
     const bridge = await startBridge(command, { url, id }, output);
     started.push(bridge);
     const summary = await follow(command, client, id, output);
@@ -55,6 +67,9 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
     for (const child of started.reverse()) await child.stop();
   }
 }
+
+const newSession = ({ config, policy }: RunCommand): CreateSession =>
+  policy === undefined ? { config } : { config, consent: CONSENT_PRESETS[policy] };
 
 async function engineFor(
   dataDir: string,
@@ -110,6 +125,7 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
   process.once('SIGINT', cancelOnInterrupt);
   let events = 0;
   let lastExitCode: number | null = null;
+  const asker = askerFor(command, client, output);
   const isOver = (state: SessionState): boolean => state.run === null && state.runs_started > before;
   const end = await watch(
     client,
@@ -120,11 +136,22 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
       lastExitCode = exitCodeOf(upcast(watched.record.event)) ?? lastExitCode;
       output.object({ event: 'folded', record: watched.record });
       for (const line of progressLines(watched)) output.line(line);
+      asker.update(watched.after);
     },
     isOver,
-  );
+  ).finally(() => asker.close());
   process.removeListener('SIGINT', cancelOnInterrupt);
   return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt), lastExitCode };
+}
+
+/** Who answers when a call waits for a person: the one at the terminal, or whoever is told how. */
+function askerFor({ allowBecause, unattended, workspace }: RunCommand, client: EngineClient, output: Output): Asker {
+  const attended = unattended !== true && !output.json && process.stdin.isTTY && process.stdout.isTTY;
+  if (attended) {
+    const print = (line: string): void => output.line(line);
+    return newTerminalAsker({ client, by: userName(), readFile: workspaceFile(workspace), print });
+  }
+  return allowBecause === undefined ? newTellingAsker(output) : newAllowingAsker(client, allowBecause, output);
 }
 
 /** A person pressed Ctrl-C: the run is cancelled, and its end is watched like any other. */

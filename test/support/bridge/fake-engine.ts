@@ -1,5 +1,5 @@
 // An engine in a few lines on the pure core: no queue, no disk. What it adds are failures on demand.
-import { isRequiredAction } from '../../../src/core/status.ts';
+import { isRequiredAction, sessionStatus } from '../../../src/core/status.ts';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { EngineClient } from '../../../src/client/client.ts';
@@ -276,7 +276,7 @@ export class FakeEngine {
       session: (id) =>
         answering(() => {
           const state = this.state(id);
-          return right({ state, state_digest: stateDigest(state), chain: state.genesis_digest });
+          return right({ state, state_digest: stateDigest(state), chain: state.genesis_digest, ...sessionStatus(state) });
         }),
       submit: (id, submit) =>
         answering(() => {

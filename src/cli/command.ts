@@ -1,0 +1,47 @@
+// What all commands share: their common options, how they run and how they end.
+import { type Command, Option } from 'commander';
+import { CommandFailure, type Output, newOutput, reportFailure } from './output.ts';
+
+export type Options = Readonly<Record<string, string | boolean | undefined>>;
+
+/** A command with the options that all have, whose work runs with them and ends with its exit code. */
+export function command(
+  program: Command,
+  usage: string,
+  description: string,
+  work: (options: Options, args: readonly string[], output: Output) => Promise<number>,
+): Command {
+  return program
+    .command(usage)
+    .description(description)
+    .option('--data-dir <dir>', 'where the engine keeps its data (default: $REFOLD_DATA_DIR, else ~/.refold)')
+    .option('--json', 'print one JSON object a line')
+    .exitOverride()
+    .action(async (...given: unknown[]) => {
+      const self = given.at(-1) as Command;
+      const options = self.opts<Options>();
+      const output = newOutput(options['json'] === true);
+      process.exitCode = await work(options, self.args, output).catch((error: unknown) =>
+        reportFailure(error, output.json),
+      );
+    });
+}
+
+export const text = (options: Options, name: string): string | undefined => {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
+export function wholeNumber(options: Options, name: string, min: number): number {
+  const value = text(options, name) ?? '';
+  if (/^\d{1,12}$/.test(value) && Number(value) >= min) return Number(value);
+  throw new CommandFailure('invalid_shape', `--${name} takes a whole number from ${min} on, not "${value}"`);
+}
+
+export const dataDir = async (options: Options): Promise<string> => {
+  const { dataDirOf } = await import('./data-dir.ts');
+  return dataDirOf(text(options, 'dataDir'));
+};
+
+export const sandboxOption = (): Option =>
+  new Option('--sandbox <level>', 'how commands are confined').choices(['auto', 'none', 'bwrap']).default('auto');

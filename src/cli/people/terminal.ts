@@ -1,0 +1,94 @@
+// Asks the person at the terminal about what waits, one action at a time, while the run goes on beside it. An action
+// that is answered elsewhere, or that its session gives up, is withdrawn from the prompt.
+import { createInterface } from 'node:readline/promises';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import type { Ingress } from '../../../schemas/event.ts';
+import type { EffectId } from '../../../schemas/ids.ts';
+import { REJECTIONS } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { type RequiredAction, requiredActions } from '../../core/status.ts';
+import { storeContent } from '../store-content.ts';
+import { allowing, denying, fulfilling } from './answers.ts';
+import { describeAction } from './describe-action.ts';
+import { mustBe } from '../output.ts';
+
+export interface TerminalOptions {
+  readonly client: EngineClient;
+  readonly by: string;
+  readonly readFile: (path: string) => string | null;
+  readonly print: (line: string) => void;
+}
+
+export interface Asker {
+  /** The session has moved on: what waits now is asked about. */
+  update(state: SessionState): void;
+  close(): void;
+}
+
+export function newTerminalAsker({ client, by, readFile, print }: TerminalOptions): Asker {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  // A terminal that is being read takes Ctrl-C for itself.
+  lines.on('SIGINT', () => process.emit('SIGINT'));
+  let state: SessionState | null = null;
+  let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
+  let closed = false;
+
+  const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
+
+  async function ask(action: RequiredAction, withdrawn: AbortSignal): Promise<void> {
+    for (const line of describeAction(action, { readFile, others: pending().length - 1 })) print(line);
+    const event = await (action.kind === 'agent.tool_use' ? askConsent(action, withdrawn) : askWork(action, withdrawn));
+    const submitted = await client.submit(action.session_id, { events: [event] })();
+    if (isLeft(submitted)) print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
+  }
+
+  async function askConsent(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
+    for (;;) {
+      const typed = await lines.question(QUESTION, { signal });
+      const [word = ''] = typed.trim().toLowerCase();
+      if (word === 'y' || word === 'a') return allowing(action, by);
+      if (word === 's') return allowing(action, by, {});
+      if (word === 'n' || word === 'd') {
+        return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
+      }
+      print('  please answer with y, s or n');
+    }
+  }
+
+  async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
+    const typed = await lines.question('  your answer (the model reads it): ', { signal });
+    return fulfilling(action, by, { success: true, output: mustBe(await storeContent(client, typed)()) });
+  }
+
+  function next(): void {
+    if (asking !== null) return;
+    const [action] = pending();
+    if (action === undefined) return;
+    const withdrawn = new AbortController();
+    asking = { id: action.effect_id, withdrawn };
+    ask(action, withdrawn.signal)
+      .catch(() => print(pc.dim(`  ${action.call_id} does not wait any more`)))
+      .finally(() => {
+        asking = null;
+        // What was just answered may still be in the state seen last: the next event asks again.
+        if (pending()[0]?.effect_id !== action.effect_id) next();
+      });
+  }
+
+  return {
+    update(now) {
+      state = now;
+      if (asking !== null && !pending().some((action) => action.effect_id === asking?.id)) asking.withdrawn.abort();
+      next();
+    },
+    close() {
+      closed = true;
+      asking?.withdrawn.abort();
+      lines.close();
+    },
+  };
+}
+
+const QUESTION = `  ${pc.bold('y')} allow   ${pc.bold('s')} allow this tool for the session   ${pc.bold('n')} deny: `;
