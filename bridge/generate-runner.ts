@@ -34,6 +34,9 @@ export interface GenerateRunner {
 interface Failure {
   readonly code: string;
   readonly message: string;
+  /** It may pass: what the run's retry policy is told. */
+  readonly retryable?: true;
+  readonly retry_after_ms?: number;
 }
 
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
@@ -87,11 +90,11 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     return { code: 'provider_terminal', message: clip(`the model's answer cannot be recorded: ${code}: ${message}`) };
   }
 
-  async function fail(effect: Generate, { code, message }: Failure, duration_ms: number): Promise<void> {
+  async function fail(effect: Generate, failure: Failure, duration_ms: number): Promise<void> {
     const { effect_id, session_id, run_id, turn } = effect;
-    log({ event: 'generate_failed', session_id, run_id, turn, code, message, duration_ms });
+    log({ event: 'generate_failed', session_id, run_id, turn, ...failure, duration_ms });
     const event_id = eventIdOf(effect_id, 'failed');
-    await outbox.report(session_id, { kind: 'GenerateFailed', event_id, run_id, turn, code, message });
+    await outbox.report(session_id, { kind: 'GenerateFailed', event_id, run_id, turn, ...failure });
   }
 
   return { run };
@@ -120,6 +123,9 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
 const REPLY_AT_FAULT: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
 
 function failureOf(error: unknown): Failure {
-  const code = error instanceof ProviderError ? error.code : 'provider_terminal';
-  return { code, message: clip(messageOf(error)) };
+  const message = clip(messageOf(error));
+  if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
+  const { code, retryAfterMs } = error;
+  if (code !== 'provider_retryable') return { code, message };
+  return { code, message, retryable: true, ...(retryAfterMs === null ? {} : { retry_after_ms: retryAfterMs }) };
 }

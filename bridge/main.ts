@@ -96,7 +96,6 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
   return openAiCompatible({
     baseUrl: options.baseUrl,
     clock: systemClock,
-    random: Math.random,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(options.model === undefined ? {} : { model: options.model }),
   });

@@ -195,9 +195,6 @@ export const REPLY_BYTES_MAX = 16 * 1_048_576;
 export const ERROR_BYTES_MAX = 65_536;
 /** Longest silence of a model's server. */
 export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
-/** How often a request to a model is made again, and the longest wait its server may ask for. */
-export const PROVIDER_RETRIES_MAX = 4;
-export const RETRY_AFTER_MS_MAX = 60_000;
 /** Largest recording, in bytes. */
 export const RECORDING_BYTES_MAX = 64 * 1_048_576;
 /** Largest object of secrets on standard input, in bytes. */

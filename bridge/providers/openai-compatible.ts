@@ -1,16 +1,13 @@
-// Chat Completions over HTTP, as OpenAI and many others serve it. Streams where the server does, takes a whole answer
-// where it does not, and asks again where that may help.
+// Chat Completions over HTTP, as OpenAI and many others serve it. Streams where the server does, and takes a whole
+// answer where it does not. A fault that may pass is reported as one: whether and when to ask again is the run's policy.
 import { createParser } from 'eventsource-parser';
-import { type Clock, backoffMs, sleep } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { messageOf } from '../call-run.ts';
 import {
-  BACKOFF_MS_BASE,
-  BACKOFF_MS_MAX,
   ERROR_BYTES_MAX,
-  PROVIDER_RETRIES_MAX,
   PROVIDER_SILENCE_MS_DEFAULT,
   REPLY_BYTES_MAX,
-  RETRY_AFTER_MS_MAX,
+  RETRY_CAP_MS_MAX,
 } from '../../schemas/limits.ts';
 import { errorOfBody, refusesToStream } from './openai-error.ts';
 import { type ReplyAssembler, newReplyAssembler } from './openai-reply.ts';
@@ -26,45 +23,32 @@ export interface OpenAiOptions {
   readonly model?: string;
   /** Longest silence of the server, before and within an answer. */
   readonly silenceMs?: number;
-  readonly retriesMax?: number;
   readonly clock: Clock;
-  readonly random: () => number;
 }
 
-/** An attempt that failed, and when the server wants to be asked again. */
+/** An attempt that failed, and whether the server might answer in one piece. */
 class AttemptFailed extends Error {
   override readonly name = 'AttemptFailed';
   readonly fault: ProviderError;
-  readonly retryAfterMs: number | null;
   readonly withoutStream: boolean;
 
-  constructor(fault: ProviderError, more: { retryAfterMs?: number | null; withoutStream?: boolean } = {}) {
+  constructor(fault: ProviderError, withoutStream = false) {
     super(fault.message);
     this.fault = fault;
-    this.retryAfterMs = more.retryAfterMs ?? null;
-    this.withoutStream = more.withoutStream ?? false;
+    this.withoutStream = withoutStream;
   }
 }
 
 export function openAiCompatible(options: OpenAiOptions): Provider {
-  const { clock, random, retriesMax = PROVIDER_RETRIES_MAX } = options;
   return {
     async generate(request, signal) {
-      let stream = true;
-      for (let attempt = 0; ; attempt += 1) {
-        const failed = await tryOnce(options, request, { stream, signal });
-        if (!(failed instanceof AttemptFailed)) return failed;
-        if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
-        if (failed.withoutStream && stream) {
-          stream = false;
-          continue;
-        }
-        const { fault, retryAfterMs } = failed;
-        const wait = retryAfterMs ?? backoffMs(attempt, random, { baseMs: 5 * BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX });
-        const hopeless = fault.code !== 'provider_retryable' || wait > RETRY_AFTER_MS_MAX;
-        if (hopeless || attempt >= retriesMax) throw withoutKey(fault, options.apiKey);
-        await sleep(clock, wait, signal);
+      let answer = await tryOnce(options, request, { stream: true, signal });
+      if (answer instanceof AttemptFailed && answer.withoutStream && !signal.aborted) {
+        answer = await tryOnce(options, request, { stream: false, signal });
       }
+      if (!(answer instanceof AttemptFailed)) return answer;
+      if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
+      throw withoutKey(answer.fault, options.apiKey);
     },
   };
 }
@@ -144,21 +128,23 @@ async function refused(response: Response, silence: Silence, { clock }: OpenAiOp
     text ||= 'an error that broke off';
   }
   const fault = errorOfBody(parsed(text) ?? text, response.status);
-  const retryAfterMs = retryAfter(response.headers, clock.now());
-  return new AttemptFailed(fault, { retryAfterMs, withoutStream: refusesToStream(response.status, fault) });
+  const told = new ProviderError(fault.code, fault.message, retryAfter(response.headers, clock.now()));
+  return new AttemptFailed(told, refusesToStream(response.status, fault));
 }
 
 /** RFC 9110 section 10.2.3: seconds or a date; and the milliseconds that some servers send beside it. */
 function retryAfter(headers: Headers, now: number): number | null {
   const precise = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (precise >= 0) return precise;
+  if (precise >= 0) return bounded(precise);
   const value = headers.get('retry-after');
   if (value === null) return null;
   const seconds = Number(value);
-  if (seconds >= 0) return seconds * 1_000;
+  if (seconds >= 0) return bounded(seconds * 1_000);
   const date = Date.parse(value);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
+  return Number.isNaN(date) ? null : bounded(date - now);
 }
+
+const bounded = (ms: number): number => Math.min(Math.max(0, Math.ceil(ms)), RETRY_CAP_MS_MAX);
 
 async function readReply(response: Response, silence: Silence): Promise<GenerateReply> {
   const assembler = newReplyAssembler();
@@ -220,5 +206,5 @@ function networkMessage(error: unknown): string {
 
 function withoutKey(fault: ProviderError, apiKey: string | undefined): ProviderError {
   if (apiKey === undefined || apiKey === '' || !fault.message.includes(apiKey)) return fault;
-  return new ProviderError(fault.code, fault.message.replaceAll(apiKey, '‹key›'));
+  return new ProviderError(fault.code, fault.message.replaceAll(apiKey, '‹key›'), fault.retryAfterMs);
 }

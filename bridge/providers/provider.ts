@@ -66,9 +66,12 @@ export type ProviderErrorCode =
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly code: ProviderErrorCode;
+  /** How long the server wants to be left alone, in milliseconds, when it said so. */
+  readonly retryAfterMs: number | null;
 
-  constructor(code: ProviderErrorCode, message: string) {
+  constructor(code: ProviderErrorCode, message: string, retryAfterMs: number | null = null) {
     super(message);
     this.code = code;
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -42,8 +42,24 @@ describe('a generate', () => {
     ]);
   });
 
+  test('that fails for a passing reason is asked again as the run says, and then fails', async () => {
+    const world = newWorld({ config: { retry: { attempts_max: 3, base_ms: 100, cap_ms: 150 } } });
+    let asked = 0;
+    world.start({
+      provider: {
+        generate: () => {
+          asked += 1;
+          return Promise.reject(new ProviderError('provider_retryable', 'busy', asked === 1 ? 700 : null));
+        },
+      },
+    });
+    world.request();
+    await world.finish();
+    expect(asked).toBe(3);
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable', message: 'busy' });
+  });
+
   test.each<ProviderErrorCode>([
-    'provider_retryable',
     'provider_terminal',
     'provider_auth',
     'context_length',

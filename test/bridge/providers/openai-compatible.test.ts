@@ -1,3 +1,4 @@
+import { RETRY_CAP_MS_MAX } from '../../../schemas/limits.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenAiOptions, openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
 import type { GenerateReply, GenerateRequest } from '../../../bridge/providers/provider.ts';
@@ -33,7 +34,7 @@ function ask(
 ): Promise<GenerateReply> {
   server.answer(...answers);
   server.onAsked = () => undefined;
-  const base = { baseUrl: server.url, clock: newClock(), random: () => 0.5, silenceMs: SILENCE_MS };
+  const base = { baseUrl: server.url, clock: newClock(), silenceMs: SILENCE_MS };
   return openAiCompatible({ ...base, ...options }).generate(chatRequestOf(request), new AbortController().signal);
 }
 
@@ -316,39 +317,24 @@ describe('errors', () => {
     ['an answer that is no JSON', { raw: 'oops' }],
     ['an answer that holds nothing', { json: { choices: [] } }],
     ['a stream that holds nothing', { chunks: [] }],
-  ])('%s: asks again', async (_, answer) => {
-    expect(await ask([answer, { chunks: [delta({ content: 'ok' }, 'stop')] }])).toEqual({ content: 'ok', calls: [] });
-    expect(server.asked).toHaveLength(2);
-  });
-
-  test('waits as long as the server says, or longer each time', async () => {
-    const busy = (headers: Record<string, string>): Answer => ({ status: 429, headers, json: {} });
-    const clock = newClock();
-    const ok = { chunks: [delta({ content: 'ok' }, 'stop')] };
-    const hints = [
-      busy({ 'retry-after': '7' }),
-      busy({ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }),
-      busy({ 'retry-after-ms': '15' }),
-      busy({}),
-      ok,
-    ];
-    await ask(hints, {}, { clock });
-    expect(clock.waits).toEqual([7_000, 9_000, 15, 3_000]);
-  });
-
-  test('gives up after a few times, and at once when it would have to wait too long', async () => {
-    const busy = fails(503, { message: 'busy' });
-    await expect(ask([busy, busy, busy], {}, { retriesMax: 2 })).rejects.toMatchObject({ code: 'provider_retryable' });
-    expect(server.asked).toHaveLength(3);
-    await expect(ask([{ ...busy, headers: { 'retry-after': '3600' } }])).rejects.toMatchObject({
-      code: 'provider_retryable',
-    });
+  ])('%s: may pass, and is left to the policy of the run', async (_, answer) => {
+    await expect(ask([answer])).rejects.toMatchObject({ code: 'provider_retryable', retryAfterMs: null });
     expect(server.asked).toHaveLength(1);
   });
 
-  test('a server that nobody answers for is asked again', async () => {
-    const options = { baseUrl: 'http://127.0.0.1:1/v1', retriesMax: 1 };
-    await expect(ask([], {}, options)).rejects.toMatchObject({ code: 'provider_retryable', message: /reached/ });
+  test.each<[Record<string, string>, number]>([
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9_000],
+    [{ 'retry-after-ms': '15.5' }, 16],
+    [{ 'retry-after': '99999999' }, RETRY_CAP_MS_MAX],
+  ])('says how long the server wants to be left alone (%j)', async (headers, retryAfterMs) => {
+    const asked = ask([{ status: 429, headers, json: {} }], {}, { clock: newClock() });
+    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', retryAfterMs });
+  });
+
+  test('a server that nobody answers for', async () => {
+    const asked = ask([], {}, { baseUrl: 'http://127.0.0.1:1/v1' });
+    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: /reached/ });
   });
 
   test('a server that falls silent is given up', async () => {
@@ -368,9 +354,7 @@ describe('errors', () => {
     const provider = openAiCompatible({
       baseUrl: server.url,
       clock,
-      random: () => 0,
       silenceMs: SILENCE_MS,
-      retriesMax: 0,
     });
     const asked = provider.generate(chatRequestOf(), new AbortController().signal);
     await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: /silent/ });
@@ -389,7 +373,6 @@ describe('errors', () => {
     const provider = openAiCompatible({
       baseUrl: server.url,
       clock: newClock(),
-      random: () => 0,
       silenceMs: SILENCE_MS,
     });
     await expect(provider.generate(chatRequestOf(), controller.signal)).rejects.toMatchObject({ code: 'cancelled' });

@@ -35,7 +35,7 @@ afterAll(() => server.close());
 async function replay(answer: Answer): Promise<GenerateReply | ProviderError> {
   server.answer(answer);
   const clock = { now: () => 0, after: () => () => undefined };
-  const provider = openAiCompatible({ baseUrl: server.url, clock, random: () => 0, retriesMax: 0 });
+  const provider = openAiCompatible({ baseUrl: server.url, clock });
   try {
     return await provider.generate(chatRequestOf(), new AbortController().signal);
   } catch (error) {

@@ -149,10 +149,21 @@ export class FakeEngine {
     }
     this.events.push(...added);
     this.#states.set(session, state);
+    this.#waitFor(session, state);
     const owed = new Set(effects(state).map(({ effect_id }) => keyOf({ session_id: session, effect_id })));
     for (const [key, lease] of this.leases) if (lease.session === session && !owed.has(key)) this.leases.delete(key);
     this.#wake();
     return right({ version: state.version, state_digest: stateDigest(state), events });
+  }
+
+  /** Tells the session when the time it waits for has come, unless it waits for another one by then. */
+  #waitFor(session: SessionId, state: SessionState): void {
+    const wake = effects(state).find((effect) => effect.kind === 'wake');
+    if (wake?.kind !== 'wake') return;
+    this.#clock.after(Math.max(0, wake.at_ms - state.updated_at_ms), () => {
+      const still = effects(this.state(session)).some((effect) => effect.effect_id === wake.effect_id);
+      if (still) this.tell(session, { kind: 'TimeReached', due_at_ms: wake.at_ms });
+    });
   }
 
   #refuseLease(session: SessionId, event: IngressEvent, owner: OwnerId | undefined): Rejection | null {
@@ -276,7 +287,12 @@ export class FakeEngine {
       session: (id) =>
         answering(() => {
           const state = this.state(id);
-          return right({ state, state_digest: stateDigest(state), chain: state.genesis_digest, ...sessionStatus(state) });
+          return right({
+            state,
+            state_digest: stateDigest(state),
+            chain: state.genesis_digest,
+            ...sessionStatus(state),
+          });
         }),
       submit: (id, submit) =>
         answering(() => {
