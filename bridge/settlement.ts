@@ -26,6 +26,7 @@ export async function settlementOf(
     output,
     outcome,
     ...(outcome === 'succeeded' ? {} : { code: report.code ?? 'tool_failed' }),
+    ...(outcome === 'failed' && report.retryable === true ? { retryable: true } : {}),
     duration_ms: durationMs,
     ...(host_session === undefined ? {} : { host_session }),
   };

@@ -18,6 +18,8 @@ export const CallReport = shape(
     /** The result ends the run, or explicitly does not (Steerable, "Completion"). */
     terminal: flag,
     needsFollowup: flag,
+    /** It failed for a reason that may pass: a repeatable call is tried again as the run's retry policy says. */
+    retryable: flag,
     nextAction: text('nextAction', { max: 4_096 }),
     /** The whole output, when `text` is only a part of it and the executor has kept it as a blob. */
     whole: shape('WholeOutput', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) }),

@@ -7,6 +7,7 @@ import type { CallId } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { upcast } from '../../schemas/upcast.ts';
+import { visible } from './preview/visible.ts';
 import type { Watched } from './watch.ts';
 
 const WIDTH = 100;
@@ -35,11 +36,41 @@ const TELL: Tellers = {
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
   TimeReached: ({ before, after }) => hostLines(before, after),
   LeaseExpired: (_, event) => [pc.yellow(`  ! ${event.call_id}: its bridge was lost`)],
-  GenerateFailed: (_, event) => [pc.red(`  ! the model gave no answer: ${event.code}: ${event.message}`)],
+  GenerateFailed: ({ after }, event) => {
+    const again = after.run?.retry?.not_before_ms ?? null;
+    const then = again === null ? '' : pc.dim(` asking again in ${again - event.at_ms} ms`);
+    return [pc.red(`  ! the model gave no answer: ${event.code}: ${event.message}`) + then];
+  },
+  ConsentPolicySet: (_, { by }) => [pc.dim(`  a new policy${saidBy(by)}; what was granted is taken back`)],
+  'user.tool_confirmation': ({ before }, event) => [confirmationLine(event, before)],
+  'user.custom_tool_result': ({ before }, event) => {
+    const { call } = callOf(before.active_tool_batch, event.call_id);
+    const mark = event.result.success ? pc.green('✓') : pc.red('✗');
+    return [
+      `  ${mark} ${describeCall(call)} ${pc.dim(`fulfilled${saidBy(event.by)}`)} ${pc.dim(clip(textOf(event.output)))}`,
+    ];
+  },
+  'user.interrupt': (_, { input, by }) => [
+    pc.yellow(`  interrupted${saidBy(by)}`) + (input === undefined ? '' : `: ${textOf(input)}`),
+  ],
   RunSteered: (_, event) => [pc.dim(`  steered: ${textOf(event.input)}`)],
   RunPaused: () => [pc.dim('  paused')],
   RunResumed: () => [pc.dim('  resumed')],
 };
+
+const saidBy = (by: string | undefined): string => (by === undefined ? '' : ` by ${visible(by)}`);
+
+function confirmationLine(event: EventOfKind<'user.tool_confirmation'>, before: SessionState): string {
+  const { call } = callOf(before.active_tool_batch, event.call_id);
+  const who = saidBy(event.by);
+  if (event.result === 'allow') {
+    const more = event.grant === undefined ? '' : ', and for the rest of the session';
+    return `  ${pc.green('✓')} ${describeCall(call)} ${pc.dim(`allowed${who}${more}`)}`;
+  }
+  const why = event.message === undefined ? '' : `: ${visible(event.message)}`;
+  const instead = event.instead === undefined ? '' : pc.dim(' (other arguments instead)');
+  return `  ${pc.red('✗')} ${describeCall(call)} ${pc.red(`denied${who}`)}${why}${instead}`;
+}
 
 function turnLines(event: EventOfKind<'ToolCallsObserved'>, after: SessionState): readonly string[] {
   const said = event.content === undefined ? '' : textOf(event.content);

@@ -30,6 +30,8 @@ test('the run ends as cancelled, the call too, and nothing of it is left running
     data,
     '--sandbox',
     'none',
+    '--policy',
+    'allow_all',
   ];
   const child = spawn(process.execPath, [join(ROOT, 'dist/src/cli/main.js'), ...args, '--json']);
   let stdout = '';

@@ -33,9 +33,9 @@ export async function showCommand(dataDir: string, id: SessionId, output: Output
   return 0;
 }
 
-function describeSession({ state, state_digest, chain }: SessionView): readonly string[] {
+function describeSession({ state, state_digest, chain, status }: SessionView): readonly string[] {
   return [
-    `${pc.bold(state.session_id)}  ${state.version} events`,
+    `${pc.bold(state.session_id)}  ${state.version} events  ${status === 'requires_action' ? pc.yellow(status) : status}`,
     `state    ${state_digest}`,
     `chain    ${chain}`,
     ...runLines(state),
