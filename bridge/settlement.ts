@@ -16,7 +16,7 @@ export async function settlementOf(
   { outcome, report, durationMs }: CallEnd,
   putBlob: PutBlob,
 ): Promise<Ingress> {
-  const { text, whole, host_session } = report;
+  const { text, whole, host_session, changes } = report;
   const shown = text === '' ? '(no output)' : text;
   const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
   return {
@@ -28,6 +28,7 @@ export async function settlementOf(
     ...(outcome === 'succeeded' ? {} : { code: report.code ?? 'tool_failed' }),
     duration_ms: durationMs,
     ...(host_session === undefined ? {} : { host_session }),
+    ...(changes === undefined ? {} : { changes }),
   };
 }
 
