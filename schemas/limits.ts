@@ -241,9 +241,12 @@ export const PREFILTER_FILES_MIN = 256;
 export const PATTERN_CHARS_MAX = 4_096;
 export const GLOB_ALTERNATIVES_MAX = 256;
 
-/** Most files one call may change and still be undone, and most characters of their paths in all. */
-export const CHANGES_PER_CALL_MAX = 256;
-export const CHANGES_CHARS_MAX = 32_768;
+/**
+ * Most files one call may change and still be undone, and most characters of their paths in all, as JSON: a settlement
+ * with all of them fits a line of a bridge's ledger.
+ */
+export const CHANGES_PER_CALL_MAX = 128;
+export const CHANGES_CHARS_MAX = 12_288;
 /** Largest file whose bytes are kept before it is changed, and most bytes kept for one call. */
 export const PREIMAGE_BYTES_MAX = 4 * 1_048_576;
 export const PREIMAGES_BYTES_MAX = 32 * 1_048_576;

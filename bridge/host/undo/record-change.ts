@@ -57,7 +57,7 @@ export const contentDigest = (bytes: Uint8Array): Digest => brand(`sha256:${dige
  * withheld. None at all when there are too many to record, or when a path holds a secret.
  */
 export function fitChanges(changes: readonly ChangedFile[], redactor: Redactor): readonly ChangedFile[] {
-  const chars = changes.reduce((sum, { path }) => sum + path.length, 0);
+  const chars = changes.reduce((sum, { path }) => sum + JSON.stringify(path).length, 0);
   if (changes.length > CHANGES_PER_CALL_MAX || chars > CHANGES_CHARS_MAX) return [];
   if (changes.some(({ path }) => redactor.text(path) !== path)) return [];
   let kept = 0;

@@ -12,7 +12,14 @@ import type { ChangedFile, HostOutcome } from '../../../bridge/host/outcome.ts';
 import type { RestorableFile } from '../../../bridge/host/undo/restore-files.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { CHANGES_PER_CALL_MAX, PREIMAGE_BYTES_MAX } from '../../../schemas/limits.ts';
+import {
+  CHANGES_CHARS_MAX,
+  CHANGES_PER_CALL_MAX,
+  LEDGER_LINE_CHARS_MAX,
+  PATH_DEPTH_MAX,
+  PREIMAGE_BYTES_MAX,
+  RESULT_DATA_CHARS_MAX,
+} from '../../../schemas/limits.ts';
 import { FileChanges } from '../../../schemas/undo.ts';
 import { type TestHost, type TestWorkspace, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
@@ -339,6 +346,21 @@ describe('undo', () => {
       },
     );
   });
+});
+
+test('the most changes a call may record fit a line of the ledger with the rest of their settlement', () => {
+  const path = 'p'.repeat(Math.floor(CHANGES_CHARS_MAX / CHANGES_PER_CALL_MAX) - 2);
+  const change = {
+    path,
+    before: { ref: digestText(''), bytes: PREIMAGE_BYTES_MAX },
+    after_digest: digestText(''),
+    mode: 0o777,
+    parents_made: PATH_DEPTH_MAX,
+  };
+  const changes = Array.from({ length: CHANGES_PER_CALL_MAX }, () => change);
+  expect(FileChanges.is(changes)).toBe(true);
+  // Output and data are at most some thousands of characters each.
+  expect(JSON.stringify(changes).length + 3 * RESULT_DATA_CHARS_MAX).toBeLessThan(LEDGER_LINE_CHARS_MAX);
 });
 
 test('a recorded change is refused where its shape is wrong', () => {
