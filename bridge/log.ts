@@ -45,6 +45,13 @@ export type BridgeLogLine =
       readonly detail?: string;
     }
   | {
+      readonly event: 'undone';
+      readonly session_id: SessionId;
+      readonly call_id: CallId;
+      readonly success: boolean;
+      readonly message: string;
+    }
+  | {
       readonly event: 'report_refused';
       readonly session_id: SessionId;
       readonly kind: string;

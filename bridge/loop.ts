@@ -21,8 +21,10 @@ import { type BlobReader, newBlobReader } from './blob-reader.ts';
 import { type CallBoard, newCallBoard } from './call-board.ts';
 import { type CallRunner, newCallRunner, newNonce } from './call-runner.ts';
 import type { PutBlob } from './call-output.ts';
+import { stopReasonOf } from './call-run.ts';
 import { type Clock, sleep } from './clock.ts';
 import type { Executors } from './executors/executors.ts';
+import { undoCall } from './executors/undo.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
 import { type Leases, newLeases } from './leases.ts';
@@ -51,6 +53,8 @@ export interface BridgeOptions {
   readonly signal: AbortSignal;
   /** Serves these sessions only. */
   readonly sessions?: readonly SessionId[];
+  /** Puts files back and does nothing else. */
+  readonly undoOnly?: boolean;
 }
 
 /** Serves until the signal aborts. Throws when the engine refuses to be asked at all. */
@@ -155,11 +159,13 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
   }
 }
 
-function leaseRequest({ owner, executors, sessions }: BridgeOptions, max: number): LeaseRequest {
+function leaseRequest({ owner, executors, sessions, undoOnly }: BridgeOptions, max: number): LeaseRequest {
   const opens = executors.find(OPEN_TOOL) === null ? [] : (['host_session.open'] as const);
+  const undoes = executors.restore === null ? [] : (['call.undo'] as const);
   return {
     owner,
-    kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens],
+    kinds:
+      undoOnly === true ? undoes : ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
     tools: executors.tools,
     max,
     wait_ms: LEASE_WAIT_MS_MAX,
@@ -185,6 +191,8 @@ function takeEffect(crew: Crew, effect: Effect, plans: LeaseGrant['plans']): boo
       return begin(crew, effect, (abort) => crew.generates.run(effect, abort.signal));
     case 'host_session.open':
       return begin(crew, effect, (abort) => openSession(crew, effect, abort));
+    case 'call.undo':
+      return begin(crew, effect, (abort) => undo(crew, effect, abort));
     case 'batch.settle':
       return begin(crew, effect, async () => {
         await crew.outbox.report(effect.session_id, batchSettled(effect.batch_id, effect.plan_hash));
@@ -265,6 +273,20 @@ async function openSession(
   const detail = event.detail === undefined ? {} : { detail: event.detail };
   const status = event.host_session.host_session_status ?? 'error';
   log({ event: 'host_session', session_id: effect.session_id, status, ...detail });
+}
+
+async function undo(crew: Crew, effect: EffectOfKind<'call.undo'>, abort: AbortController): Promise<void> {
+  const { executors, clock, log } = crew.options;
+  const { restore } = executors;
+  if (restore === null) return;
+  const event = await undoCall(effect, { restore, blobs: crew.blobs, clock, abort });
+  const why = stopReasonOf(abort.signal);
+  // Out of time is an answer; stopped for any other reason, the undo stays owed.
+  if (why !== null && why !== 'timeout') return;
+  await crew.outbox.report(effect.session_id, event);
+  crew.leases.end(effect);
+  const { session_id, call_id } = effect;
+  log({ event: 'undone', session_id, call_id, success: event.success, message: event.message ?? '' });
 }
 
 /** Calls that wait for what another bridge holds: the engine is asked now and then what is still owed. */

@@ -15,6 +15,7 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --owner NAME                names this process to the engine; no other may have it
   --session ID                serves this session only; may be given again
   --concurrency N             calls that run at a time (CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
+  --undo-only                 puts files of undone calls back and does nothing else; needs no provider
   --secrets-stdin             reads one line of JSON, {"NAME":"value"}, from standard input
   --exit-with-parent          ends when standard input ends
   --json                      accepted; output is JSON Lines in any case
@@ -30,7 +31,7 @@ export interface MainOptions {
   readonly tokenFile: string;
   readonly workspace: string;
   readonly sandbox: 'auto' | 'none' | 'bwrap';
-  readonly provider: 'recorded' | 'openai';
+  readonly provider: 'recorded' | 'openai' | 'none';
   readonly recording: string | undefined;
   readonly baseUrl: string;
   readonly model: string | undefined;
@@ -38,6 +39,7 @@ export interface MainOptions {
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
   readonly concurrency: number | undefined;
+  readonly undoOnly: boolean;
   readonly secretsStdin: boolean;
   readonly exitWithParent: boolean;
 }
@@ -52,7 +54,8 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     if (value === undefined || value === '') throw new Misuse(`give --${name}`);
     return value;
   };
-  const provider = oneOf('provider', values.provider, ['recorded', 'openai']);
+  const undoOnly = values['undo-only'] ?? false;
+  const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'openai']);
   if (provider === 'recorded' && values.recording === undefined) throw new Misuse('give --recording FILE');
   const { owner, session } = values;
   if (owner !== undefined && !OwnerId.is(owner)) throw new Misuse(`--owner must be ${OwnerId.name}`);
@@ -70,6 +73,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     owner,
     sessions: session?.map(sessionId),
     concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
+    undoOnly,
     secretsStdin: values['secrets-stdin'] ?? false,
     exitWithParent: values['exit-with-parent'] ?? false,
   };
@@ -93,6 +97,7 @@ function parse(args: readonly string[]) {
       owner: text,
       session: { ...text, multiple: true },
       concurrency: text,
+      'undo-only': flag,
       'secrets-stdin': flag,
       'exit-with-parent': flag,
       json: flag,

@@ -56,8 +56,9 @@ async function main(): Promise<void> {
   }
 }
 
-const settingsOf = ({ concurrency, sessions }: MainOptions, owner: OwnerId) => ({
+const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: OwnerId) => ({
   owner,
+  undoOnly,
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
@@ -91,6 +92,7 @@ function stopOn(stop: AbortController, { exitWithParent }: MainOptions): void {
 }
 
 async function openProvider(options: MainOptions, secrets: Secrets): Promise<Provider> {
+  if (options.provider === 'none') return noProvider;
   if (options.provider === 'recorded') return await openRecording(options.recording ?? '');
   const apiKey = secrets['OPENAI_API_KEY'];
   return openAiCompatible({
@@ -100,6 +102,10 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
     ...(options.model === undefined ? {} : { model: options.model }),
   });
 }
+
+const noProvider: Provider = {
+  generate: () => Promise.reject(new Error('this bridge asks no model')),
+};
 
 async function openRecording(path: string): Promise<Provider> {
   const { size } = await stat(path);

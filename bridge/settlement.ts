@@ -16,7 +16,7 @@ export async function settlementOf(
   { outcome, report, durationMs }: CallEnd,
   putBlob: PutBlob,
 ): Promise<Ingress> {
-  const { text, whole, host_session } = report;
+  const { text, whole, host_session, changes } = report;
   const shown = text === '' ? '(no output)' : text;
   const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
   return {
@@ -29,6 +29,7 @@ export async function settlementOf(
     ...(outcome === 'failed' && report.retryable === true ? { retryable: true } : {}),
     duration_ms: durationMs,
     ...(host_session === undefined ? {} : { host_session }),
+    ...(changes === undefined ? {} : { changes }),
   };
 }
 

@@ -15,6 +15,7 @@ import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
+import { admitUndo, admitUndoSettled } from './undo.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {
   const admitKind = ADMISSIONS[event.kind] as Admission<IngressEvent>;
@@ -58,6 +59,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   'user.tool_confirmation': admitConfirmation,
   'user.custom_tool_result': admitCustomResult,
   'user.interrupt': always,
+  UndoRequested: admitUndo,
+  UndoSettled: admitUndoSettled,
   TimeReached: (state, event) =>
     (nextDeadline(state) ?? Infinity) <= event.due_at_ms
       ? null

@@ -30,6 +30,7 @@ import {
   settleBatch,
   startRun,
 } from './run.ts';
+import { requestUndo, settleUndo } from './undo.ts';
 
 /** The next state. The event must have been admitted; it is taken over and frozen. */
 export function evolve(state: SessionState, event: IngressEvent): SessionState {
@@ -91,6 +92,8 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   RunFailed: (draft, event, state) => {
     beginEnding(draft, state, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
   },
+  UndoRequested: requestUndo,
+  UndoSettled: settleUndo,
   ConsentPolicySet: (draft, { policy }) => {
     draft.consent = { policy, grants: [] };
   },

@@ -3,11 +3,24 @@
 import { type TypeOf, flag, integer, jsonObject, list, nullable, shape, tagged, text, variants } from './codec.ts';
 import { CallConsent } from './consent.ts';
 import { Content } from './content.ts';
-import { BatchId, CallId, Digest, EffectId, OwnerId, RunId, SessionId, TimeMs, ToolId, ToolName } from './ids.ts';
+import {
+  BatchId,
+  CallId,
+  Digest,
+  EffectId,
+  OwnerId,
+  Position,
+  RunId,
+  SessionId,
+  TimeMs,
+  ToolId,
+  ToolName,
+} from './ids.ts';
 import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES_MAX, TOOLS_MAX } from './limits.ts';
 import { TranscriptState } from './state.ts';
 import { ToolMode } from './tool-mode.ts';
 import { ToolExecutor } from './tool-spec.ts';
+import { FileChanges } from './undo.ts';
 
 const common = { effect_id: EffectId, session_id: SessionId } as const;
 
@@ -103,6 +116,14 @@ export const Effect = variants('Effect', 'kind', {
   'batch.settle': tagged('batch.settle', { ...common, batch_id: BatchId, plan_hash: Digest }),
   /** Open a host session and report it with `HostSessionUpdated`. */
   'host_session.open': tagged('host_session.open', { ...common, run_id: RunId }),
+  /** Put the files of a call back, all or none; doing it twice is doing it once. Answered by `UndoSettled`. */
+  'call.undo': tagged('call.undo', {
+    ...common,
+    position: Position,
+    batch_id: BatchId,
+    call_id: CallId,
+    changes: FileChanges,
+  }),
   /** Report `TimeReached` when this time has come. The engine does it itself. */
   wake: tagged('wake', { ...common, at_ms: TimeMs }),
 });

@@ -3,13 +3,14 @@
 import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
 import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Content } from './content.ts';
-import { BatchId, CallId, Digest, EventId, OwnerId, ProfileId, RunId, TimeMs } from './ids.ts';
+import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, TOOLS_MAX } from './limits.ts';
 import { FollowUp, RunCause, RunConfigPatch, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
 import { ToolId } from './ids.ts';
 import { ToolSpec } from './tool-spec.ts';
+import { FileChanges } from './undo.ts';
 
 const code = text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ });
 const message = text('message', { max: 1_024 });
@@ -102,6 +103,13 @@ const kinds = {
    * what runs has settled the run goes on with `input`, or ends without one.
    */
   'user.interrupt': [{ run_id: RunId }, { input: Content, ...reason, ...by }],
+  /** Somebody wants the files of a settled call put back. The engine's edge says which batch and which files. */
+  UndoRequested: [{ call_id: CallId }, { batch_id: BatchId, changes: FileChanges }],
+  /** What came of an undo; `position` is where it was asked for. */
+  UndoSettled: [
+    { position: Position, batch_id: BatchId, call_id: CallId, success: flag },
+    { code, message },
+  ],
   /** A time that state was waiting for has come. */
   TimeReached: [{ due_at_ms: TimeMs }, { late: flag }],
 } as const;

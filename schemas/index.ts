@@ -20,5 +20,6 @@ export * from './tool-call.ts';
 export * from './tool-mode.ts';
 export * from './tool-set.ts';
 export * from './tool-spec.ts';
+export * from './undo.ts';
 export * from './upcast.ts';
 export * from './wire.ts';

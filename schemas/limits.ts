@@ -73,6 +73,9 @@ export const FOLLOW_UPS_MAX = 16;
 /** Ended runs that state remembers; older ones are in the stream. */
 export const RUN_HISTORY_MAX = 16;
 
+/** Undos that may wait for a bridge. */
+export const UNDOS_MAX = 16;
+
 /** Transcript entries in the open page before it is sealed into a blob. */
 export const TRANSCRIPT_PAGE_ENTRIES = 64;
 /** Sealed pages in the window that the next generate sees; older ones leave the window. */
@@ -234,6 +237,18 @@ export const PREFILTER_FILES_MIN = 256;
 /** Longest pattern of grep and glob, in UTF-16 units, and most alternatives its braces may expand to. */
 export const PATTERN_CHARS_MAX = 4_096;
 export const GLOB_ALTERNATIVES_MAX = 256;
+
+/**
+ * Most files one call may change and still be undone, and most characters of their paths in all, as JSON: a settlement
+ * with all of them fits a line of a bridge's ledger.
+ */
+export const CHANGES_PER_CALL_MAX = 128;
+export const CHANGES_CHARS_MAX = 12_288;
+/** Largest file whose bytes are kept before it is changed, and most bytes kept for one call. */
+export const PREIMAGE_BYTES_MAX = 4 * 1_048_576;
+export const PREIMAGES_BYTES_MAX = 32 * 1_048_576;
+/** How long putting files back may take. */
+export const UNDO_TIMEOUT_MS = 120_000;
 
 /** Longest shell command that is looked at for a read-only alternative, in UTF-16 units. */
 export const SHELL_LINE_CHARS_MAX = 8_192;

@@ -60,6 +60,14 @@ export const REJECTIONS = {
   steer_queue_full: 'Too many steering messages wait.',
   follow_up_queue_full: 'Too many follow-up runs wait.',
   time_not_due: 'Nothing is due at this time.',
+
+  nothing_to_undo: 'The call recorded no changes of files. Look at its result, and change the files by a new call.',
+  undo_not_kept: 'What stood in a file before was not kept. Restore it from elsewhere, and change the rest by hand.',
+  already_undone: 'The files of this call were put back already.',
+  undo_pending: 'An undo of this call waits already. Start a bridge in its workspace, and follow the session.',
+  undo_queue_full: 'Too many undos wait. Start a bridge in the workspace of the session.',
+  undo_not_pending: 'No such undo waits: it was answered already, or never asked for.',
+  write_running: 'A call that may write is running. Wait until it has settled, or cancel the run first.',
 } as const;
 
 export type RejectionCode = keyof typeof REJECTIONS;

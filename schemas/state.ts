@@ -11,10 +11,12 @@ import {
   PROFILES_MAX,
   RUN_HISTORY_MAX,
   TRANSCRIPT_PAGES_MAX,
+  UNDOS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
 import { ToolCallObserved } from './tool-call.ts';
+import { PendingUndo } from './undo.ts';
 import {
   EffectiveToolSet,
   ProviderProfile,
@@ -147,6 +149,8 @@ export const SessionState = shape(
   {
     /** Absent in a session that was born without a policy, until one is set. */
     consent: ConsentState,
+    /** Undos that nobody has answered yet; absent when there is none. */
+    undos: list(PendingUndo, UNDOS_MAX, 1),
   },
 );
 export type SessionState = TypeOf<typeof SessionState>;

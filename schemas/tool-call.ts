@@ -6,6 +6,7 @@ import { BatchId, CallId, Digest } from './ids.ts';
 import { type JsonObject, isPlainObject } from './json.ts';
 import { CLAIMS_PER_CALL_MAX } from './limits.ts';
 import { HostSessionFacts } from './tool-set.ts';
+import { FileChanges } from './undo.ts';
 
 /** What an assistant asks to run, exactly as Steerable specifies it: no further fields. */
 export const ToolCall = shape('ToolCall', {
@@ -118,5 +119,7 @@ export const settlementFields = {
     output_verdict: SchemaVerdict,
     /** What the call taught about the host session. */
     host_session: HostSessionFacts,
+    /** The files it changed, with what stood there before. Absent: none, or nobody knows which. */
+    changes: FileChanges,
   },
 } as const;

@@ -57,6 +57,7 @@ const effectKind = oneOf('effect kind', [
   'tool.cancel',
   'batch.settle',
   'host_session.open',
+  'call.undo',
 ]);
 
 /**

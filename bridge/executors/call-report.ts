@@ -3,6 +3,7 @@ import { type TypeOf, flag, integer, jsonObject, shape, text } from '../../schem
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { HostSessionFacts } from '../../schemas/tool-set.ts';
+import { FileChanges } from '../../schemas/undo.ts';
 
 export const CallReport = shape(
   'CallReport',
@@ -24,6 +25,8 @@ export const CallReport = shape(
     /** The whole output, when `text` is only a part of it and the executor has kept it as a blob. */
     whole: shape('WholeOutput', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) }),
     host_session: HostSessionFacts,
+    /** The files it changed; what stood there before is kept as blobs already. */
+    changes: FileChanges,
   },
 );
 export type CallReport = TypeOf<typeof CallReport>;

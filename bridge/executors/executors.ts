@@ -2,6 +2,7 @@
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { RestorableFile } from '../host/undo/restore-files.ts';
 import type { CallReport } from './call-report.ts';
 
 /** Which call it is. `host_session.open` runs as a call of its own, outside of any batch. */
@@ -21,13 +22,19 @@ export interface Executor {
   readonly tools: readonly string[];
   /** May throw, and may be slow to stop: both become failed calls. */
   run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
+  /** Puts files of its workspace back as they were, all or none. Absent where it has no files. */
+  readonly restore?: Restore;
 }
+
+export type Restore = (files: readonly RestorableFile[]) => CallReport;
 
 export interface Executors {
   /** What to lease. */
   readonly tools: readonly string[];
   /** Whoever runs this tool: an exact name wins over a prefix, a longer prefix over a shorter one. */
   find(toolId: string): Executor | null;
+  /** Of the first executor that has files. */
+  readonly restore: Restore | null;
 }
 
 export function combineExecutors(executors: readonly Executor[]): Executors {
@@ -41,5 +48,6 @@ export function combineExecutors(executors: readonly Executor[]): Executors {
       const prefix = routes.find(({ pattern }) => pattern.endsWith('*') && toolId.startsWith(pattern.slice(0, -1)));
       return (exact ?? prefix)?.executor ?? null;
     },
+    restore: executors.find(({ restore }) => restore !== undefined)?.restore ?? null,
   };
 }

@@ -3,14 +3,17 @@ import { readFile, rm } from 'node:fs/promises';
 import { isPlainObject } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import type { HostSessionFacts } from '../../schemas/tool-set.ts';
+import type { FileChange, KeptBytes, Withheld } from '../../schemas/undo.ts';
 import type { Host } from '../host/host-tools.ts';
-import type { HostOutcome } from '../host/outcome.ts';
+import type { ChangedFile, HostOutcome } from '../host/outcome.ts';
 import { WHOLE_NOTE_BYTES } from '../call-output.ts';
 import { type CallReport, failedReport } from './call-report.ts';
 import type { CallContext, Executor } from './executors.ts';
 
-export function hostExecutor(host: Pick<Host, 'run' | 'has'>): Executor {
+export function hostExecutor(host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'restore'>>): Executor {
+  const { restore } = host;
   return {
+    ...(restore === undefined ? {} : { restore: (files) => reportOf(restore(files), {}) }),
     tools: ['host.*'],
     async run({ tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);
@@ -19,7 +22,11 @@ export function hostExecutor(host: Pick<Host, 'run' | 'has'>): Executor {
       const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
       const outcome = await host.run(tool_id, args, { signal, timeoutMs, outputBytesMax });
       const whole = outcome.spill === undefined ? undefined : await keepSpill(outcome.spill.path, context);
-      return reportOf(outcome, whole);
+      const changes = await keepChanges(outcome.changes ?? [], context);
+      return reportOf(outcome, {
+        ...(whole === undefined ? {} : { whole }),
+        ...(changes.length === 0 ? {} : { changes }),
+      });
     },
   };
 }
@@ -36,14 +43,32 @@ async function keepSpill(path: string, context: CallContext): Promise<CallReport
   }
 }
 
-function reportOf(outcome: HostOutcome, whole: CallReport['whole']): CallReport {
+/** What stood in the files before becomes blobs, so that it is durable before anybody hears of the call's end. */
+async function keepChanges(changes: readonly ChangedFile[], { putBlob }: CallContext): Promise<readonly FileChange[]> {
+  const kept: FileChange[] = [];
+  for (const { before, ...change } of changes) {
+    kept.push({ ...change, before: Buffer.isBuffer(before) ? await keepBytes(before, putBlob) : before });
+  }
+  return kept;
+}
+
+async function keepBytes(bytes: Buffer, putBlob: CallContext['putBlob']): Promise<KeptBytes | Withheld> {
+  try {
+    return { ref: await putBlob(bytes), bytes: bytes.length };
+  } catch {
+    // The call has done its work: that it cannot be undone is no reason to fail it.
+    return { withheld: 'not_kept' };
+  }
+}
+
+function reportOf(outcome: HostOutcome, kept: Pick<CallReport, 'whole' | 'changes'>): CallReport {
   const { success, code, text, data, hostSession } = outcome;
   return {
     success,
     text,
     ...(success || code === undefined ? {} : { code }),
     ...(data === undefined ? {} : { data }),
-    ...(whole === undefined ? {} : { whole }),
+    ...kept,
     ...(hostSession === undefined ? {} : { host_session: factsOf(hostSession) }),
   };
 }

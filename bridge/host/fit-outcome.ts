@@ -6,6 +6,7 @@ import { characterStart, nextCharacter } from './exec/output-capture.ts';
 import { OUTPUT_BYTES_MIN } from '../../schemas/limits.ts';
 import type { HostOutcome } from './outcome.ts';
 import type { HostParts } from './tool.ts';
+import { fitChanges } from './undo/record-change.ts';
 
 /** Kept free for the line that says what was left out. */
 const NOTE_BYTES = 64;
@@ -20,6 +21,7 @@ export function fitOutcome(
     ...outcome,
     text,
     ...(outcome.data === undefined ? {} : { data: redactor.object(outcome.data) }),
+    ...(outcome.changes === undefined ? {} : { changes: fitChanges(outcome.changes, redactor) }),
   };
   const bytes = Buffer.from(text, 'utf8');
   const bytesMax = Math.max(outputBytesMax, OUTPUT_BYTES_MIN);

@@ -1,6 +1,7 @@
 // The host of one bridge process: the twelve tools that touch a workspace and run commands in it. A call is checked
 // for its session, run, and its answer made safe to send: secrets replaced, well formed, never empty, cut to size.
 import type { JsonObject } from '../../schemas/json.ts';
+import { OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
 import { editFile } from './edit/edit-file.ts';
 import { type Commands, createCommands } from './exec/commands.ts';
 import { exec } from './exec/exec.ts';
@@ -19,6 +20,7 @@ import { createSession } from './session.ts';
 import type { HostCallContext, HostParts, HostTool } from './tool.ts';
 import { listDirectory, pathExists, statPath } from './workspace/inspect-path.ts';
 import { readFile } from './workspace/read-file.ts';
+import { type RestorableFile, restoreFiles } from './undo/restore-files.ts';
 import { openWorkspace } from './workspace/workspace.ts';
 import { writeFile } from './workspace/write-file.ts';
 
@@ -32,6 +34,8 @@ export interface Host {
   readonly sandboxNote: string;
   /** Never rejects: whatever goes wrong is an outcome with `success: false`. */
   run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
+  /** Puts files back, all or none. Never rejects. It needs no host session: it is asked for by a person. */
+  restore(files: readonly RestorableFile[]): HostOutcome;
   has(toolId: string): boolean;
   /** Ends what still runs and removes the host's temporary files, spilled outputs too. */
   close(): Promise<void>;
@@ -104,6 +108,7 @@ function createHost(parts: HostParts): Host {
       const outcome = await attempt(toolId, args, context, { parts, closed: closing !== undefined });
       return fitOutcome(outcome, context.outputBytesMax, parts);
     },
+    restore: (files) => fitOutcome(restored(parts, files, closing !== undefined), OUTPUT_BYTES_DEFAULT, parts),
     close() {
       closing ??= closeParts(parts, parts.commands);
       return closing;
@@ -125,6 +130,15 @@ async function attempt(
     const adopted: HostSessionFacts | null = toolId === 'host.session.open' ? null : parts.session.use();
     const outcome = await settled(tool, args, parts, context);
     return adopted === null ? outcome : { hostSession: adopted, ...outcome };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function restored({ workspace, scratch }: HostParts, files: readonly RestorableFile[], closed: boolean): HostOutcome {
+  try {
+    if (closed) throw new ToolFault('host_closed', 'the host is closed; nothing was put back');
+    return restoreFiles({ workspace, journal: scratch.patches }, files);
   } catch (error) {
     return failed(error);
   }

@@ -1,5 +1,7 @@
 // What a host tool answers, and the one error type by which its parts say that it cannot.
 import type { JsonObject } from '../../schemas/json.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import type { Withheld } from '../../schemas/undo.ts';
 
 /** Facts about the host session that a call established. */
 export interface HostSessionFacts {
@@ -8,6 +10,15 @@ export interface HostSessionFacts {
   readonly expires_at_ms?: number;
   readonly sandbox?: 'none' | 'bwrap';
   readonly workspace?: string;
+}
+
+/** A file that a call changed, with the bytes of before, which the executor turns into a blob. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly before: Buffer | Withheld | null;
+  readonly after_digest: Digest | null;
+  readonly mode?: number;
+  readonly parents_made?: number;
 }
 
 export interface HostOutcome {
@@ -21,6 +32,8 @@ export interface HostOutcome {
   /** The whole output, when `text` holds only its head and tail. The caller uploads the file and deletes it. */
   readonly spill?: { readonly path: string; readonly bytes: number };
   readonly hostSession?: HostSessionFacts;
+  /** The files it changed, with what stood there before. */
+  readonly changes?: readonly ChangedFile[];
 }
 
 /** Why a tool cannot do what it was asked: a stable code and a sentence that tells the model what to do next. */

@@ -39,6 +39,31 @@ export function addRuns(program: Command): void {
     .addOption(sandboxOption());
 }
 
+export function addUndo(program: Command): void {
+  command(
+    program,
+    'undo <session>',
+    'put the files that a call changed back as they were before it, all or none',
+    async (options, [id = ''], output) => {
+      const { undoCommand } = await import('./commands/undo.ts');
+      const [batch, workspace] = [text(options, 'batch'), text(options, 'workspace')];
+      return await undoCommand(
+        {
+          dataDir: await dataDir(options),
+          session: brand(id),
+          call: brand(text(options, 'call') ?? ''),
+          ...(batch === undefined ? {} : { batch: brand<'BatchId'>(batch) }),
+          ...(workspace === undefined ? {} : { workspace }),
+        },
+        output,
+      );
+    },
+  )
+    .requiredOption('--call <id>', 'the call')
+    .option('--batch <id>', 'its batch, when several calls have had this id (default: the last of them)')
+    .option('--workspace <dir>', 'where the files are (default: where the session last worked)');
+}
+
 export function addProcesses(program: Command): void {
   command(
     program,

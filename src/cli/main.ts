@@ -2,7 +2,7 @@
 // The command line. Each command loads its own module when it is called, so that `refold --version` loads none.
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
-import { addAudit, addBench, addInspection, addProcesses, addRuns, addTransfer } from './commands.ts';
+import { addAudit, addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
 import { addPeople } from './people-commands.ts';
 
 const program = new Command('refold')
@@ -14,6 +14,7 @@ const program = new Command('refold')
 
 addRuns(program);
 addPeople(program);
+addUndo(program);
 addProcesses(program);
 addInspection(program);
 addAudit(program);

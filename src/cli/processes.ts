@@ -65,8 +65,8 @@ export interface BridgeArguments {
   readonly url: string;
   readonly tokenFile: string;
   readonly workspace: string;
-  /** Where bridges note what they have started, for those that come after them. */
-  readonly stateDir: string;
+  /** Where bridges note what they have started, for those that come after them; absent for one that starts no calls. */
+  readonly stateDir?: string;
   /** Further arguments of the bridge's own. */
   readonly args: readonly string[];
   /** Secrets, handed over on standard input so that they are in no environment. */
@@ -85,8 +85,8 @@ export async function startBridgeProcess(
   { url, tokenFile, workspace, stateDir, args, secrets = {} }: BridgeArguments,
   onLine: (line: Readonly<Record<string, unknown>>) => void = () => undefined,
 ): Promise<Child> {
-  const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--state-dir', stateDir, '--json'];
-  const own = ['--secrets-stdin', '--exit-with-parent'];
+  const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
+  const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
   const argv = [BRIDGE, ...fixed, ...own, ...args];
   return await start(argv, { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` });
 }

@@ -4,6 +4,7 @@ import { BlobText } from '../../schemas/content.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
+import { KeptBytes } from '../../schemas/undo.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
 
 export interface ContentRef {
@@ -18,7 +19,7 @@ export const contentRefs = (event: RecordedEvent): readonly ContentRef[] => refs
 function refsIn(value: unknown, path: string): readonly ContentRef[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => refsIn(item, path + pointerSegment(index)));
   if (!isPlainObject(value)) return [];
-  if (BlobText.is(value)) return [{ path, ref: value.ref, bytes: value.bytes }];
+  if (BlobText.is(value) || KeptBytes.is(value)) return [{ path, ref: value.ref, bytes: value.bytes }];
   return Object.entries(value).flatMap(([key, item]) =>
     OPAQUE.has(key) ? [] : refsIn(item, path + pointerSegment(key)),
   );

@@ -16,13 +16,14 @@ export function effects(state: SessionState): readonly Effect[] {
   return [
     ...(run === null ? [] : runEffects(state, run)),
     ...(run === null || batch === null ? [] : batchEffects(state, run, batch)),
+    ...undos(state),
     ...wakes(state),
   ];
 }
 
 /** True when something is owed that a bridge, and not only the clock, must do. */
 export const owesBridge = (state: SessionState): boolean =>
-  state.run !== null && !state.run.phase.startsWith('paused_');
+  state.undos !== undefined || (state.run !== null && !state.run.phase.startsWith('paused_'));
 
 function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   const { session_id } = state;
@@ -203,6 +204,9 @@ function cancels(state: SessionState, run: RunState, batch: ActiveToolBatch): re
     ];
   });
 }
+
+const undos = ({ session_id, undos = [] }: SessionState): readonly EffectOfKind<'call.undo'>[] =>
+  undos.map((undo) => ({ kind: 'call.undo', effect_id: brand(`undo/${undo.position}`), session_id, ...undo }));
 
 function wakes(state: SessionState): readonly Effect[] {
   const at_ms = nextDeadline(state);

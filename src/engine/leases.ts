@@ -32,7 +32,7 @@ const SWEEPS_PER_TTL = 4;
 
 export class LeaseTable {
   readonly #options: LeaseOptions;
-  /** What every session with a live run owes. */
+  /** What every session with a live run, or with an undo that waits, owes. */
   readonly #owed = new Map<SessionId, Owed>();
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
   readonly #waiters = new Set<Waiter>();
@@ -154,7 +154,7 @@ export class LeaseTable {
     for (const [id, { owner, ...call }] of running) {
       if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, call });
     }
-    if (owed.state().run === null) this.#owed.delete(session);
+    if (owed.state().run === null && owed.state().undos === undefined) this.#owed.delete(session);
     else this.#serve(session);
   }
 

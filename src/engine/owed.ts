@@ -12,7 +12,8 @@ import { type RequiredAction, isRequiredAction } from '../core/status.ts';
 import { effectOfCall } from './reports.ts';
 
 /** True when a bridge or the clock owes the session something: it has to be in memory. */
-export const owesAnything = (state: SessionState): boolean => state.run !== null || nextDeadline(state) !== null;
+export const owesAnything = (state: SessionState): boolean =>
+  state.run !== null || state.undos !== undefined || nextDeadline(state) !== null;
 
 /** An effect that a bridge may do; the others are the clock's, or a person's. */
 export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | RequiredAction>;

@@ -17,6 +17,7 @@ export function reportOn(event: Ingress | IngressEvent): ReportOn | null {
   if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
     return { effect: effectOfCall(event), answers: event.kind !== 'ToolCallStarted' };
   }
+  if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
   return null;
 }
 

@@ -17,6 +17,7 @@ import { type EdgePorts, toEvent } from './edge.ts';
 import { recordedNothing, stepFault, writeFault } from './faults.ts';
 import type { LoadedFrom, LoadedSession } from './load-session.ts';
 import { owesAnything } from './owed.ts';
+import { fillUndo } from './undo-request.ts';
 
 export interface SessionPorts extends EdgePorts {
   readonly journal: Journal;
@@ -209,21 +210,35 @@ export class LiveSession {
     if (conflicts) {
       return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
     }
-    const taken = await this.#takeNew(ingress, owner, mine);
+    const taken = await this.#takeNew(ingress, owner, mine, tentative.events);
     if (isRight(taken) || lookUp === 'first') return taken;
     return (await this.#find(ingress.event_id)) ?? taken;
   }
 
-  async #takeNew(ingress: Ingress, owner: OwnerId | undefined, mine: Tentative): Promise<Took> {
+  async #takeNew(
+    ingress: Ingress,
+    owner: OwnerId | undefined,
+    mine: Tentative,
+    before: readonly IngressEvent[],
+  ): Promise<Took> {
     const refusal = owner === undefined ? null : this.#ports.refuseReport(this.id, ingress, owner);
     if (refusal !== null) return left(refusal);
-    const event = await toEvent(this.#ports, mine.state, ingress);
+    const filled = await this.#fill(ingress, [...before, ...mine.events]);
+    if (isLeft(filled)) return filled;
+    const event = await toEvent(this.#ports, mine.state, filled.right);
     if (isLeft(event)) return event;
     const position = mine.state.version as number as Position;
     const stepped = step(mine.state, event.right);
     if (isLeft(stepped)) return stepped;
     addStep(mine, event.right, stepped.right);
     return right({ event_id: event.right.event_id, position, repeated: false });
+  }
+
+  /** What an undo refers to is looked up in the stream; anything else is as it was sent. */
+  async #fill(ingress: Ingress, pending: readonly IngressEvent[]): Promise<Either<Rejection, Ingress>> {
+    if (ingress.kind !== 'UndoRequested') return right(ingress);
+    const { journal } = this.#ports;
+    return await fillUndo({ journal, id: this.id, version: this.#state.version, pending }, ingress);
   }
 
   /** Where an event id is in the stream, or why that cannot be told; null when it is not there. */

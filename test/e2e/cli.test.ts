@@ -7,6 +7,7 @@ import { type Finished, freshDirectory, jsonLines, refold, writeRecording } from
 const COMMANDS = [
   'demo',
   'run',
+  'undo',
   'serve',
   'bridge',
   'sessions',

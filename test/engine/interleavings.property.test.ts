@@ -123,6 +123,7 @@ class Bridge {
       case 'batch.settle':
         return [named('settle', { kind: 'ToolBatchSettled', batch_id: effect.batch_id, plan_hash: effect.plan_hash })];
       case 'host_session.open':
+      case 'call.undo':
       case 'tool.cancel':
       case 'agent.tool_use':
       case 'agent.custom_tool_use':

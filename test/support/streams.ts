@@ -1,5 +1,5 @@
 // Random streams: facts that are mostly plausible in the state they meet, with late, stale and senseless ones between.
-import type { IngressEvent } from '../../schemas/index.ts';
+import type { IngressEvent, Position } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { type Random, randomFrom } from './random.ts';
 import { type Session, call, say, session } from './session.ts';
@@ -110,6 +110,18 @@ const OTHERS: readonly Guess[] = [
     of.next('ToolCallSettled', { ...of.settlementFields('c0'), batch_id: `batch-${1 + random.below(5)}` }),
   (of, random) =>
     of.next('ToolCallsObserved', { run_id: `run-${1 + random.below(3)}`, turn: 1 + random.below(3), calls: [] }),
+  (of, random) =>
+    of.next('UndoRequested', {
+      batch_id: `batch-${1 + random.below(2)}`,
+      call_id: `c${random.below(3)}`,
+      changes: [{ path: `f${random.below(3)}`, before: null, after_digest: null }],
+    }),
+  (of, random) => {
+    const undo = of.state.undos?.[0];
+    const position = (random.oneIn(4) ? random.below(9) : (undo?.position ?? 0)) as Position;
+    const named = { batch_id: undo?.batch_id ?? 'batch-1', call_id: undo?.call_id ?? 'c0' };
+    return of.next('UndoSettled', { position, ...named, success: random.oneIn(2) });
+  },
   (of) => ({ ...of.next('RunPaused', { run_id: of.runId() }), kind: 'Nonsense' }) as never,
 ];
 

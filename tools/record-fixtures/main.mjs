@@ -8,12 +8,13 @@ import { parseArgs } from 'node:util';
 import * as batches from './batches.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
+import * as undo from './undo.mjs';
 
 const FOLDER = fileURLToPath(new URL('../../replay-fixtures/', import.meta.url));
 
 const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
 let refused = 0;
-for (const record of Object.values({ ...runs, ...toolSets, ...batches })) {
+for (const record of Object.values({ ...runs, ...toolSets, ...batches, ...undo })) {
   const session = record();
   const name = session.state.session_id;
   if (positionals.length > 0 && !positionals.includes(name)) continue;

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, ToolFault, recoding, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
+import { changedFile, preimageOf } from '../undo/record-change.ts';
 import { refuseProtected, type WorkspacePath } from '../workspace/path-name.ts';
 import { attributesOf, findReplaceable, replaceFile } from '../workspace/replace-file.ts';
 import { decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
@@ -27,15 +28,20 @@ export function editFile(args: JsonObject, { workspace }: HostParts): HostOutcom
   const text = decodeUtf8(bytes);
   if (text === null) throw new ToolFault('invalid_utf8', `${path.shown} is not UTF-8 text and cannot be edited`);
   const edited = demand(editText(text, { oldText, newText, all }), path);
+  const after = Buffer.from(edited.text, 'utf8');
+  const before = preimageOf(workspace, path, bytes);
   withParent(workspace, path, (directory, name) => {
     const previous = findReplaceable(directory, name);
     const like = previous === null ? workspace.owner : attributesOf(previous);
-    replaceFile(directory, name, Buffer.from(edited.text, 'utf8'), { like });
+    replaceFile(directory, name, after, { like });
   });
   const { replacements, fuzzy } = edited;
   const how = fuzzy ? '; matched after ignoring differences in white space, quotes and dashes' : '';
   const message = `Updated ${path.shown} (${replacements} replacement${replacements === 1 ? '' : 's'}${how}).`;
-  return succeeded(message, { path: path.shown, replacements, fuzzy });
+  return {
+    ...succeeded(message, { path: path.shown, replacements, fuzzy }),
+    changes: [changedFile(path, before, after, 0)],
+  };
 }
 
 function demand(edited: Edited, path: WorkspacePath): Extract<Edited, { kind: 'edited' }> {

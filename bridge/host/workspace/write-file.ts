@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, recoding, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
+import { changedFile, preimageOf } from '../undo/record-change.ts';
 import { refuseProtected } from './path-name.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
 import { withParent } from './workspace.ts';
@@ -12,9 +13,10 @@ export function writeFile(args: JsonObject, { workspace }: HostParts): HostOutco
   const bytes = Buffer.from(requiredText(args, 'text'), 'utf8');
   const exclusive = optionalChoice(args, 'mode', ['overwrite', 'create_new']) === 'create_new';
   refuseProtected(path);
-  if (optionalFlag(args, 'create_parents')) {
-    makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner);
-  }
+  const made = optionalFlag(args, 'create_parents')
+    ? makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner).length
+    : 0;
+  const before = preimageOf(workspace, path);
   const created = recoding({ not_found: 'parent_not_found' }, () =>
     withParent(workspace, path, (directory, name) => {
       const previous = findReplaceable(directory, name);
@@ -25,5 +27,6 @@ export function writeFile(args: JsonObject, { workspace }: HostParts): HostOutco
     }),
   );
   const data = { path: path.shown, written_bytes: bytes.length, created };
-  return succeeded(`Wrote ${bytes.length} bytes to ${path.shown} (${created ? 'created' : 'replaced'}).`, data);
+  const text = `Wrote ${bytes.length} bytes to ${path.shown} (${created ? 'created' : 'replaced'}).`;
+  return { ...succeeded(text, data), changes: [changedFile(path, before, bytes, made)] };
 }

@@ -1,0 +1,66 @@
+// Puts the files of a call back and says what came of it. What stood there before is fetched first: without all of it,
+// nothing is begun.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import type { Ingress } from '../../schemas/event.ts';
+import { UNDO_TIMEOUT_MS } from '../../schemas/limits.ts';
+import type { FileChange } from '../../schemas/undo.ts';
+import type { BlobReader } from '../blob-reader.ts';
+import { clip, runFenced } from '../call-run.ts';
+import type { Clock } from '../clock.ts';
+import { eventIdOf } from '../event-id.ts';
+import type { RestorableFile } from '../host/undo/restore-files.ts';
+import { type CallReport, failedReport } from './call-report.ts';
+import type { Restore } from './executors.ts';
+
+interface UndoOptions {
+  readonly restore: Restore;
+  readonly blobs: BlobReader;
+  readonly clock: Clock;
+  readonly abort: AbortController;
+}
+
+type Undone = Extract<Ingress, { readonly kind: 'UndoSettled' }>;
+
+/** The event to report. */
+export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoOptions): Promise<Undone> {
+  const { blobs, restore, clock, abort } = options;
+  const act = async (): Promise<CallReport> => {
+    const files = await fetchFiles(effect.changes, blobs, abort.signal);
+    if (isLeft(files)) return files.left;
+    // Stopped meanwhile: somebody else may be at it, and has the newer word.
+    return abort.signal.aborted ? failedReport('cancelled', 'the undo was stopped') : restore(files.right);
+  };
+  const { report } = await runFenced(act, { clock, timeoutMs: UNDO_TIMEOUT_MS, abort });
+  const { position, batch_id, call_id } = effect;
+  const { success, code = 'undo_failed', text } = report;
+  return {
+    kind: 'UndoSettled',
+    event_id: eventIdOf(effect.effect_id, 'settled'),
+    position,
+    batch_id,
+    call_id,
+    success,
+    ...(success ? {} : { code }),
+    message: clip(text),
+  };
+}
+
+async function fetchFiles(
+  changes: readonly FileChange[],
+  blobs: BlobReader,
+  signal: AbortSignal,
+): Promise<Either<CallReport, readonly RestorableFile[]>> {
+  const files: RestorableFile[] = [];
+  for (const { before, ...change } of changes) {
+    if (before === null) files.push({ ...change, before });
+    else if ('withheld' in before) {
+      return left(failedReport('undo_not_kept', `${change.path}: what stood there was not kept (${before.withheld})`));
+    } else {
+      const bytes = await blobs.read(before.ref, signal);
+      if (isLeft(bytes)) return left(failedReport('undo_not_kept', `${change.path}: ${bytes.left.message}`));
+      files.push({ ...change, before: bytes.right });
+    }
+  }
+  return right(files);
+}

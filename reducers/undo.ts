@@ -1,0 +1,74 @@
+// Undoing a call: what was asked for and not yet answered. State holds only that; which calls were undone before is in
+// the stream, where the engine's edge looks before it records a request.
+import type { Draft } from 'immer';
+import type { EventOfKind } from '../schemas/event.ts';
+import type { Position } from '../schemas/ids.ts';
+import { UNDOS_MAX } from '../schemas/limits.ts';
+import { type Rejection, reject } from '../schemas/rejection.ts';
+import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
+import { callStateOf } from './batch-index.ts';
+import { phaseOf } from './run-phases.ts';
+
+export function admitUndo(state: SessionState, event: EventOfKind<'UndoRequested'>): Rejection | null {
+  const { batch_id, call_id, changes } = event;
+  if (batch_id === undefined || changes === undefined) {
+    return reject('nothing_to_undo', '/call_id', `"${call_id}" recorded no changes of files`);
+  }
+  const lost = changes.filter(({ before }) => before !== null && 'withheld' in before);
+  if (lost.length > 0) {
+    const named = lost.slice(0, 3).map(({ path }) => JSON.stringify(path.slice(0, 64).toWellFormed()));
+    return reject('undo_not_kept', '/call_id', `${lost.length} of ${changes.length} files, ${named.join(', ')}`);
+  }
+  const undos = state.undos ?? [];
+  if (undos.some((undo) => undo.batch_id === batch_id && undo.call_id === call_id)) {
+    return reject('undo_pending', '/call_id', `an undo of "${call_id}" waits for a bridge`);
+  }
+  if (undos.length >= UNDOS_MAX) return reject('undo_queue_full', '', `${UNDOS_MAX} undos wait already`);
+  const writing = findWriting(state);
+  return writing === null ? null : reject('write_running', '/kind', `"${writing}" may be writing`);
+}
+
+export function admitUndoSettled(state: SessionState, event: EventOfKind<'UndoSettled'>): Rejection | null {
+  const { position, batch_id, call_id } = event;
+  const undo = state.undos?.find((pending) => pending.position === position);
+  if (undo?.batch_id === batch_id && undo.call_id === call_id) return null;
+  return reject('undo_not_pending', '/position', `no undo of "${call_id}" that was asked for at ${position} waits`);
+}
+
+export function requestUndo(
+  draft: Draft<SessionState>,
+  event: EventOfKind<'UndoRequested'>,
+  state: SessionState,
+): void {
+  const { batch_id, call_id, changes } = event;
+  if (batch_id === undefined || changes === undefined) return;
+  const undo = { position: state.version as number as Position, batch_id, call_id, changes };
+  draft.undos = [...(state.undos ?? []), undo] as Draft<NonNullable<SessionState['undos']>>;
+}
+
+/** The slot goes with its last undo, so that a session that never had one has the same bytes. */
+export function settleUndo(
+  draft: Draft<SessionState>,
+  { position }: EventOfKind<'UndoSettled'>,
+  { undos = [] }: SessionState,
+): void {
+  const left = undos.filter((undo) => undo.position !== position);
+  if (left.length === 0) delete draft.undos;
+  else draft.undos = left as Draft<typeof left>;
+}
+
+/** A call of the open batch that writes, or may begin to at any moment; null when there is none. */
+function findWriting(state: SessionState): string | null {
+  const { active_tool_batch: batch, tool_registry } = state;
+  if (batch === null) return null;
+  const starts = phaseOf(state) === 'executing';
+  const writing = batch.plan.planned_calls.find(({ call_id, tool_id }) => {
+    if (tool_registry[tool_id]?.read_only === true) return false;
+    const status = statusOf(batch, call_id);
+    return status === 'running' || (starts && status === 'queued');
+  });
+  return writing?.call_id ?? null;
+}
+
+const statusOf = (batch: ActiveToolBatch, call_id: Parameters<typeof callStateOf>[1]): string | undefined =>
+  callStateOf(batch, call_id)?.status;

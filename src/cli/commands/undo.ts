@@ -1,0 +1,102 @@
+// `refold undo`: puts the files of a settled call back, and waits until that is done or refused. A bridge of its own
+// does the work, in the workspace the session has worked in, and nothing else.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import pc from 'picocolors';
+import type { EventOfKind } from '../../../schemas/event.ts';
+import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.ts';
+import type { FileChange } from '../../../schemas/undo.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { connect } from '../../client/http-client.ts';
+import { readToken, tokenFile } from '../../server/token.ts';
+import { findEngine } from '../data-dir.ts';
+import { CommandFailure, type Output, must } from '../output.ts';
+import { visible } from '../preview/visible.ts';
+import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
+
+export interface UndoCommand {
+  readonly dataDir: string;
+  readonly session: SessionId;
+  readonly call: CallId;
+  /** Which batch, when calls of several batches have this id; the last one when absent. */
+  readonly batch?: BatchId;
+  /** Where the files are; where the session's tools last worked when absent. */
+  readonly workspace?: string;
+}
+
+export async function undoCommand(command: UndoCommand, output: Output): Promise<number> {
+  const { dataDir, session } = command;
+  const started: Child[] = [];
+  const engine = (await findEngine(dataDir)) ?? (await startEngine(dataDir, started));
+  try {
+    const { state } = await must(engine.client.session(session));
+    const workspace = workspaceOf(command, state.tool_runtime_context.workspace);
+    // Before the request: an undo that nobody can do is not asked for.
+    started.push(
+      await startBridgeProcess({
+        url: engine.url,
+        tokenFile: tokenFile(dataDir),
+        workspace,
+        args: ['--undo-only', '--session', session, '--sandbox', 'none'],
+      }),
+    );
+    return await undo(command, engine.client, output);
+  } finally {
+    await engine.client.close();
+    for (const child of started.reverse()) await child.stop();
+  }
+}
+
+async function startEngine(
+  dataDir: string,
+  started: Child[],
+): Promise<{ readonly client: EngineClient; readonly url: string }> {
+  const engine = await startEngineProcess(dataDir, 0);
+  started.push(engine);
+  const url = String(engine.ready['url']);
+  return { client: connect(url, await readToken(tokenFile(dataDir))), url };
+}
+
+function workspaceOf({ workspace, session }: UndoCommand, recorded: string | null): string {
+  const found = workspace ?? recorded;
+  if (found !== null && existsSync(found)) return resolve(found);
+  const why = found === null ? `${session} has recorded no workspace` : `there is no folder ${found}`;
+  throw new CommandFailure('no_workspace', `${why}; give the folder its tools worked in: --workspace DIR`);
+}
+
+async function undo({ session, call, batch }: UndoCommand, client: EngineClient, output: Output): Promise<number> {
+  const named = { kind: 'UndoRequested', call_id: call, ...(batch === undefined ? {} : { batch_id: batch }) } as const;
+  const receipt = await must(client.submit(session, { events: [named] }));
+  const position = receipt.events[0]?.position ?? (0 as Position);
+  const changes = await requestedAt(client, session, position);
+  const settled = await answerTo(client, session, position);
+  output.object({ event: 'undo', session_id: session, position, settled, changes });
+  if (!settled.success) {
+    output.line(pc.red(`not undone: ${visible(settled.message ?? settled.code ?? 'no reason given')}`));
+    return 1;
+  }
+  for (const change of changes) output.line(`${whatWasDone(change)}  ${visible(change.path)}`);
+  return 0;
+}
+
+async function requestedAt(client: EngineClient, id: SessionId, at: Position): Promise<readonly FileChange[]> {
+  const [record] = await must(client.records(id, at, 1));
+  return record?.kind === 'event' && record.event.kind === 'UndoRequested' ? (record.event.changes ?? []) : [];
+}
+
+async function answerTo(client: EngineClient, id: SessionId, at: Position): Promise<EventOfKind<'UndoSettled'>> {
+  const over = new AbortController();
+  try {
+    for await (const { event } of client.follow(id, { from: at, signal: over.signal })) {
+      if (event.kind === 'UndoSettled' && event.position === at) return event;
+    }
+  } finally {
+    over.abort();
+  }
+  throw new CommandFailure('closing', 'the engine went away; the undo is still owed, and done by the next bridge');
+}
+
+function whatWasDone({ before, after_digest }: FileChange): string {
+  if (before === null) return pc.red('removed ');
+  return after_digest === null ? pc.green('put back') : pc.yellow('restored');
+}

@@ -1,0 +1,70 @@
+// What the edge writes into a request to undo a call: the batch the call settled in, and the files it changed. State
+// does not remember calls that are over, so the stream is read, from its end backwards. What a client claims about
+// either is only a choice of batch.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { EventOfKind, Ingress, IngressEvent } from '../../schemas/event.ts';
+import type { BatchId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { Journal } from '../journal/journal.ts';
+
+type UndoRequest = Extract<Ingress, { readonly kind: 'UndoRequested' }>;
+type Answer<T> = Promise<Either<Rejection, T>>;
+
+export interface Stream {
+  readonly journal: Journal;
+  readonly id: SessionId;
+  /** How many events are durable. */
+  readonly version: Version;
+  /** Events that were stepped after those, oldest first. */
+  readonly pending: readonly IngressEvent[];
+}
+
+/** The request with its batch and changes: `unknown_call`, `nothing_to_undo` or `already_undone` where it cannot be. */
+export async function fillUndo(stream: Stream, request: UndoRequest): Answer<UndoRequest> {
+  const { call_id, batch_id: wanted } = request;
+  const undone = new Set<BatchId>();
+  for await (const event of backwards(stream, JSON.stringify(call_id))) {
+    if (isLeft(event)) return event;
+    const found = event.right;
+    if (found.kind === 'UndoSettled' && found.call_id === call_id && found.success) undone.add(found.batch_id);
+    if (found.kind !== 'ToolCallSettled' || found.call_id !== call_id) continue;
+    if (wanted === undefined || found.batch_id === wanted) return judge(request, found, undone);
+  }
+  return left(reject('unknown_call', '/call_id', `no call "${call_id}" has settled in this session`));
+}
+
+function judge(
+  request: UndoRequest,
+  { batch_id, call_id, changes }: EventOfKind<'ToolCallSettled'>,
+  undone: ReadonlySet<BatchId>,
+): Either<Rejection, UndoRequest> {
+  if (changes === undefined) {
+    return left(reject('nothing_to_undo', '/call_id', `"${call_id}" of ${batch_id} recorded no changes of files`));
+  }
+  if (undone.has(batch_id)) {
+    return left(reject('already_undone', '/call_id', `the files of "${call_id}" of ${batch_id} are as before`));
+  }
+  return right({ ...request, batch_id, changes });
+}
+
+/** The events that may name the call, newest first. Records that do not hold its id are not even parsed. */
+async function* backwards(
+  { journal, id, version, pending }: Stream,
+  named: string,
+): AsyncGenerator<Either<Rejection, IngressEvent>> {
+  for (const event of pending.toReversed()) yield right(event);
+  for (let end: number = version; end > 0;) {
+    const from = Math.max(0, end - READ_PAGE_RECORDS);
+    const page = await journal.read(id, from as Position, end - from)();
+    if (isLeft(page)) {
+      yield page;
+      return;
+    }
+    for (const { event } of page.right.toReversed()) {
+      // The journal was verified when the session was loaded, so what it holds are events.
+      if (event.includes(named)) yield right(JSON.parse(event) as IngressEvent);
+    }
+    end = from;
+  }
+}

@@ -1,0 +1,142 @@
+// Asking for an undo: the edge finds the call in the stream, and a bridge is given what it needs.
+import { describe, expect, it } from 'vitest';
+import { digestText } from '../../schemas/canonical.ts';
+import type { Position } from '../../schemas/ids.ts';
+import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import {
+  A,
+  B,
+  type LooseIngress,
+  SESSION,
+  TTL_MS,
+  type World,
+  callsIn,
+  newWorld,
+  settled,
+  started,
+} from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+const OLD = 'old text';
+type Changes = NonNullable<Extract<LooseIngress, { readonly kind: 'ToolCallSettled' }>['changes']>;
+const changesOf = (path: string): Changes => [
+  { path, before: { ref: digestText(OLD), bytes: OLD.length }, after_digest: digestText('new') },
+];
+
+/** A session in which `w` has written and `r` has not; its run goes on. */
+async function written(changes: Changes = changesOf('a')): Promise<World> {
+  const world = await newWorld();
+  await world.talk.create();
+  await done(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
+  await world.talk.calls(['w', 'write'], ['r', 'read']);
+  const calls = callsIn(await world.talk.lease(A));
+  for (const effect of calls) {
+    if (effect.call_id === 'w') await world.talk.submit([started(effect, A)], A);
+    const report = settled(effect) as Extract<LooseIngress, { readonly kind: 'ToolCallSettled' }>;
+    await world.talk.submit([effect.call_id === 'w' ? { ...report, changes } : report], A);
+  }
+  return world;
+}
+
+const ask = (call_id: string, rest: object = {}): LooseIngress => ({ kind: 'UndoRequested', call_id, ...rest });
+const answer = (position: number, success = true): LooseIngress => ({
+  kind: 'UndoSettled',
+  position: position as Position,
+  batch_id: 'batch-1',
+  call_id: 'w',
+  success,
+});
+const undos = async ({ talk }: World, owner = A) =>
+  (await talk.lease(owner, { kinds: ['call.undo'] })).effects.flatMap((effect) =>
+    effect.kind === 'call.undo' ? [effect] : [],
+  );
+
+describe('a request to undo a call', () => {
+  it('is recorded with the changes of its settlement, whatever the client claims', async () => {
+    const world = await written();
+    await world.talk.submit([ask('w', { changes: changesOf('lie') })]);
+    expect(await undos(world)).toMatchObject([{ batch_id: 'batch-1', call_id: 'w', changes: changesOf('a') }]);
+    expect((await world.talk.state()).undos).toMatchObject([{ changes: changesOf('a') }]);
+  });
+
+  it('is refused for a call that is unknown, recorded nothing, or was undone', async () => {
+    const world = await written();
+    expect(await world.talk.outcome(ask('nobody'))).toBe('unknown_call');
+    expect(await world.talk.outcome(ask('w', { batch_id: 'batch-9' }))).toBe('unknown_call');
+    expect(await world.talk.outcome(ask('r'))).toBe('nothing_to_undo');
+    await world.talk.submit([ask('w')]);
+    expect(await world.talk.outcome(ask('w'))).toBe('undo_pending');
+    const [undo] = await undos(world);
+    await world.talk.submit([answer(undo?.position ?? -1)], A);
+    expect(await world.talk.outcome(ask('w'))).toBe('already_undone');
+    expect(await undos(world)).toEqual([]);
+  });
+
+  it('can be made again after one that failed', async () => {
+    const world = await written();
+    await world.talk.submit([ask('w')]);
+    const [first] = await undos(world);
+    await world.talk.submit([answer(first?.position ?? -1, false)], A);
+    await world.talk.submit([ask('w')]);
+    const [second] = await undos(world);
+    expect(second?.effect_id).not.toBe(first?.effect_id);
+    expect(await world.talk.outcome(answer(first?.position ?? -1), A)).toBe('undo_not_pending');
+  });
+
+  it('sees what is not durable yet: a settlement and an undo in the very same request', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    await done(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
+    await world.talk.calls(['w', 'write']);
+    const [effect] = callsIn(await world.talk.lease(A));
+    if (effect === undefined) throw new Error('nothing is owed');
+    const end = { ...settled(effect), changes: changesOf('a') } as LooseIngress;
+    await world.talk.submit([end, ask('w')], A);
+    const { version } = await world.talk.state();
+    const [undo] = await undos(world);
+    expect(undo?.position).toBe(version - 1);
+    expect(await world.talk.outcome(ask('w'))).toBe('undo_pending');
+    await world.talk.submit([answer(version - 1)], A);
+    expect(await world.talk.outcome(ask('w'))).toBe('already_undone');
+  });
+
+  it('finds a call further back than one page of the stream', async () => {
+    const world = await written();
+    const filler = Array.from({ length: 200 }, (): LooseIngress => ({
+      kind: 'SessionConfigured',
+      config: { model: 'm' },
+    }));
+    for (let count = 0; count <= READ_PAGE_RECORDS; count += filler.length) await world.talk.submit(filler);
+    await world.talk.submit([ask('w')]);
+    expect(await undos(world)).toHaveLength(1);
+  });
+
+  it('can rely on the bytes: a settlement that names a blob that is not there is refused', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    await world.talk.calls(['w', 'write']);
+    const [effect] = callsIn(await world.talk.lease(A));
+    if (effect === undefined) throw new Error('nothing is owed');
+    const end = { ...settled(effect), changes: changesOf('a') } as LooseIngress;
+    expect(await world.talk.outcome(end, A)).toBe('unknown_blob');
+  });
+});
+
+describe('an undo that is owed', () => {
+  it('outlives the run and a restart of the engine, is leased once, and again when its bridge falls silent', async () => {
+    const world = await written();
+    await world.talk.submit([ask('w')]);
+    await world.talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
+    expect((await world.talk.state()).run).toBeNull();
+    await world.restart();
+    expect(await undos(world, A)).toHaveLength(1);
+    expect(await undos(world, B)).toEqual([]);
+    await world.clock.advance(2 * TTL_MS);
+    const [undo] = await undos(world, B);
+    expect(await world.talk.outcome(answer(undo?.position ?? -1), A)).toBe('stale_lease');
+    expect(await world.talk.outcome(answer(undo?.position ?? -1), B)).toBe('done');
+    expect((await done(world.talk.client.sessions())).find(({ session_id }) => session_id === SESSION)?.owing).toBe(
+      false,
+    );
+  });
+});
