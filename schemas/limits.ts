@@ -145,6 +145,8 @@ export const SNAPSHOTS_WAITING_MAX = 1_024;
 export const SNAPSHOT_DELAY_MS = 20;
 /** Torn last writes of a journal that are kept on record. */
 export const TORN_TAILS_KEPT = 64;
+/** How long a blob that nothing refers to is kept after it was last put: somebody may be about to refer to it. */
+export const GC_GRACE_MS = 24 * 3_600_000;
 /** Most files the blob store has open at a time. */
 export const FILES_OPEN_MAX = 16;
 

@@ -17,6 +17,8 @@ export interface Blobs {
   get(ref: Digest): TaskEither<Rejection, Uint8Array>;
   /** Whether there is a blob of this digest; its bytes are not read. */
   has(ref: Digest): TaskEither<Rejection, boolean>;
+  /** When it was last put, in milliseconds since 1970 by the store's clock; `unknown_blob` when absent. */
+  lastPut(ref: Digest): TaskEither<Rejection, number>;
   /** Every digest there is, in order; what is put or deleted meanwhile may be in it or not. Throws when it fails. */
   list(): AsyncIterable<Digest>;
   /** Deletes durably; `unknown_blob` when absent. */

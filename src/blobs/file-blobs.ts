@@ -2,7 +2,7 @@
 // file of their own, synced, renamed into place, and the directories that lead there are synced; leaving out either
 // sync lost acknowledged blobs in a power cut. One process at a time may have the directory open.
 import { randomUUID } from 'node:crypto';
-import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -44,6 +44,7 @@ function blobsIn(directory: string): Blobs {
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
+    lastPut: (ref) => working('looking at a blob', ref, () => lastPutOf(directory, ref)),
     list: () => listBlobs(directory),
     delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
     close: async () => {
@@ -79,6 +80,10 @@ async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array): Pro
       await rm(temporary, { force: true });
       throw error;
     }
+  } else {
+    // Put again is wanted again: whoever collects what nobody refers to looks at this time.
+    const now = new Date();
+    await utimes(file, now, now);
   }
   // Also for a blob that was there: whoever put it may have died between its rename and these.
   for (const path of [inner, outer, directory]) await syncDirectory(path);
@@ -138,6 +143,15 @@ async function deleteBlob(directory: string, ref: Digest): Promise<Answer<void>>
   }
   await syncDirectory(directories[1]);
   return right(undefined);
+}
+
+async function lastPutOf(directory: string, ref: Digest): Promise<Answer<number>> {
+  try {
+    return right(Math.floor((await stat(placeOf(directory, ref).file)).mtimeMs));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
+    throw error;
+  }
 }
 
 async function* listBlobs(directory: string): AsyncGenerator<Digest> {

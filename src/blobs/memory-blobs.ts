@@ -5,8 +5,9 @@ import type { Digest } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 
-export function openMemoryBlobs(): Blobs {
+export function openMemoryBlobs(now: () => number = Date.now): Blobs {
   const blobs = new Map<Digest, Uint8Array>();
+  const lastPuts = new Map<Digest, number>();
   let closed = false;
 
   const answering =
@@ -20,6 +21,7 @@ export function openMemoryBlobs(): Blobs {
         map((ref: Digest) => {
           // Copied here and in `get`, so that nobody holds the bytes that are kept.
           blobs.set(ref, bytes.slice());
+          lastPuts.set(ref, now());
           return ref;
         })(digestBlob(bytes)),
       ),
@@ -29,6 +31,7 @@ export function openMemoryBlobs(): Blobs {
         return bytes === undefined ? left(unknownBlob(ref)) : verifyBlob(ref, bytes.slice());
       }),
     has: (ref) => answering(() => right(blobs.has(ref))),
+    lastPut: (ref) => answering(() => (blobs.has(ref) ? right(lastPuts.get(ref) ?? 0) : left(unknownBlob(ref)))),
     list: async function* list() {
       yield* [...blobs.keys()].sort();
     },

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { brand } from '../../schemas/ids.ts';
+import { GC_GRACE_MS } from '../../schemas/limits.ts';
 import { command, dataDir, sandboxOption, text, wholeNumber } from './command.ts';
 
 export function addRuns(program: Command): void {
@@ -223,7 +224,23 @@ export function addTransfer(program: Command): void {
       return await importCommand(await dataDir(options), file, output);
     },
   );
+
+  command(
+    program,
+    'gc',
+    'find the blobs that no session refers to; deletes nothing unless told to',
+    async (options, _args, output) => {
+      const { gcCommand } = await import('./commands/gc.ts');
+      const graceMs =
+        options['graceHours'] === undefined ? GC_GRACE_MS : wholeNumber(options, 'graceHours', 0) * HOUR_MS;
+      return await gcCommand({ dataDir: await dataDir(options), remove: options['delete'] === true, graceMs }, output);
+    },
+  )
+    .option('--delete', 'delete what was found')
+    .option('--grace-hours <n>', 'leave alone what was put within so many hours (default: 24)');
 }
+
+const HOUR_MS = 3_600_000;
 
 export function addBench(program: Command): void {
   command(program, 'bench', 'measure refold on this machine, each figure beside its limit', async (options) => {

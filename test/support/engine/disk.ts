@@ -97,6 +97,7 @@ export function newDisk(): Disk {
         put: (...args) => through('put', blobs.put(...args)),
         get: (...args) => through('get', blobs.get(...args)),
         has: (...args) => through('has', blobs.has(...args)),
+        lastPut: (...args) => through('last put', blobs.lastPut(...args)),
         list: () => blobs.list(),
         delete: (...args) => through('delete', blobs.delete(...args)),
         close,

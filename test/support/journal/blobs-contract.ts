@@ -54,6 +54,21 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     it(
+      'know when they were last put',
+      withBlobs(async ({ blobs }) => {
+        const bytes = bytesOf('dated');
+        const before = Date.now() - 2_000;
+        const ref = await done(blobs.put(bytes));
+        const first = await done(blobs.lastPut(ref));
+        expect(first).toBeGreaterThan(before);
+        expect(first).toBeLessThan(Date.now() + 2_000);
+        await done(blobs.put(bytes));
+        expect(await done(blobs.lastPut(ref))).toBeGreaterThanOrEqual(first);
+        expect((await refusal(blobs.lastPut(absent))).code).toBe('unknown_blob');
+      }),
+    );
+
+    it(
       'do not know what was never put',
       withBlobs(async ({ blobs }) => {
         expect((await refusal(blobs.get(absent))).code).toBe('unknown_blob');

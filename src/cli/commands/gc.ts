@@ -1,0 +1,36 @@
+// `refold gc`: the blobs that no session refers to.
+import { join } from 'node:path';
+import pc from 'picocolors';
+import { openFileBlobs } from '../../blobs/file-blobs.ts';
+import { systemClock } from '../../engine/clock.ts';
+import { collectBlobs } from '../../engine/collect-blobs.ts';
+import { openLevelJournal } from '../../journal/level-journal.ts';
+import { findEngine } from '../data-dir.ts';
+import { CommandFailure, type Output, must } from '../output.ts';
+
+export interface GcCommand {
+  readonly dataDir: string;
+  /** Delete what is found; otherwise it is only told. */
+  readonly remove: boolean;
+  readonly graceMs: number;
+}
+
+export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output: Output): Promise<number> {
+  if ((await findEngine(dataDir)) !== null) {
+    throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, collect, and start it again.`);
+  }
+  const journal = await must(openLevelJournal(join(dataDir, 'journal')));
+  try {
+    const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
+    const found = await must(collectBlobs({ journal, blobs, nowMs: systemClock.now(), graceMs, remove }));
+    await blobs.close();
+    const { referenced, young, unreferenced } = found;
+    output.object({ ...found, deleted: remove ? unreferenced.length : 0 });
+    for (const ref of unreferenced) output.line(`${remove ? pc.red('deleted') : pc.yellow('unreferenced')}  ${ref}`);
+    output.line(`${referenced} referenced, ${young} put lately, ${unreferenced.length} unreferenced`);
+    if (!remove && unreferenced.length > 0) output.line('nothing was deleted; add --delete to delete them');
+  } finally {
+    await journal.close();
+  }
+  return 0;
+}

@@ -1,0 +1,183 @@
+// One bit is flipped anywhere in the files of a data directory: journal, snapshots, blobs. Whatever is asked then gets
+// the right answer or a typed error, never a wrong one; and what the bit did not reach goes on.
+import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import { type Digest, type Position, type SessionId, brand } from '../../schemas/ids.ts';
+import { SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { stateBytes } from '../../src/core/index.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import { newVirtualClock } from '../support/engine/virtual-clock.ts';
+import { A, Talk, packageOf } from '../support/engine/world.ts';
+import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { randomFrom, roundsOf } from '../support/random.ts';
+import { FREE } from '../support/tools.ts';
+
+const ROUNDS = roundsOf(100);
+const LONG = brand<'SessionId'>('long');
+const WORK = brand<'SessionId'>('work');
+const IDLE = brand<'SessionId'>('idle');
+
+/** Everything a client can be told of a data directory, as text. */
+type Told = ReadonlyMap<string, string>;
+
+interface Question {
+  readonly name: string;
+  readonly ask: (client: EngineClient) => Promise<Either<Rejection, string>>;
+}
+
+const answered = async <T>(answer: Promise<Either<Rejection, T>>, tell: (value: T) => string) => {
+  const given = await answer;
+  return isLeft(given) ? given : ({ _tag: 'Right', right: tell(given.right) } as const);
+};
+
+function questions(blobs: readonly Digest[]): readonly Question[] {
+  const ofSession = (id: SessionId): readonly Question[] => [
+    {
+      name: `state of ${id}`,
+      ask: (client) =>
+        answered(client.session(id)(), (view) => `${Buffer.from(stateBytes(view.state)).toString()} ${view.chain}`),
+    },
+    { name: `records of ${id}`, ask: (client) => answered(client.records(id)(), (records) => JSON.stringify(records)) },
+    {
+      name: `last record of ${id}`,
+      ask: (client) => answered(client.records(id, 1 as Position, 9)(), (records) => JSON.stringify(records)),
+    },
+  ];
+  return [
+    { name: 'sessions', ask: (client) => answered(client.sessions()(), (sessions) => JSON.stringify(sessions)) },
+    ...[LONG, WORK, IDLE].flatMap(ofSession),
+    ...blobs.map((ref) => ({
+      name: `blob ${ref}`,
+      ask: (client: EngineClient) => answered(client.getBlob(ref)(), (bytes) => Buffer.from(bytes).toString('hex')),
+    })),
+  ];
+}
+
+/** Three sessions, one of them long enough for snapshots, with blobs; written over several openings. */
+async function writeData(dataDir: string): Promise<void> {
+  for (let opening = 0; opening < 3; opening += 1) {
+    const clock = newVirtualClock(1_000_000 * (opening + 1));
+    const engine = await done(openEngine({ dataDir, clock }));
+    const { client } = engine;
+    const [long, work] = [new Talk(client, LONG), new Talk(client, WORK)];
+    if (opening === 0) {
+      for (const talk of [long, work, new Talk(client, IDLE)]) await talk.create(packageOf([FREE]));
+      await long.run();
+    }
+    for (let at = 0; at < SNAPSHOT_EVERY_EVENTS; at += 2) {
+      await long.submit([
+        { kind: 'RunPaused', run_id: 'run-1' },
+        { kind: 'RunResumed', run_id: 'run-1' },
+      ]);
+    }
+    const text = `${opening}`.repeat(6_000);
+    const ref = await done(client.putBlob(new TextEncoder().encode(text)));
+    const content = { ref, bytes: text.length, head: '', tail: '' };
+    await work.submit([{ kind: 'RunRequested', input: content }]);
+    const call = { call_id: 'c', tool_name: 'free', arguments: { long: text } };
+    const run_id = `run-${opening + 1}`;
+    await work.submit([{ kind: 'ToolCallsObserved', run_id, turn: 1, calls: [call] }]);
+    await work.submit([{ kind: 'RunCancelled', run_id, reason: 'no' }]);
+    await clock.advance(SNAPSHOT_DELAY_MS);
+    await engine.close();
+  }
+}
+
+async function filesOf(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+const kindOf = (path: string): string =>
+  path.startsWith('journal/snapshots/')
+    ? 'snapshot'
+    : path.startsWith('blobs/')
+      ? 'blob'
+      : (/\.(ldb|log)$/.exec(path)?.[1] ?? path.replace(/^journal\/|-\d+$/g, ''));
+
+async function flipBit(path: string, random: ReturnType<typeof randomFrom>): Promise<void> {
+  const bytes = await readFile(path);
+  if (bytes.length === 0) return;
+  const at = random.below(bytes.length);
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+  await writeFile(path, bytes);
+}
+
+type Ending = 'unopened' | 'refused' | 'right';
+
+/** Asks everything; throws when anything is answered wrongly. */
+async function askAll(dataDir: string, asked: readonly Question[], truth: Told): Promise<Ending> {
+  const opened = await openEngine({ dataDir, clock: newVirtualClock(9_000_000) })();
+  if (isLeft(opened)) {
+    expect(['damaged', 'storage_failed']).toContain(opened.left.code);
+    return 'unopened';
+  }
+  const engine = opened.right;
+  const { client, faults } = engine;
+  let refused = faults.length;
+  for (const { name, ask } of asked) {
+    const answer = await ask(client);
+    if (isLeft(answer)) {
+      refused += 1;
+      expect(['damaged', 'unknown_blob'], `${name}: ${answer.left.code}`).toContain(answer.left.code);
+    } else if (answer.right !== truth.get(name)) throw new Error(`${name} was answered wrongly`);
+  }
+  const damaged = faults.map(({ message }) => message).join();
+  for (const id of [LONG, WORK, IDLE]) {
+    if (damaged.includes(`session ${id}`)) continue;
+    const event = { kind: 'SessionConfigured', config: { turns_max: 7 } } as const;
+    expect(['done', 'damaged']).toContain(await new Talk(client, id).outcome(event, A));
+  }
+  await engine.close();
+  return refused > 0 ? 'refused' : 'right';
+}
+
+describe('a data directory of which one bit is flipped', () => {
+  it(`gives right answers or typed errors, in ${ROUNDS} rounds`, { timeout: 1_200_000 }, () =>
+    inTemporaryDirectory(async (directory) => {
+      const intact = join(directory, 'intact');
+      await writeData(intact);
+      const files = await filesOf(intact);
+      const blobs = files
+        .filter((path) => kindOf(path) === 'blob')
+        .map((path) => brand<'Digest'>(`sha256:${path.slice(-64)}`));
+      expect(blobs).toHaveLength(6);
+      const asked = questions(blobs);
+      const truth = new Map<string, string>();
+      // Asked of a copy: opening a journal rewrites its files.
+      await cp(intact, join(directory, 'asked'), { recursive: true });
+      const engine = await done(openEngine({ dataDir: join(directory, 'asked'), clock: newVirtualClock() }));
+      for (const { name, ask } of asked) truth.set(name, await done(() => ask(engine.client)));
+      await engine.close();
+      await cp(intact, join(directory, 'none'), { recursive: true });
+      expect(await askAll(join(directory, 'none'), asked, truth)).toBe('right');
+
+      const kinds = [...new Set(files.map(kindOf))];
+      expect(kinds).toEqual(expect.arrayContaining(['snapshot', 'blob', 'ldb', 'log', 'MANIFEST', 'CURRENT']));
+      const endings: Record<string, Partial<Record<Ending, number>>> = {};
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const random = randomFrom(4_000 + round);
+        const kind = random.pick(kinds);
+        const file = random.pick(files.filter((path) => kindOf(path) === kind));
+        const copy = join(directory, `flip-${round}`);
+        await cp(intact, copy, { recursive: true });
+        await flipBit(join(copy, file), random);
+        const ending = await askAll(copy, asked, truth);
+        const counts = (endings[kind] ??= {});
+        counts[ending] = (counts[ending] ?? 0) + 1;
+      }
+      process.stdout.write(`flipped bits: ${JSON.stringify(endings)}\n`);
+      // A hint that is damaged costs nobody anything, and a blob that is damaged costs that blob.
+      expect(endings['snapshot']).toEqual({ right: expect.any(Number) });
+      expect(Object.keys(endings['blob'] ?? {})).toEqual(['refused']);
+    }),
+  );
+});

@@ -1,0 +1,153 @@
+// Collection takes what nothing refers to, and nothing else: after it every stream is whole, blobs and all.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
+import { GC_GRACE_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
+import { newBlobCheck } from '../../src/cli/commands/audit-blobs.ts';
+import { type Collection, collectBlobs } from '../../src/engine/collect-blobs.ts';
+import { type Disk, newDisk } from '../support/engine/disk.ts';
+import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
+import { done, refusal } from '../support/journal/outcomes.ts';
+import { randomFrom, roundsOf } from '../support/random.ts';
+import { FREE } from '../support/tools.ts';
+
+const LATER_MS = Date.now() + 10 * GC_GRACE_MS;
+
+const collect = (disk: Disk, remove: boolean, nowMs = LATER_MS): Promise<Collection> =>
+  done(collectBlobs({ journal: disk.journal, blobs: disk.blobs, nowMs, remove }));
+
+async function held(disk: Disk): Promise<readonly Digest[]> {
+  const refs: Digest[] = [];
+  for await (const ref of disk.blobs.list()) refs.push(ref);
+  return refs;
+}
+
+const put = (world: World, text: string): Promise<Digest> =>
+  done(world.engine.client.putBlob(new TextEncoder().encode(text)));
+
+const blobText = (ref: Digest, text: string) => ({ ref, bytes: text.length, head: text.slice(0, 4), tail: '' });
+
+/** One run that refers to a blob, has arguments that became one, and fills a page of the transcript. */
+async function runWith(world: World, talk: Talk, run: number, text: string): Promise<void> {
+  const ref = await put(world, text);
+  await talk.submit([{ kind: 'RunRequested', input: blobText(ref, text) }]);
+  const run_id = `run-${run}`;
+  const calls = Array.from({ length: 70 }, (_, n) => ({
+    call_id: `c${n}`,
+    tool_name: 'nowhere',
+    arguments: n === 0 ? { long: text.repeat(100) } : { n },
+  }));
+  await talk.submit([{ kind: 'ToolCallsObserved', run_id, turn: 1, calls }]);
+  await talk.submit([{ kind: 'RunCancelled', run_id, reason: 'no' }]);
+}
+
+/** What `refold verify` finds wrong with the blobs of a session. */
+async function missingOf(world: World, id: SessionId): Promise<readonly string[]> {
+  const check = newBlobCheck(world.engine.client);
+  for (const record of await done(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
+  const { checked, bad } = await check.finish((await done(world.engine.client.session(id))).state);
+  expect(checked).toBeGreaterThan(0);
+  return bad.map(({ message }) => message);
+}
+
+describe('the collection of blobs', () => {
+  it('only tells what it would delete, until it is told to delete', async () => {
+    const world = await newWorld();
+    await world.talk.create(packageOf([FREE]));
+    await runWith(world, world.talk, 1, 'kept '.repeat(50));
+    const orphan = await put(world, 'nobody refers to this');
+    const before = await held(world.disk);
+    expect(await collect(world.disk, false)).toEqual({
+      referenced: before.length - 1,
+      young: 0,
+      unreferenced: [orphan],
+    });
+    expect(await held(world.disk)).toEqual(before);
+    await collect(world.disk, true);
+    expect(await held(world.disk)).toEqual(before.filter((ref) => ref !== orphan));
+    expect(await collect(world.disk, true)).toMatchObject({ unreferenced: [] });
+  });
+
+  it('leaves alone what was put lately: somebody may be about to refer to it', async () => {
+    const world = await newWorld();
+    const ref = await put(world, 'in flight');
+    const now = await done(world.disk.blobs.lastPut(ref));
+    expect(await collect(world.disk, true, now + GC_GRACE_MS - 1)).toEqual({
+      referenced: 0,
+      young: 1,
+      unreferenced: [],
+    });
+    expect(await collect(world.disk, true, now + GC_GRACE_MS)).toMatchObject({ unreferenced: [ref] });
+    await world.talk.create(packageOf([FREE]));
+    const event = { kind: 'RunRequested', input: blobText(ref, 'in flight') } as const;
+    // Whoever comes too late after all is told, and nothing is recorded that is missing its blob.
+    expect(await world.talk.outcome(event)).toBe('unknown_blob');
+    await put(world, 'in flight');
+    expect(await world.talk.outcome(event)).toBe('done');
+  });
+
+  it('keeps pages that have left the window, and what snapshots name', async () => {
+    const world = await newWorld();
+    await world.talk.create(packageOf([FREE]));
+    for (let run = 1; run <= 66; run += 1) await runWith(world, world.talk, run, `text of run ${run} `.repeat(20));
+    expect((await world.talk.state()).version).toBeGreaterThan(SNAPSHOT_EVERY_EVENTS);
+    await world.clock.advance(SNAPSHOT_DELAY_MS);
+    expect(await done(world.disk.journal.snapshots.versions(SESSION))).not.toEqual([]);
+    const before = await held(world.disk);
+    expect((await collect(world.disk, true)).unreferenced).toEqual([]);
+    expect(await held(world.disk)).toEqual(before);
+    expect(await missingOf(world, SESSION)).toEqual([]);
+  });
+
+  it.each(['page', 'stream'] as const)('collects nothing when a %s is damaged', async (what) => {
+    const world = await newWorld();
+    await world.talk.create(packageOf([FREE]));
+    await runWith(world, world.talk, 1, 'text');
+    await put(world, 'orphan');
+    const [page] = (await world.talk.state()).transcript.sealed;
+    if (page === undefined) throw new Error('no page was sealed');
+    const before = (await held(world.disk)).filter((ref) => what !== 'page' || ref !== page);
+    if (what === 'page') await done(world.disk.blobs.delete(page));
+    const { journal, blobs } = world.disk;
+    const torn: typeof journal = {
+      ...journal,
+      genesis: () => async () => ({ _tag: 'Right', right: '{}' }),
+    };
+    const stores = { journal: what === 'page' ? journal : torn, blobs };
+    const refused = await refusal(collectBlobs({ ...stores, nowMs: LATER_MS, remove: true }));
+    expect(refused.code).toBe('damaged');
+    expect(refused.message).toContain(SESSION);
+    expect(await held(world.disk)).toEqual(before);
+  });
+
+  it('of any streams leaves them whole, and no blob that nothing refers to', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
+        const random = randomFrom(seed);
+        const world = await newWorld(newDisk());
+        const ids = ['s-1', 's-2', 's-3'].map((name) => brand<'SessionId'>(name));
+        const runs = new Map<SessionId, number>();
+        const orphans = new Set<Digest>();
+        for (const id of ids) await new Talk(world.engine.client, id).create(packageOf([FREE]));
+        for (let action = 0; action < 8; action += 1) {
+          const text = `${seed}/${random.below(6)} `.repeat(60);
+          const id = random.pick(ids);
+          if (random.oneIn(3)) orphans.add(await put(world, text));
+          else {
+            runs.set(id, (runs.get(id) ?? 0) + 1);
+            await runWith(world, new Talk(world.engine.client, id), runs.get(id) ?? 1, text);
+          }
+        }
+        const before = await held(world.disk);
+        const { unreferenced, referenced } = await collect(world.disk, true);
+        for (const ref of unreferenced) expect(orphans).toContain(ref);
+        expect(await held(world.disk)).toEqual(before.filter((ref) => !unreferenced.includes(ref)));
+        expect(referenced + unreferenced.length).toBe(before.length);
+        for (const id of runs.keys()) expect(await missingOf(world, id)).toEqual([]);
+        await world.restart();
+        for (const id of runs.keys()) expect(await missingOf(world, id)).toEqual([]);
+      }),
+      { numRuns: roundsOf(12) },
+    );
+  });
+});

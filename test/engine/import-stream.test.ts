@@ -1,0 +1,55 @@
+// An import that stops anywhere is taken up where it stopped, and never goes on from anything else.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import type { Version } from '../../schemas/ids.ts';
+import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
+import type { StreamRecord } from '../../schemas/record.ts';
+import { importStream } from '../../src/engine/import-stream.ts';
+import { loadSession } from '../../src/engine/load-session.ts';
+import { type Disk, newDisk } from '../support/engine/disk.ts';
+import { EXPORTED } from '../support/engine/stories.ts';
+import { SESSION } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+}
+
+async function codeOf(disk: Disk, records: readonly StreamRecord[]): Promise<string> {
+  const imported = await importStream(disk.ports().journal, inTurn(records));
+  return isLeft(imported) ? imported.left.code : `${imported.right.version} events`;
+}
+
+const ALL = EXPORTED.length - 1;
+
+describe('an import', () => {
+  it('that was interrupted goes on where it stopped', async () => {
+    const disk = newDisk();
+    disk.fault = ({ name, nth }) => (name === 'append' && nth > 2 ? 'full' : null);
+    expect(await codeOf(disk, EXPORTED)).toBe('storage_full');
+    expect((await done(disk.journal.head(SESSION))).version).toBe(EVENTS_PER_APPEND_MAX);
+    disk.fault = () => null;
+    expect(await codeOf(disk, EXPORTED)).toBe(`${ALL} events`);
+    const loaded = await loadSession(disk.journal, SESSION);
+    expect(loaded).toMatchObject({ right: { chain: EXPORTED.at(-1)?.chain, from: { version: ALL } } });
+    expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
+  });
+
+  it('does not go on from a session that went another way, or further', async () => {
+    const disk = newDisk();
+    expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('3 events');
+    const [other] = await done(disk.journal.read(SESSION, 0 as never, 1));
+    if (other === undefined) throw new Error('nothing is stored');
+    await done(disk.journal.append(SESSION, 3 as Version, [{ ...other, event_id: 'x' as never }], false));
+    expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
+    expect((await done(disk.journal.head(SESSION))).version).toBe(4);
+    expect(await codeOf(disk, EXPORTED.slice(0, 3))).toBe('session_exists');
+  });
+
+  it('does not go into a session of another genesis', async () => {
+    const disk = newDisk();
+    await done(disk.journal.create(SESSION, '{}'));
+    expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
+    expect((await done(disk.journal.head(SESSION))).version).toBe(0);
+  });
+});

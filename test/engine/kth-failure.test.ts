@@ -1,0 +1,75 @@
+// The k-th call of the stores fails, for every k of every story and in every way it can fail: each request is taken, or
+// refused with a code that says what to do; sent again it is taken; and in the end the state is that of an undisturbed
+// run, on disk and in the engine that was started anew.
+import { describe, expect, it } from 'vitest';
+import { stateBytes } from '../../src/core/index.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
+import { STORIES, type Story, restarts, views } from '../support/engine/stories.ts';
+import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
+import { SESSION, type World, durable, newWorld } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { roundsOf } from '../support/random.ts';
+
+const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 'throws'];
+const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_full', 'storage_unknown', 'closing'];
+const ATTEMPTS_MAX = 4;
+
+/** The state without its times: what is tried again is recorded later. */
+const timeless = (state: SessionState): string =>
+  Buffer.from(stateBytes(state))
+    .toString()
+    .replace(/"(\w*at_ms)":\d+/g, '"$1":0');
+
+async function openAnyhow(disk: Disk): Promise<World> {
+  try {
+    return await newWorld(disk, newVirtualClock());
+  } catch (error) {
+    if (!/made to|was lost/.test(String(error))) throw error;
+    return await newWorld(disk, newVirtualClock());
+  }
+}
+
+/** Tells a story to its end; what is refused is sent again. */
+async function tell({ steps }: Story, disk: Disk): Promise<string> {
+  const world = await openAnyhow(disk);
+  // Starting again and loading are part of every story.
+  for (const [index, step] of [...steps, restarts, views].entries()) {
+    for (let attempt = 1; ; attempt += 1) {
+      const code = await step(world);
+      if (code === 'done') break;
+      expect(MAY_BE_SENT_AGAIN, `step ${index}`).toContain(code);
+      expect(attempt, `step ${index}: ${code}`).toBeLessThan(ATTEMPTS_MAX);
+    }
+  }
+  await rest();
+  disk.fault = () => null;
+  const believed = timeless((await done(world.engine.client.session(SESSION))).state);
+  expect(believed).toBe(timeless(await durable(disk)));
+  await world.engine.close();
+  return believed;
+}
+
+describe('the k-th call of the stores fails', () => {
+  it.each(STORIES)('in the story: $name', { timeout: 300_000 }, async (story) => {
+    const calm = newDisk();
+    const truth = await tell(story, calm);
+    const calls = calm.calls.length;
+    expect(calls).toBeGreaterThan(4);
+    // A story of many calls takes turns at the ways to fail, and has more of its look-ups fail in the long suite.
+    const ways = calls > 100 ? roundsOf(1) : FAULTS.length;
+    for (let k = 1; k <= calls; k += 1) {
+      if (calls > 100 && roundsOf(1) === 1 && calm.calls[k - 1] === 'find' && k % 8 !== 0) continue;
+      for (let way = 0; way < Math.min(ways, FAULTS.length); way += 1) {
+        const fault = FAULTS[(k + way) % FAULTS.length] ?? 'refused';
+        const disk = newDisk();
+        disk.fault = ({ nth }) => (nth === k ? fault : null);
+        const told = await tell(story, disk).catch((error: unknown) => {
+          throw new Error(`call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}: ${String(error)}`);
+        });
+        expect(told === truth, `call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
+      }
+    }
+    process.stdout.write(`${story.name}: ${calls} calls\n`);
+  });
+});
