@@ -276,7 +276,12 @@ export class FakeEngine {
       session: (id) =>
         answering(() => {
           const state = this.state(id);
-          return right({ state, state_digest: stateDigest(state), chain: state.genesis_digest, ...sessionStatus(state) });
+          return right({
+            state,
+            state_digest: stateDigest(state),
+            chain: state.genesis_digest,
+            ...sessionStatus(state),
+          });
         }),
       submit: (id, submit) =>
         answering(() => {
