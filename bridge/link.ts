@@ -48,7 +48,8 @@ export function newLink({ clock, random, log, signal }: LinkOptions): Link {
 
   return {
     async ask(during, request, own = signal) {
-      const joined = joinSignals(signal, own);
+      // Most requests wait for nothing else: they need no signal of their own.
+      const joined = own === signal ? { signal, release: () => undefined } : joinSignals(signal, own);
       const either = joined.signal;
       for (let attempt = 0; !either.aborted; attempt += 1) {
         const answer = await answerOf(request);

@@ -23,9 +23,9 @@ export async function renderTranscript(
 ): Promise<Either<Rejection, readonly Message[]>> {
   const messages: Message[] = [];
   for (const ref of transcript.sealed) {
-    const page = await readPage(ref, readBlob);
+    const page = await renderPage(ref, readBlob);
     if (isLeft(page)) return page;
-    messages.push(...(await renderEntries(page.right, readBlob)));
+    messages.push(...page.right);
   }
   messages.push(...(await renderEntries(transcript.open, readBlob)));
   return right(pairResults(messages));
@@ -42,17 +42,37 @@ export async function textOf(content: Content, readBlob: ReadBlob, bytesMax: num
   return new TextDecoder().decode(blob.right);
 }
 
-async function readPage(ref: Digest, readBlob: ReadBlob): Promise<Either<Rejection, readonly TranscriptEntry[]>> {
+// By the bytes of the page, as long as somebody keeps them: every generate reads the same pages again.
+const pages = new WeakMap<Uint8Array, readonly Message[]>();
+
+async function renderPage(ref: Digest, readBlob: ReadBlob): Promise<Either<Rejection, readonly Message[]>> {
   const blob = await readBlob(ref);
   if (isLeft(blob)) return left(blob.left);
+  const known = pages.get(blob.right);
+  if (known !== undefined) return right(known);
   const parsed = parseJson(new TextDecoder().decode(blob.right), BLOB_BYTES_MAX);
   if (isLeft(parsed)) return parsed;
   const decoded = decode(TranscriptPage, parsed.right);
-  return isLeft(decoded) ? decoded : right(decoded.right.entries);
+  if (isLeft(decoded)) return decoded;
+  const { entries } = decoded.right;
+  const rendered = await renderEntries(entries, readBlob);
+  // A text that could not be read now may be there the next time.
+  if (entries.every(isWhole)) pages.set(blob.right, rendered);
+  return right(rendered);
 }
 
-const renderEntries = (entries: readonly TranscriptEntry[], readBlob: ReadBlob): Promise<readonly Message[]> =>
-  Promise.all(entries.map((entry) => renderEntry(entry, readBlob)));
+/** Everything it says is in the entry itself. */
+const isWhole = ({ content, calls = [] }: TranscriptEntry): boolean =>
+  (content === undefined || isInline(content)) &&
+  calls.every(({ arguments_ref }) => arguments_ref === undefined || isInline(arguments_ref));
+
+async function renderEntries(entries: readonly TranscriptEntry[], readBlob: ReadBlob): Promise<readonly Message[]> {
+  // Blobs are fetched side by side; without any, side by side is only dearer.
+  if (!entries.every(isWhole)) return await Promise.all(entries.map((entry) => renderEntry(entry, readBlob)));
+  const messages: Message[] = [];
+  for (const entry of entries) messages.push(await renderEntry(entry, readBlob));
+  return messages;
+}
 
 async function renderEntry(entry: TranscriptEntry, readBlob: ReadBlob): Promise<Message> {
   const { role, content } = entry;

@@ -155,7 +155,8 @@ const executors = new WeakMap<ToolSpec, ToolSpec['executor']>();
 function orderedExecutor(tool: ToolSpec): ToolSpec['executor'] {
   const known = executors.get(tool);
   if (known !== undefined) return known;
-  const ordered = Object.fromEntries(Object.entries(tool.executor).sort()) as unknown as ToolSpec['executor'];
+  const fields = Object.entries(tool.executor).sort(([a], [b]) => (a < b ? -1 : 1));
+  const ordered = Object.fromEntries(fields) as unknown as ToolSpec['executor'];
   executors.set(tool, ordered);
   return ordered;
 }

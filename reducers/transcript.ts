@@ -18,7 +18,7 @@ import { callStateAt } from './batch-index.ts';
 // The open page is replaced as a whole: a draft of it would look at each of its entries again and again.
 export function append(draft: Draft<SessionState>, entries: readonly TranscriptEntry[]): void {
   const { transcript } = draft;
-  const before = original(transcript) as TranscriptState;
+  const before = original<TranscriptState>(transcript);
   const open = transcript.count === before.count ? before.open : (transcript.open as readonly TranscriptEntry[]);
   transcript.open = [...open, ...entries] as Draft<TranscriptEntry>[];
   transcript.count += entries.length;

@@ -1,6 +1,7 @@
-// A single linear pass over JSON text before it is parsed. `JSON.parse` takes seconds over deep nesting and keeps
-// the last of two equal keys without a word; this pass refuses both first. It does not judge grammar: that is the
-// parser's work afterwards.
+// Linear passes over JSON text before it is parsed. `JSON.parse` takes seconds over deep nesting and keeps the last of
+// two equal keys without a word. A quick pass bounds the nesting and counts the keys, so that a parsed value with fewer
+// of them shows that one was given twice; a slow one says what is wrong and where. Neither judges grammar: that is the
+// parser's work.
 import { JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
 import { pointerSegment } from './pointer.ts';
 import { type Rejection, reject } from './rejection.ts';
@@ -18,6 +19,24 @@ const COMMA = 0x2c;
 interface Frame {
   readonly keys: Set<string> | null;
   at: string | number;
+}
+
+/** How many keys the text gives; null when it must not be parsed before {@link scanJson} has looked at it. */
+export function countKeys(text: string): number | null {
+  let depth = 0;
+  let values = 0;
+  let keys = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = stringEnd(text, index) - 1;
+    else if (code === COLON) keys += 1;
+    else if (code === COMMA) values += 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > JSON_DEPTH_MAX) return null;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
+  }
+  return values > JSON_NODES_MAX ? null : keys;
 }
 
 /** Null when the text may be parsed, else the rejection: `too_deep`, `too_large` or `duplicate_key`. */
@@ -62,12 +81,10 @@ function takeKey(frame: Frame, key: string): boolean {
 const pathOf = (open: readonly Frame[]): string => open.map(({ at }) => pointerSegment(at)).join('');
 
 function stringEnd(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length) {
-    const code = text.charCodeAt(index);
-    if (code === BACKSLASH) index += 2;
-    else if (code === QUOTE) return index + 1;
-    else index += 1;
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (end - 1 - backslashes > start && text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end + 1;
   }
   return text.length;
 }

@@ -3,7 +3,7 @@
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
 import { type Rejection, type RejectionCode, reject } from './rejection.ts';
-import { scanJson } from './json-scan.ts';
+import { countKeys, scanJson } from './json-scan.ts';
 import { pointerSegment } from './pointer.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -19,16 +19,44 @@ export function parseJson(text: string, bytesMax: number = BODY_BYTES_MAX): Eith
   if (text.length > bytesMax) {
     return left(reject('too_large', '', `JSON text has ${text.length} characters; at most ${bytesMax} are read`));
   }
-  const scanned = scanJson(text);
-  if (scanned !== null) return left(scanned);
+  const keys = countKeys(text);
+  if (keys === null) {
+    const scanned = scanJson(text);
+    if (scanned !== null) return left(scanned);
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The engine's own message differs between versions of JavaScript engines, so it is not repeated here.
-    return left(reject('malformed_json', '', 'the text is not JSON; send one JSON document, UTF-8'));
+    return left(scanJson(text) ?? reject('malformed_json', '', 'the text is not JSON; send one JSON document, UTF-8'));
   }
-  return checkJson(value);
+  if (keys !== null && isSound(value, keys)) return right(value as Json);
+  const scanned = scanJson(text);
+  return scanned === null ? checkJson(value) : left(scanned);
+}
+
+/** Whether a parsed value lies in the value domain and has so many keys; nesting and objects are the parser's own. */
+function isSound(root: unknown, keys: number): boolean {
+  let nodes = 0;
+  let found = 0;
+  function visit(value: unknown): boolean {
+    nodes += 1;
+    if (typeof value === 'string') return value.isWellFormed();
+    if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+    if (typeof value !== 'object' || value === null) return true;
+    if (Array.isArray(value)) {
+      for (const item of value) if (!visit(item)) return false;
+      return true;
+    }
+    for (const key of Object.keys(value)) {
+      found += 1;
+      if (key === '__proto__' || !key.isWellFormed()) return false;
+      if (!visit((value as Readonly<Record<string, unknown>>)[key])) return false;
+    }
+    return true;
+  }
+  return visit(root) && found === keys && nodes <= JSON_NODES_MAX;
 }
 
 /** The value itself when it lies in the value domain, else a rejection with the path (RFC 6901) of the fault. */

@@ -127,6 +127,8 @@ export const COMMIT_REQUESTS_MAX = 1_024;
 export const COMMIT_WAITING_BYTES_MAX = 64 * 1_048_576;
 /** Sessions whose version is kept in memory; the version of any other is read when it is needed. */
 export const HEADS_CACHED_MAX = 65_536;
+/** Event ids kept in memory, over all sessions that were created since the journal was opened; any other is looked up. */
+export const EVENT_IDS_CACHED_MAX = 65_536;
 /** Most bytes one step of a scan fetches from the store. */
 export const SCAN_BYTES_MAX = 1_048_576;
 /** Events after which a session gets its next snapshot: what a load folds at most, while its state is of usual size. */

@@ -41,7 +41,7 @@ export async function toEvent(ports: EdgePorts, state: SessionState, ingress: In
     at_ms: Math.max(state.updated_at_ms, ports.clock.now()),
   };
   const measured = await measure(ports, state, ingress);
-  return isLeft(measured) ? measured : right({ ...measured.right, ...envelope });
+  return isLeft(measured) ? measured : right(inOrder({ ...measured.right, ...envelope }));
 }
 
 /** What is sent, with every fact of the world that its kind records; what a client claims of those is dropped. */
@@ -91,7 +91,7 @@ async function prepareCalls(
   state: SessionState,
   given: readonly ToolCallObserved[],
 ): Answer<readonly ToolCallObserved[]> {
-  const tools = new Map(Object.values(state.tool_registry).map((tool): [string, ToolSpec] => [tool.tool_name, tool]));
+  const tools = toolsByName(state.tool_registry);
   const calls: ToolCallObserved[] = [];
   for (const [index, call] of given.entries()) {
     const prepared = await prepareCall(ports, tools.get(call.tool_name), call);
@@ -101,28 +101,46 @@ async function prepareCalls(
   return right(calls);
 }
 
+/** The same fields in canonical order, so that whatever is written of them later is written fast. */
+function inOrder<T extends object>(value: T): T {
+  const ordered: Record<string, unknown> = {};
+  for (const key of Object.keys(value).sort()) ordered[key] = (value as Readonly<Record<string, unknown>>)[key];
+  return ordered as T;
+}
+
+const named = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();
+
+/** The tools of a registry by the name that a model calls. A registry is frozen, so this is found once for each. */
+function toolsByName(registry: SessionState['tool_registry']): ReadonlyMap<string, ToolSpec> {
+  const known = named.get(registry);
+  if (known !== undefined) return known;
+  const made = new Map(Object.values(registry).map((tool): [string, ToolSpec] => [tool.tool_name, tool]));
+  named.set(registry, made);
+  return made;
+}
+
 async function prepareCall(
   ports: EdgePorts,
   tool: ToolSpec | undefined,
   call: ToolCallObserved,
 ): Answer<ToolCallObserved> {
   const { call_id, tool_name, provider_call_id } = call;
-  const named = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
+  const name = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
   const given = await givenText(ports.blobs, call);
   if (isLeft(given)) return given;
   const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
-  if (isLeft(args)) return await keepUnreadable(ports.blobs, named, given.right, args.left);
+  if (isLeft(args)) return await keepUnreadable(ports.blobs, name, given.right, args.left);
   const text = canonicalText(args.right);
   const judged = {
-    ...named,
+    ...name,
     arguments_digest: digestText(text),
     ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args.right) }),
   };
-  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args.right });
+  if (text.length <= INLINE_CHARS_MAX) return right(inOrder({ ...judged, arguments: args.right }));
   const stored = await storeText(ports.blobs, text);
   if (isLeft(stored)) return stored;
   const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args.right) };
-  return right({ ...judged, ...claims, arguments_ref: stored.right });
+  return right(inOrder({ ...judged, ...claims, arguments_ref: stored.right }));
 }
 
 /** The text of a model's arguments when they did not come as an object: inline, or from a blob. */
@@ -149,12 +167,12 @@ function readArguments(text: string): Either<Rejection, JsonObject> {
 // What a model wrote is kept as it is, even when nobody can read it.
 async function keepUnreadable(
   blobs: Blobs,
-  named: Pick<ToolCallObserved, 'call_id' | 'tool_name'>,
+  name: Pick<ToolCallObserved, 'call_id' | 'tool_name'>,
   text: string,
   fault: Rejection,
 ): Answer<ToolCallObserved> {
   const judged = {
-    ...named,
+    ...name,
     arguments_digest: digestText(text),
     arguments_verdict: { valid: false, path: clipVerdict(fault.path), message: clipVerdict(fault.message) },
   };
@@ -174,12 +192,23 @@ async function storeText(blobs: Blobs, text: string): Answer<Content> {
 }
 
 async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejection | null> {
+  if (!mayRefer(ingress)) return null;
   for (const [path, ref] of referencesIn(ingress, '')) {
     const there = await blobs.has(ref)();
     if (isLeft(there)) return { ...there.left, path };
     if (!there.right) return reject('unknown_blob', path, `there is no blob ${ref}`);
   }
   return null;
+}
+
+/** False when there can be no reference; most events have none, and need no paths. */
+function mayRefer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(mayRefer);
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (typeof fields['ref'] === 'string') return true;
+  for (const key of Object.keys(fields)) if (!OPAQUE.has(key) && mayRefer(fields[key])) return true;
+  return false;
 }
 
 /** Content references, wherever an event may carry one; arguments and result data are the model's own. */

@@ -36,7 +36,7 @@ export type Write = CreateWrite | AppendWrite;
 export type Standing = Either<Rejection, Version | null>;
 
 export interface Standings {
-  readonly sessions: ReadonlyMap<SessionId, Standing>;
+  readonly standing: (session: SessionId) => Standing;
   /** Whether the stream of a session held an event id before this group. */
   readonly holds: (session: SessionId, event: EventId) => boolean;
   readonly sessionCount: number;
@@ -59,7 +59,7 @@ export function admit(group: readonly Write[], standings: Standings): Admission 
 
   const standing = (session: SessionId): Standing => {
     const written = versions.get(session);
-    return written === undefined ? (standings.sessions.get(session) ?? right(null)) : right(written);
+    return written === undefined ? standings.standing(session) : right(written);
   };
 
   function create({ session, genesis }: CreateWrite, version: Version | null): Either<Rejection, Version> {

@@ -3,8 +3,8 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Admission, type Standing, type Standings, type Write, admit } from './admission.ts';
-import { HEADS_CACHED_MAX } from '../../schemas/limits.ts';
 import { eventIdKey } from './keys.ts';
+import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
 import type { StoreView } from './store.ts';
@@ -15,29 +15,25 @@ type Commit = (group: readonly Write[]) => Promise<readonly Answer[]>;
 
 /** The only writer of its store: one group at a time. */
 export function openCommitter(handle: StoreHandle): Commit {
-  // What the store holds, as of the last successful write; forgotten when a write fails.
-  const versions = new Map<SessionId, Version>();
+  const known = newKnownStreams();
   let sessionCount: number | null = null;
 
-  function remember(admission: Admission): void {
-    for (const [session, version] of admission.versions) {
-      versions.delete(session);
-      versions.set(session, version);
-    }
-    for (const oldest of versions.keys()) {
-      if (versions.size <= HEADS_CACHED_MAX) break;
-      versions.delete(oldest);
-    }
-    sessionCount = admission.sessionCount;
-  }
-
-  async function standingsOf(group: readonly Write[], view: StoreView): Promise<Standings> {
-    const [sessions, held, count] = await Promise.all([
-      readStandings(view, group, versions),
-      readHeld(view, group),
-      sessionCount ?? readSessionCount(view),
-    ]);
-    return { sessions, holds: (session, event) => held.has(idOf(session, event)), sessionCount: count };
+  /** Without a reading when everything is known: a group of appends then costs one write and nothing else. */
+  async function standingsOf(group: readonly Write[]): Promise<Standings> {
+    const unread = group.filter(({ session }) => known.version(session) === undefined);
+    const asked = idsToLookUp(group, known);
+    const count = sessionCount;
+    if (unread.length === 0 && asked.length === 0 && count !== null) return standings(known, EMPTY, EMPTY_IDS, count);
+    return await handle.use((store) =>
+      store.view(async (view) => {
+        const [sessions, held, counted] = await Promise.all([
+          readStandings(view, unread),
+          readHeld(view, asked),
+          count ?? readSessionCount(view),
+        ]);
+        return standings(known, sessions, held, counted);
+      }),
+    );
   }
 
   async function answerFailedWrite(
@@ -45,7 +41,7 @@ export function openCommitter(handle: StoreHandle): Commit {
     answers: readonly Answer[],
     failure: Rejection,
   ): Promise<readonly Answer[]> {
-    versions.clear();
+    known.forget();
     sessionCount = null;
     const standings = await standingsAfterFailure(handle, group);
     // A conflict with a write that failed is no conflict, so that what was refused beside it fails as well.
@@ -65,7 +61,7 @@ export function openCommitter(handle: StoreHandle): Commit {
   return async (group) => {
     let admission: Admission;
     try {
-      admission = admit(group, await handle.use((store) => store.view((view) => standingsOf(group, view))));
+      admission = admit(group, await standingsOf(group));
     } catch (error) {
       const failure = rejectionOf(error);
       return group.map(() => left(failure));
@@ -77,7 +73,11 @@ export function openCommitter(handle: StoreHandle): Commit {
     } catch (error) {
       return answerFailedWrite(group, answers, rejectionOf(error));
     }
-    remember(admission);
+    known.remember(
+      group.filter((_, index) => answers[index]?._tag === 'Right'),
+      admission.versions,
+    );
+    ({ sessionCount } = admission);
     return answers;
   };
 }
@@ -91,18 +91,32 @@ const outcomeUnknown = (session: SessionId, failure: Rejection, cause: Rejection
     `a write to session ${session} failed (${failure.message}) and could not be looked up (${cause.message})`,
   );
 
-/** Where each session of a group stands, by the store unless `known`. */
-async function readStandings(
-  view: StoreView,
-  group: readonly Write[],
-  known: ReadonlyMap<SessionId, Version>,
-): Promise<ReadonlyMap<SessionId, Standing>> {
+const EMPTY: ReadonlyMap<SessionId, Standing> = new Map();
+const EMPTY_IDS: ReadonlySet<string> = new Set();
+
+/** What is known, and for the rest what was read. */
+const standings = (
+  known: KnownStreams,
+  sessions: ReadonlyMap<SessionId, Standing>,
+  held: ReadonlySet<string>,
+  sessionCount: number,
+): Standings => ({
+  standing: (session) => {
+    const version = known.version(session);
+    return version === undefined ? (sessions.get(session) ?? right(null)) : right(version);
+  },
+  holds: (session, event) => known.holds(session, event) ?? held.has(idOf(session, event)),
+  sessionCount,
+});
+
+/** Where each session of a group stands, by the store. */
+async function readStandings(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, Standing>> {
   const sessions = [...new Set(group.map(({ session }) => session))];
-  const standings = sessions.map(async (session): Promise<[SessionId, Standing]> => {
-    const version = known.get(session);
-    return [session, version === undefined ? await readStanding(view, session) : right(version)];
-  });
-  return new Map(await Promise.all(standings));
+  const read = sessions.map(async (session): Promise<[SessionId, Standing]> => [
+    session,
+    await readStanding(view, session),
+  ]);
+  return new Map(await Promise.all(read));
 }
 
 /** One damaged stream must not fail the others of its group, so that its rejection is an answer here. */
@@ -115,12 +129,24 @@ async function readStanding(view: StoreView, session: SessionId): Promise<Standi
   }
 }
 
-/** The event ids of a group that its streams hold already. */
-async function readHeld(view: StoreView, group: readonly Write[]): Promise<ReadonlySet<string>> {
-  const asked = group.flatMap((write) =>
-    write.kind === 'append' ? write.records.map(({ event_id }) => ({ session: write.session, event_id })) : [],
-  );
-  if (asked.length === 0) return new Set();
+interface AskedId {
+  readonly session: SessionId;
+  readonly event_id: EventId;
+}
+
+/** The event ids of a group of which only the store knows whether they are there. */
+const idsToLookUp = (group: readonly Write[], known: KnownStreams): readonly AskedId[] =>
+  group.flatMap((write) => {
+    if (write.kind !== 'append') return [];
+    const { session, records } = write;
+    return records.flatMap(({ event_id }) =>
+      known.holds(session, event_id) === undefined ? [{ session, event_id }] : [],
+    );
+  });
+
+/** Those of these event ids that their streams hold already. */
+async function readHeld(view: StoreView, asked: readonly AskedId[]): Promise<ReadonlySet<string>> {
+  if (asked.length === 0) return EMPTY_IDS;
   const found = await view.getMany(asked.map(({ session, event_id }) => eventIdKey(session, event_id)));
   const held = asked.filter((_, index) => found[index] !== undefined);
   return new Set(held.map(({ session, event_id }) => idOf(session, event_id)));
@@ -133,7 +159,7 @@ async function standingsAfterFailure(
 ): Promise<ReadonlyMap<SessionId, Standing>> {
   try {
     await handle.reopen();
-    return await handle.use((store) => store.view((view) => readStandings(view, group, new Map())));
+    return await handle.use((store) => store.view((view) => readStandings(view, group)));
   } catch (error) {
     const cause = rejectionOf(error);
     return new Map(group.map(({ session }) => [session, left(cause)]));

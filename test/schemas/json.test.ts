@@ -6,6 +6,7 @@ import { type Json, canonicalBytes, canonicalText, checkJson, digest, parseJson 
 import { sha256Hex as nodeSha256 } from '../../schemas/sha256-node.ts';
 import { sha256Hex as nobleSha256 } from '../../schemas/sha256-noble.ts';
 import { referenceCanonical } from '../support/reference-digest.ts';
+import { referenceParseJson } from '../support/reference-json.ts';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const holed: unknown[] = [1];
@@ -115,4 +116,27 @@ test('both SHA-256 implementations agree, on text and on bytes', () => {
   expect(nodeSha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   const data = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.uint8Array({ maxLength: 300 }));
   fc.assert(fc.property(data, (value) => nobleSha256(value) === nodeSha256(value)));
+});
+
+test('text is read as the plain reader reads it, whatever is wrong with it', () => {
+  const pieces = String.raw`{ } [ ] , : " \ "a" "a": "\u0061": "b": "__proto__": -0 1e999 0 1 null "\ud800" "\\" "\""
+    {"a":1,"a":2} {"a":{"b":[1,{}]},"c":""} [[[[ ]]]]`.split(/\s+/);
+  const piece = fc.constantFrom(...pieces, ' ');
+  const noise = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(''));
+  const edited = fc.tuple(fc.jsonValue({ maxDepth: 5 }), fc.nat(), fc.option(piece)).map(([value, at, inserted]) => {
+    const text = JSON.stringify(value);
+    const place = at % (text.length + 1);
+    return inserted === null ? text : text.slice(0, place) + inserted + text.slice(place);
+  });
+  fc.assert(
+    fc.property(fc.oneof(noise, edited), (text) => {
+      const read = parseJson(text);
+      const code = read._tag === 'Left' ? { ...read, left: read.left.code } : read;
+      expect(code).toEqual(referenceParseJson(text));
+    }),
+    { numRuns: 3_000 },
+  );
+  for (const text of [`${'['.repeat(64)}${']'.repeat(64)}`, `${'['.repeat(65)}${']'.repeat(65)}`]) {
+    expect(parseJson(text)._tag).toBe(referenceParseJson(text)._tag);
+  }
 });

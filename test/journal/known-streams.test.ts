@@ -1,0 +1,52 @@
+// What the committer knows without reading is bounded, complete where it answers, and gone after a failed write.
+import { describe, expect, it } from 'vitest';
+import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
+import { EVENT_IDS_CACHED_MAX } from '../../schemas/limits.ts';
+import type { Write } from '../../src/journal/admission.ts';
+import { newKnownStreams } from '../../src/journal/known-streams.ts';
+
+const id = (name: string): SessionId => name as SessionId;
+const event = (name: string): EventId => name as EventId;
+const create = (session: string): Write => ({ kind: 'create', session: id(session), genesis: new Uint8Array() });
+const append = (session: string, ...events: readonly string[]): Write => ({
+  kind: 'append',
+  session: id(session),
+  expected: 0 as Version,
+  records: events.map((name) => ({ event_id: event(name), value: new Uint8Array() })),
+  owing: false,
+});
+const at = (session: string, version: number): ReadonlyMap<SessionId, Version> =>
+  new Map([[id(session), version as Version]]);
+
+describe('known streams', () => {
+  it('hold every id of a stream that was made here, and say nothing of any other', () => {
+    const known = newKnownStreams();
+    known.remember([create('a'), append('a', 'x', 'y')], at('a', 2));
+    known.remember([append('b', 'x')], at('b', 9));
+    expect([known.version(id('a')), known.version(id('b')), known.version(id('c'))]).toEqual([2, 9, undefined]);
+    expect(['x', 'y', 'z'].map((name) => known.holds(id('a'), event(name)))).toEqual([true, true, false]);
+    expect(known.holds(id('b'), event('x'))).toBeUndefined();
+  });
+
+  it('forget the ids of the stream that was not written for the longest time, as a whole', () => {
+    const known = newKnownStreams();
+    known.remember([create('old')], at('old', 0));
+    known.remember([append('old', 'x')], at('old', 1));
+    const names = Array.from({ length: EVENT_IDS_CACHED_MAX }, (_, index) => `e${index}`);
+    known.remember([create('new'), append('new', ...names.slice(1))], at('new', names.length - 1));
+    expect(known.holds(id('old'), event('x'))).toBe(true);
+    known.remember([append('new', 'e0')], at('new', names.length));
+    expect(known.holds(id('old'), event('x'))).toBeUndefined();
+    expect(known.holds(id('new'), event('e0'))).toBe(true);
+    // What was forgotten stays so: what comes later is not all of it.
+    known.remember([append('old', 'y')], at('old', 2));
+    expect(known.holds(id('old'), event('y'))).toBeUndefined();
+  });
+
+  it('know nothing after a failed write', () => {
+    const known = newKnownStreams();
+    known.remember([create('a'), append('a', 'x')], at('a', 1));
+    known.forget();
+    expect([known.version(id('a')), known.holds(id('a'), event('x'))]).toEqual([undefined, undefined]);
+  });
+});
