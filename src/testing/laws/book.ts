@@ -1,0 +1,98 @@
+// What is durable of one session, folded again as it becomes so, beside the engine and independent of what it
+// believes: the first of the re-folds that replay identity asks for, and what all other laws are held against.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { digestText } from '../../../schemas/canonical.ts';
+import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
+import type { Genesis } from '../../../schemas/genesis.ts';
+import type { BatchId, CallId, Digest, OwnerId } from '../../../schemas/ids.ts';
+import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
+import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
+import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
+import { genesisChain, nextChain } from '../../core/chain.ts';
+import { initialState } from '../../core/initial-state.ts';
+import { step } from '../../core/step.ts';
+import type { JournalRecord } from '../../journal/journal.ts';
+import type { Judge } from './judge.ts';
+import { checkEvent } from './stream-laws.ts';
+
+/** One call a model made, and what is on record of it. */
+export interface CallEntry {
+  readonly batch_id: BatchId;
+  readonly observed: ToolCallObserved;
+  /** Null: the call was rejected. */
+  readonly planned: PlannedToolCall | null;
+  readonly plan: ToolBatchPlan;
+  /** Who recorded a start of it. */
+  readonly starters: OwnerId[];
+  settled: EventOfKind<'ToolCallSettled'> | null;
+  /** It has ended otherwise: lost, or cancelled with its run. */
+  ended: boolean;
+}
+
+export class Book {
+  readonly genesis: Genesis;
+  readonly events: IngressEvent[] = [];
+  /** The state after each event; the first is the initial one. */
+  readonly states: SessionState[];
+  readonly calls = new Map<CallId, CallEntry>();
+  readonly #judge: Judge;
+  #chain: Digest;
+
+  constructor(genesis: Genesis, judge: Judge) {
+    this.genesis = genesis;
+    this.states = [initialState(genesis)];
+    this.#chain = genesisChain(genesis);
+    this.#judge = judge;
+  }
+
+  state(): SessionState {
+    return this.states.at(-1) as SessionState;
+  }
+
+  /** Takes over records that have become durable. */
+  add(records: readonly JournalRecord[]): void {
+    for (const record of records) if (!this.#addRecord(record)) return;
+  }
+
+  call(id: CallId): CallEntry | undefined {
+    return this.calls.get(id);
+  }
+
+  #addRecord(record: JournalRecord): boolean {
+    const event = JSON.parse(record.event) as IngressEvent;
+    const before = this.state();
+    this.events.push(event);
+    const stepped = step(before, event);
+    const differs = (what: string): boolean => {
+      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}): ${what}`);
+      return false;
+    };
+    if (isLeft(stepped)) return differs(`refused when folded again: ${stepped.left.code}`);
+    if (stepped.right.stateDigest !== record.state_digest) return differs('another state digest');
+    this.#chain = nextChain(this.#chain, digestText(record.event), record.state_digest);
+    if (this.#chain !== record.chain) return differs('another chain value');
+    const { state } = stepped.right;
+    this.states.push(state);
+    const batch = state.active_tool_batch;
+    if (batch !== null && batch.batch_id !== before.active_tool_batch?.batch_id) this.#enter(batch);
+    checkEvent(this, { before, event, state }, this.#judge);
+    return true;
+  }
+
+  #enter({ batch_id, observed, plan }: ActiveToolBatch): void {
+    const rejected = new Set(plan.rejected.map(({ index }) => index));
+    const planned = new Map(plan.planned_calls.map((call) => [call.call_id, call]));
+    for (const [index, call] of observed.entries()) {
+      if (this.calls.has(call.call_id)) continue;
+      this.calls.set(call.call_id, {
+        batch_id,
+        observed: call,
+        planned: rejected.has(index) ? null : (planned.get(call.call_id) ?? null),
+        plan,
+        starters: [],
+        settled: null,
+        ended: false,
+      });
+    }
+  }
+}
