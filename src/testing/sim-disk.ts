@@ -14,8 +14,6 @@ import { NEVER, type ProcessClock, type SimTime } from './sim-time.ts';
 export interface SimDisk {
   /** The stores as one engine process sees them. */
   open(process: ProcessClock): { readonly journal: Journal; readonly blobs: Blobs };
-  /** The stores themselves, whatever becomes of the engines. */
-  readonly journal: Journal;
 }
 
 interface SimDiskOptions {
@@ -55,7 +53,6 @@ export function newSimDisk({ time, faults, onCreated, onDurable }: SimDiskOption
   }
 
   return {
-    journal,
     open: (process) => ({
       journal: wrapPort(journal, (asked) => through(process, asked)),
       blobs: wrapPort(blobs, (asked) => through(process, asked)),

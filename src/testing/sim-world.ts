@@ -110,17 +110,17 @@ export class SimWorld {
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#strike(fault));
     const broken = (): boolean => this.judge.violations.length > 0;
     const ended = await this.time.run(() => broken() || this.#isOver(), FAULTS_END_MS + SIM_PATIENCE_MS);
-    if (!broken()) await this.#checkEnd(ended);
+    if (!broken()) this.#checkEnd(ended);
     this.#end();
   }
 
-  async #checkEnd(ended: boolean): Promise<void> {
+  #checkEnd(ended: boolean): void {
     const { judge } = this;
     const now = this.#engineClock.now();
     for (const [id, book] of this.books) {
       if (!ended && !isAtRest(book, now)) checkRest(id, book, judge);
       checkNothingLost(id, book, judge);
-      await checkReplay(id, book, { journal: this.#disk.journal, judge });
+      checkReplay(id, book, judge);
     }
     if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'somebody is never answered');
     for (const { id, event_id } of this.#confirmed) {

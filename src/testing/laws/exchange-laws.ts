@@ -87,9 +87,9 @@ const textOf = (effect: Effect): string =>
   canonicalText(effect.kind === 'tool.call' ? { ...effect, after: [] } : effect);
 
 function isOwed(book: Book, effect: Effect): boolean {
-  const text = textOf(effect);
-  return book.states
-    .slice(-VERSIONS_BACK)
-    .reverse()
-    .some((state) => effects(state).some((owed) => owed.effect_id === effect.effect_id && textOf(owed) === text));
+  for (const state of book.states.slice(-VERSIONS_BACK).reverse()) {
+    const owed = effects(state).find(({ effect_id }) => effect_id === effect.effect_id);
+    if (owed !== undefined && textOf(owed) === textOf(effect)) return true;
+  }
+  return false;
 }
