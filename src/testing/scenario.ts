@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 
 /** The tools of the simulated world; see `sim-tools.ts`. `none` is registered nowhere. */
-export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'none'] as const;
+export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'ask', 'hand', 'none'] as const;
 export type SimToolName = (typeof SIM_TOOL_NAMES)[number];
 
 /** One call the model makes, and how its tool behaves. */
@@ -11,7 +11,9 @@ export interface CallScript {
   readonly tool: SimToolName;
   readonly path: string;
   readonly ms: number;
-  /** `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema. */
+  /**
+   * A person who is asked about it denies a `fail`, and mistakes the arguments of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
+   */
   readonly does: 'succeed' | 'fail' | 'throw' | 'stubborn' | 'misshapen' | 'large';
 }
 
@@ -28,6 +30,7 @@ export interface Act {
     | 'pause'
     | 'resume'
     | 'interrupt'
+    | 'interrupt_with'
     | 'cancel'
     | 'disable_write'
     | 'force_write'
@@ -101,6 +104,7 @@ const act = fc.record<Act>({
     'pause',
     'resume',
     'interrupt',
+    'interrupt_with',
     'cancel',
     'disable_write',
     'force_write',

@@ -70,13 +70,14 @@ interface Asked {
 
 /** The same port, with every task of it passed through; closing it leaves what is below open. */
 function wrapPort<P extends object>(port: P, through: (asked: Asked) => Promise<Answer>): P {
-  const wrapped = Object.entries(port).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
-    name,
-    (...args: unknown[]) => {
+  const wrapped = Object.entries(port).map(([name, member]: [string, unknown]) => {
+    if (typeof member !== 'function') return [name, member];
+    const method = (...args: unknown[]): unknown => {
       if (name === 'close') return Promise.resolve();
-      const made = method(...args);
+      const made = (member as (...args: unknown[]) => unknown)(...args);
       return typeof made === 'function' ? () => through({ name, args, call: made as Asked['call'] }) : made;
-    },
-  ]);
+    };
+    return [name, method];
+  });
   return Object.fromEntries(wrapped) as P;
 }

@@ -7,9 +7,11 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
+import { effects } from '../core/effects.ts';
+import { answerTo } from './sim-answers.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
-import { SIM_PACKAGE, simToolId } from './sim-tools.ts';
+import { SIM_CONSENT, SIM_PACKAGE, simToolId } from './sim-tools.ts';
 
 /** How long a person waits before asking again, in milliseconds. */
 const AGAIN_MS = 300;
@@ -35,6 +37,7 @@ interface PersonOptions {
 export function newPerson({ client, clock, id, script, state, onConfirmed }: PersonOptions): Person {
   let pending = 0;
   let sent = 0;
+  const asked = new Set<string>();
 
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -62,7 +65,7 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
   async function begin(): Promise<void> {
     pending += 1;
     const config = { tool_concurrency_max: script.concurrency, repeats_max: 1_000, turns_max: 8 };
-    const request: CreateSession = { session_id: id, tool_package: SIM_PACKAGE, config };
+    const request: CreateSession = { session_id: id, tool_package: SIM_PACKAGE, consent: SIM_CONSENT, config };
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;
     if (isLeft(created) && created.left.code !== 'session_exists') return;
@@ -75,6 +78,21 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
     }
   }
 
+  /** Answers what is asked by now, the last question first, each once. */
+  async function answer(): Promise<void> {
+    const now = state();
+    const owed = now === null ? [] : effects(now).toReversed();
+    await Promise.all(
+      owed.flatMap((effect) => {
+        if (asked.has(effect.effect_id)) return [];
+        const answers = answerTo(effect);
+        if (answers.length > 0) asked.add(effect.effect_id);
+        return answers.map((event) => submit(event));
+      }),
+    );
+    clock.after(ROUND_MS, () => void answer());
+  }
+
   /** Whoever pauses a run must let it go on some time: else it would wait for ever, and rightly so. */
   async function lookAfter(): Promise<void> {
     const run = state()?.run;
@@ -83,6 +101,7 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
   }
 
   clock.after(FAULTS_END_MS, () => void lookAfter());
+  clock.after(ROUND_MS, () => void answer());
   void begin();
   return { pending: () => pending };
 }
@@ -116,9 +135,11 @@ function ingressOf({ what }: Act, state: SessionState | null, nowMs: number): In
     case 'pause':
     case 'resume':
     case 'interrupt':
+    case 'interrupt_with':
     case 'cancel':
       if (run_id === undefined) return null;
-      return what === 'steer' ? { kind: 'RunSteered', run_id, input } : { kind: KINDS[what], run_id };
+      if (what === 'steer') return { kind: 'RunSteered', run_id, input };
+      return what === 'interrupt_with' ? { kind: 'user.interrupt', run_id, input } : { kind: KINDS[what], run_id };
   }
 }
 
@@ -128,6 +149,6 @@ const HOST_LIFE_MS = 5_000;
 const KINDS = {
   pause: 'RunPaused',
   resume: 'RunResumed',
-  interrupt: 'RunInterrupted',
+  interrupt: 'user.interrupt',
   cancel: 'RunCancelled',
 } as const;

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import type { ToolAnswer } from './bridge-world.ts';
 import type { CallScript, SimToolName } from './scenario.ts';
 import { NEVER, type ProcessClock } from './sim-time.ts';
@@ -23,6 +24,11 @@ const SPECS: Readonly<Record<Exclude<SimToolName, 'none'>, Partial<ToolSpec>>> =
   /** Runs alone, and not twice. */
   solo: {},
   free: { idempotent: true, parallelism_hint: { parallel_safe: true } },
+  /** A person is asked whether it may run. */
+  ask: { permission_policy: 'always_ask', parallelism_hint: onPath('write') },
+  /** A person does it. */
+  hand: { ownership: 'custom', executor: { kind: 'custom' }, parallelism_hint: onPath('write') },
+  /** Available once a person has made the host ready. */
   spare: { parallelism_hint: { parallel_safe: true }, availability_rules: ['host_session_ready'] },
 };
 
@@ -47,6 +53,9 @@ export const SIM_PACKAGE: ToolPackage = {
   profiles: [{ profile_id: brand('all'), tool_ids: REGISTRY.map(({ tool_id }) => tool_id) }],
   provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
 };
+
+/** Nothing asks but what says so of itself. */
+export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
 
 /** The arguments that make a call behave as scripted. */
 export const scriptedArguments = ({ path, ms, does }: CallScript): JsonObject => ({

@@ -4,7 +4,8 @@
 import { admit } from '../../../reducers/admission.ts';
 import { evolve } from '../../../reducers/evolve.ts';
 import { sealTranscript } from '../../../reducers/transcript.ts';
-import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
+import type { Content } from '../../../schemas/content.ts';
+import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { BatchId, CallId, OwnerId } from '../../../schemas/ids.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
@@ -24,7 +25,10 @@ export interface CallEntry {
   readonly plan: ToolBatchPlan;
   /** Who recorded a start of it. */
   readonly starters: OwnerId[];
-  settled: EventOfKind<'ToolCallSettled'> | null;
+  /** What its result says; null until there is one. */
+  settled: Content | null;
+  /** A person has allowed it. */
+  allowed: boolean;
   /** It has ended otherwise: lost, or cancelled with its run. */
   ended: boolean;
 }
@@ -87,6 +91,7 @@ export class Book {
         plan,
         starters: [],
         settled: null,
+        allowed: false,
         ended: false,
       });
     }

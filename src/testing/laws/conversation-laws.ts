@@ -1,5 +1,6 @@
 // Laws of what a model is shown: every call it made, in order, each followed by its one result, and each result what
 // is on record.
+import { brand } from '../../../schemas/ids.ts';
 import type { ModelMessage, ModelRequest } from '../bridge-world.ts';
 import type { Book } from './book.ts';
 import { excerptOf } from './execution-laws.ts';
@@ -32,7 +33,8 @@ const wasOwed = (book: Book, run_id: ModelRequest['run_id']): boolean =>
   book.states.some(({ run }) => run?.run_id === run_id);
 
 function checkResult({ call_id, text, is_error }: Shown, book: Book, judge: Judge): void {
-  const call = [...book.calls.values()].find(({ observed }) => observed.call_id === call_id);
+  const own = book.calls.get(brand<'CallId'>(call_id));
+  const call = own?.planned?.shares === undefined ? own : book.call(own.planned.shares);
   if (call === undefined) {
     judge.fail('durable first', `the model reads a result of ${call_id}, which is not on record`);
     return;
@@ -43,6 +45,6 @@ function checkResult({ call_id, text, is_error }: Shown, book: Book, judge: Judg
     judge.hold(!text.includes('no result was recorded'), 'pairing', () => `no result of ${call_id} is on record`);
     return;
   }
-  const recorded = excerptOf(call.settled.output);
+  const recorded = excerptOf(call.settled);
   judge.hold(text.startsWith(recorded), 'pairing', () => `the model reads another result of ${call_id} than is on record`);
 }

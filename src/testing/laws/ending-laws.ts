@@ -1,6 +1,6 @@
 // Laws of the end: once nothing goes wrong any more, every run ends, nothing that was taken is lost, and the streams
 // fold again to the same bytes.
-import { hostSessionDeadline } from '../../../reducers/host-session.ts';
+import { nextDeadline } from '../../../reducers/deadlines.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Position, SessionId } from '../../../schemas/ids.ts';
@@ -15,7 +15,7 @@ import type { Judge } from './judge.ts';
 /** True when nothing is left to happen in this session, at this time of the engine. */
 export function isAtRest(book: Book, nowMs: number): boolean {
   const state = book.state();
-  return state.run === null && (hostSessionDeadline(state) ?? Infinity) > nowMs;
+  return state.run === null && (nextDeadline(state) ?? Infinity) > nowMs;
 }
 
 export function checkRest(id: SessionId, book: Book, judge: Judge): void {

@@ -2,9 +2,10 @@
 // folding again.
 import { conflictBetween } from '../../core/conflict.ts';
 import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
+import type { CallId } from '../../../schemas/ids.ts';
 import { FOLLOW_UPS_MAX, RUN_HISTORY_MAX, STEERS_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../../../schemas/limits.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
-import type { SessionState, TranscriptEntry } from '../../../schemas/state.ts';
+import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas/state.ts';
 import type { Book, CallEntry } from './book.ts';
 import type { Judge } from './judge.ts';
 
@@ -20,7 +21,8 @@ export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
   const repeated = book.events.findIndex(({ event_id }) => event_id === event.event_id) < book.events.length - 1;
   judge.hold(!repeated, 'settle once', () => `the event id ${event.event_id} is recorded twice`);
   if (event.kind === 'ToolCallStarted') checkStarted(book, event, judge);
-  else if (event.kind === 'ToolCallSettled') checkSettled(book, event, judge);
+  else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result') checkSettled(book, taken, judge);
+  else if (event.kind === 'user.tool_confirmation') checkConfirmed(book, event, judge);
   else if (event.kind === 'LeaseExpired') endCall(book, event, state);
   else if (event.kind === 'ToolCallsObserved') checkPlan(taken, judge);
   if (before.active_tool_batch !== null && state.active_tool_batch === null) {
@@ -40,7 +42,22 @@ function checkStarted(book: Book, event: EventOfKind<'ToolCallStarted'>, judge: 
   call.starters.push(event.owner);
 }
 
-function checkSettled(book: Book, event: EventOfKind<'ToolCallSettled'>, judge: Judge): void {
+/** An answer is about the call as it was shown, and used once. */
+function checkConfirmed(book: Book, event: EventOfKind<'user.tool_confirmation'>, judge: Judge): void {
+  const call = book.call(event.call_id);
+  const bound = call?.planned?.arguments_digest === event.arguments_digest;
+  judge.hold(bound, 'approvals bound', () => `${event.call_id}: an answer about other arguments was taken`);
+  if (call === undefined) return;
+  const used = call.allowed || isOver(call) !== null;
+  judge.hold(!used, 'approvals bound', () => `${event.call_id} was answered already`);
+  if (event.result === 'allow') call.allowed = true;
+  else markEnded(call);
+}
+
+type Settled = EventOfKind<'ToolCallSettled'> | EventOfKind<'user.custom_tool_result'>;
+
+function checkSettled(book: Book, { state, ...taken }: Taken, judge: Judge): void {
+  const event = taken.event as Settled;
   const call = book.call(event.call_id);
   if (call === undefined) {
     judge.fail('settle once', `a result of ${event.call_id}, which nobody called`);
@@ -48,8 +65,13 @@ function checkSettled(book: Book, event: EventOfKind<'ToolCallSettled'>, judge: 
   }
   judge.hold(isOver(call) === null, 'settle once', () => `${event.call_id} is settled again: it was ${isOver(call)}`);
   judge.hold(call.planned !== null, 'only the plan runs', () => `${event.call_id} was rejected, and has a result`);
-  judge.hold(event.plan_hash === call.plan.plan_hash, 'only the plan runs', () => `${event.call_id}: another plan`);
-  call.settled ??= event;
+  const bound =
+    event.kind === 'ToolCallSettled'
+      ? event.plan_hash === call.plan.plan_hash
+      : event.arguments_digest === call.planned?.arguments_digest;
+  judge.hold(bound, 'only the plan runs', () => `${event.call_id}: a result for another plan`);
+  // One that failed for a passing reason is tried again, if its run says so.
+  if (statusOf(state, event.call_id) !== 'queued') call.settled ??= event.output;
 }
 
 /** How the call has ended; null while it has not. */
@@ -60,10 +82,11 @@ const isOver = ({ settled, ended }: CallEntry): string | null => {
 
 function endCall(book: Book, event: EventOfKind<'LeaseExpired'>, state: SessionState): void {
   const call = book.call(event.call_id);
-  const still = state.active_tool_batch?.pages.flat()[state.active_tool_batch.observed.findIndex(
-    ({ call_id }) => call_id === event.call_id,
-  )];
-  if (still?.status !== 'queued') markEnded(call);
+  if (statusOf(state, event.call_id) !== 'queued') markEnded(call);
+}
+
+function statusOf({ active_tool_batch: batch }: SessionState, id: CallId): CallStatus | undefined {
+  return batch?.pages.flat()[batch.observed.findIndex(({ call_id }) => call_id === id)]?.status;
 }
 
 function markEnded(call: CallEntry | undefined): void {
@@ -101,7 +124,9 @@ function looseConflict(plan: ToolBatchPlan): string | null {
   return null;
 }
 
-const conflict = (a: PlannedToolCall, b: PlannedToolCall): boolean => conflictBetween(a, b) !== null;
+/** A call that shares the result of another does not run. */
+const conflict = (a: PlannedToolCall, b: PlannedToolCall): boolean =>
+  a.shares === undefined && b.shares === undefined && conflictBetween(a, b) !== null;
 
 /** In the open page every call is followed by its result, in call order, once its batch is over. */
 function checkPairing({ transcript, active_tool_batch: batch }: SessionState, judge: Judge): void {
