@@ -2,6 +2,7 @@
 // have it now.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
+import { joinSignals } from '../src/client/join-signals.ts';
 import type { Effect } from '../schemas/effect.ts';
 import type { OwnerId } from '../schemas/ids.ts';
 import { LEASES_HELD_MAX, LEASE_TTL_MS, RELEASE_MS_MAX } from '../schemas/limits.ts';
@@ -44,6 +45,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   const held = new Map<string, Lease>();
   let wakers: (() => void)[] = [];
   let ttlMs = LEASE_TTL_MS;
+  let retimed = new AbortController();
 
   const keys = (): readonly LeaseKey[] => [...held.values()].map(({ key }) => key);
 
@@ -92,12 +94,18 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
         wakers.push(done);
       }),
     setTtl(next) {
+      if (next === ttlMs) return;
       ttlMs = next;
+      retimed.abort();
     },
     async beat(signal) {
       while (!signal.aborted) {
-        await sleep(clock, Math.max(1, Math.floor(ttlMs / 3)), signal);
-        if (!signal.aborted) await beatOnce();
+        // An engine whose leases are shorter than was thought is not kept waiting for the beat that was planned.
+        retimed = new AbortController();
+        const either = joinSignals(signal, retimed.signal);
+        await sleep(clock, Math.max(1, Math.floor(ttlMs / 3)), either.signal);
+        either.release();
+        if (!either.signal.aborted) await beatOnce();
       }
     },
     async release() {

@@ -311,3 +311,10 @@ export const COMMAND_TMP_BYTES_MAX = 268_435_456;
 
 /** Longest life of a host session that may be asked for. */
 export const SESSION_TTL_MS_MAX = 366 * 86_400_000;
+
+// The test kit.
+
+/** Most timers that ring in one simulation: beyond it something goes round in circles. */
+export const SIM_TIMERS_MAX = 50_000;
+/** How long a simulated world is given to come to its end once nothing goes wrong any more, in milliseconds. */
+export const SIM_PATIENCE_MS = 900_000;

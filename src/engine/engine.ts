@@ -19,7 +19,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { type Bells, newBells } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
-import { newSchemaCheck } from './schema-check.ts';
+import { type SchemaCheck, newSchemaCheck } from './schema-check.ts';
 import { Sessions, makeSessionId } from './sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
 import { type Wakes, newWakes } from './wakes.ts';
@@ -40,6 +40,8 @@ export interface EngineOptions {
 export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly journal: Journal;
   readonly blobs: Blobs;
+  /** Holds arguments against schemas; engines that share one compile each schema once. */
+  readonly checkSchema?: SchemaCheck;
 }
 
 export interface Engine {
@@ -127,7 +129,7 @@ function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
       journal,
       blobs,
       clock,
-      checkSchema: newSchemaCheck(),
+      checkSchema: ports.checkSchema ?? newSchemaCheck(),
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),

@@ -1,0 +1,74 @@
+// All that a simulated bridge may touch: whatever it does passes through here, and so can be cut off, delayed and
+// watched. A bridge that reads another clock, draws its own random numbers or opens a socket cannot be simulated.
+import type { OwnerId, SessionId } from '../../schemas/ids.ts';
+import type { EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
+import type { RunId } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { EngineClient } from '../client/client.ts';
+import type { Clock } from '../engine/clock.ts';
+
+/** One message of the conversation, as a model is shown it. `arguments` is the text the model wrote. */
+export type ModelMessage =
+  | { readonly role: 'user'; readonly text: string }
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+    }
+  | {
+      readonly role: 'tool';
+      readonly call_id: string;
+      readonly name: string;
+      readonly text: string;
+      readonly is_error: boolean;
+    };
+
+/** What a model is asked: the tools it is offered and the whole conversation, every call with its result. */
+export interface ModelRequest {
+  readonly session_id: SessionId;
+  readonly run_id: RunId;
+  /** Counts from 1 in each run. */
+  readonly turn: number;
+  readonly tools: readonly OfferedTool[];
+  readonly messages: readonly ModelMessage[];
+}
+
+/** What a model answers: text, calls, or both. Without calls its turn is over. */
+export interface ModelReply {
+  readonly content?: string;
+  readonly calls: readonly { readonly id?: string; readonly name: string; readonly arguments?: JsonObject }[];
+}
+
+export interface Model {
+  /** Throws when there is no answer. */
+  generate(request: ModelRequest, signal: AbortSignal): Promise<ModelReply>;
+}
+
+/** What a tool says came of a call. `text` is what the model reads; `code` says in one word why it failed. */
+export interface ToolAnswer {
+  readonly success: boolean;
+  readonly text: string;
+  readonly code?: string;
+}
+
+/** Which call a tool runs. */
+export type ToolTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id'>;
+
+export interface BridgeWorld {
+  readonly client: EngineClient;
+  /** Names this process to the engine; another in each life. */
+  readonly owner: OwnerId;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  /** Aborts when the bridge is told to stop. One that crashes is told nothing. */
+  readonly signal: AbortSignal;
+  readonly model: Model;
+  /** What to lease: tool ids, exact or with a closing `*`. */
+  readonly tools: readonly string[];
+  /** Runs a tool. May throw, and may be slow to heed the signal. */
+  runTool(target: ToolTarget, args: JsonObject, context: { readonly signal: AbortSignal }): Promise<ToolAnswer>;
+}
+
+/** Serves sessions until its signal aborts. Throws only when it cannot go on: that is a fault. */
+export type SimulatedBridge = (world: BridgeWorld) => Promise<void>;

@@ -1,0 +1,99 @@
+// What is durable of one session, folded again as it becomes so, beside the engine and independent of what it
+// believes: what all laws are held against. Digests are left out here, which halves its cost: the fold at the end of
+// a simulation checks each of them (`ending-laws.ts`).
+import { admit } from '../../../reducers/admission.ts';
+import { evolve } from '../../../reducers/evolve.ts';
+import { sealTranscript } from '../../../reducers/transcript.ts';
+import type { Content } from '../../../schemas/content.ts';
+import type { IngressEvent } from '../../../schemas/event.ts';
+import type { Genesis } from '../../../schemas/genesis.ts';
+import type { BatchId, CallId, OwnerId } from '../../../schemas/ids.ts';
+import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
+import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
+import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
+import { initialState } from '../../core/initial-state.ts';
+import type { JournalRecord } from '../../journal/journal.ts';
+import type { Judge } from './judge.ts';
+import { checkEvent } from './stream-laws.ts';
+
+/** One call a model made, and what is on record of it. */
+export interface CallEntry {
+  readonly batch_id: BatchId;
+  readonly observed: ToolCallObserved;
+  /** Null: the call was rejected. */
+  readonly planned: PlannedToolCall | null;
+  readonly plan: ToolBatchPlan;
+  /** Who recorded a start of it. */
+  readonly starters: OwnerId[];
+  /** What its result says; null until there is one. */
+  settled: Content | null;
+  /** A person has allowed it. */
+  allowed: boolean;
+  /** It has ended otherwise: lost, or cancelled with its run. */
+  ended: boolean;
+}
+
+export class Book {
+  readonly genesis: Genesis;
+  readonly events: IngressEvent[] = [];
+  /** The state after each event; the first is the initial one. */
+  readonly states: SessionState[];
+  readonly calls = new Map<CallId, CallEntry>();
+  readonly records: JournalRecord[] = [];
+  readonly #judge: Judge;
+
+  constructor(genesis: Genesis, judge: Judge) {
+    this.genesis = genesis;
+    this.states = [initialState(genesis)];
+    this.#judge = judge;
+  }
+
+  state(): SessionState {
+    return this.states.at(-1) as SessionState;
+  }
+
+  /** Takes over records that have become durable. */
+  add(records: readonly JournalRecord[]): void {
+    for (const record of records) if (!this.#addRecord(record)) return;
+  }
+
+  call(id: CallId): CallEntry | undefined {
+    return this.calls.get(id);
+  }
+
+  #addRecord(record: JournalRecord): boolean {
+    const event = JSON.parse(record.event) as IngressEvent;
+    const before = this.state();
+    this.events.push(event);
+    this.records.push(record);
+    const refused = admit(before, event);
+    if (refused !== null) {
+      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}): ${refused.code} when folded again`);
+      return false;
+    }
+    const { state } = sealTranscript(evolve(before, event));
+    this.states.push(state);
+    const batch = state.active_tool_batch;
+    if (batch !== null && batch.batch_id !== before.active_tool_batch?.batch_id) this.#enter(batch);
+    checkEvent(this, { before, event, state }, this.#judge);
+    return true;
+  }
+
+  #enter({ batch_id, observed, plan }: ActiveToolBatch): void {
+    const rejected = new Set(plan.rejected.map(({ index }) => index));
+    const planned = new Map(plan.planned_calls.map((call) => [call.call_id, call]));
+    for (const [index, call] of observed.entries()) {
+      if (this.calls.has(call.call_id)) continue;
+      this.calls.set(call.call_id, {
+        batch_id,
+        observed: call,
+        planned: rejected.has(index) ? null : (planned.get(call.call_id) ?? null),
+        plan,
+        starters: [],
+        settled: null,
+        allowed: false,
+        ended: false,
+      });
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// Laws of what leaves an engine: what it hands out is owed by what is durable, what it confirms is durable, and what
+// it takes comes from whoever holds the lease.
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { Effect } from '../../../schemas/effect.ts';
+import type { EffectId, SessionId } from '../../../schemas/ids.ts';
+import type { Heartbeat, LeaseGrant, LeaseKey, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
+import { effects } from '../../core/effects.ts';
+import { reportOn } from '../../engine/reports.ts';
+import type { Exchange } from '../sim-network.ts';
+import type { Book } from './book.ts';
+import type { Judge } from './judge.ts';
+
+interface Holder {
+  readonly owner: string;
+  readonly sinceMs: number;
+}
+
+export interface ExchangeLaws {
+  answered(exchange: Exchange, atMs: number): void;
+  /** The engine is gone, and with it what it knew of leases. */
+  forget(): void;
+}
+
+interface ExchangeLawsOptions {
+  readonly judge: Judge;
+  readonly bookOf: (session: SessionId) => Book | undefined;
+  readonly ttlMs: number;
+}
+
+/** How far back an effect may have been owed: the answer was made a moment before it is looked at. */
+const VERSIONS_BACK = 8;
+
+export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): ExchangeLaws {
+  const holders = new Map<string, Holder>();
+
+  function checkGrant(owner: string, { effects: granted, plans }: LeaseGrant, atMs: number): void {
+    for (const effect of granted) {
+      const book = bookOf(effect.session_id);
+      const owed = book !== undefined && isOwed(book, effect);
+      judge.hold(owed, 'durable first', () => `${effect.effect_id} is handed out, and no durable state owes it`);
+      holders.set(nameOf(effect), { owner, sinceMs: atMs });
+      if (effect.kind !== 'tool.call') continue;
+      const planned = plans.some(({ plan }) => plan.plan_hash === effect.plan_hash);
+      judge.hold(planned, 'only the plan runs', () => `${effect.effect_id} is handed out without its plan`);
+    }
+  }
+
+  function checkReceipt({ from, request, deliveredMs }: Exchange, receipt: SubmitReceipt): void {
+    const [session, submit] = request as [SessionId, Submit];
+    const book = bookOf(session);
+    for (const [index, { event_id, position, repeated }] of receipt.events.entries()) {
+      const durable = book?.events[position]?.event_id === event_id;
+      judge.hold(durable, 'durable first', () => `${event_id} is confirmed, and is not on disk`);
+      const event = submit.events[index];
+      const report = event === undefined || submit.owner === undefined || repeated ? null : reportOn(event);
+      if (report !== null) checkHolder(from, { session_id: session, effect_id: report.effect }, deliveredMs);
+    }
+  }
+
+  function checkHolder(from: string, key: LeaseKey, deliveredMs: number): void {
+    const holder = holders.get(nameOf(key));
+    if (holder === undefined || holder.owner === from) return;
+    const live = holder.sinceMs < deliveredMs && deliveredMs < holder.sinceMs + ttlMs;
+    judge.hold(!live, 'leases are fenced', () => `${from} reports on ${key.effect_id}, which ${holder.owner} holds`);
+  }
+
+  return {
+    answered(exchange, atMs) {
+      const { from, method, request, answer } = exchange;
+      if (isLeft(answer)) return;
+      if (method === 'lease') checkGrant(from, right<LeaseGrant>(answer), atMs);
+      if (method === 'submit') checkReceipt(exchange, right<SubmitReceipt>(answer));
+      if (method === 'release') for (const key of (request[0] as Heartbeat).leases) holders.delete(nameOf(key));
+    },
+    forget: () => holders.clear(),
+  };
+}
+
+const right = <T>(answer: Either<unknown, unknown>): T => (answer as { readonly right: T }).right;
+
+const nameOf = ({ session_id, effect_id }: { session_id: SessionId; effect_id: EffectId }): string =>
+  `${session_id} ${effect_id}`;
+
+/** A call's remaining waits shrink as others settle, so that they are no part of the comparison. */
+const textOf = (effect: Effect): string =>
+  canonicalText(effect.kind === 'tool.call' ? { ...effect, after: [] } : effect);
+
+function isOwed(book: Book, effect: Effect): boolean {
+  for (const state of book.states.slice(-VERSIONS_BACK).reverse()) {
+    const owed = effects(state).find(({ effect_id }) => effect_id === effect.effect_id);
+    if (owed !== undefined && textOf(owed) === textOf(effect)) return true;
+  }
+  return false;
+}

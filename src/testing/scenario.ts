@@ -1,0 +1,164 @@
+// What happens in one simulation, as plain data: who asks for what, what the model says, how the tools behave, and
+// what goes wrong when. The arbitrary makes it from a seed, and shrinks it when it has found something.
+import * as fc from 'fast-check';
+
+/** The tools of the simulated world; see `sim-tools.ts`. `none` is registered nowhere. */
+export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'ask', 'hand', 'none'] as const;
+export type SimToolName = (typeof SIM_TOOL_NAMES)[number];
+
+/** One call the model makes, and how its tool behaves. */
+export interface CallScript {
+  readonly tool: SimToolName;
+  readonly path: string;
+  readonly ms: number;
+  /**
+   * A person who is asked about it denies a `fail`, and mistakes the arguments of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
+   */
+  readonly does: 'succeed' | 'fail' | 'throw' | 'stubborn' | 'misshapen' | 'large';
+}
+
+/** What the model says in one turn; null: it gives no answer. */
+export type TurnScript = readonly CallScript[] | null;
+
+/** What a person does, at a time in milliseconds. */
+export interface Act {
+  readonly atMs: number;
+  readonly what:
+    | 'run'
+    | 'follow_up'
+    | 'steer'
+    | 'pause'
+    | 'resume'
+    | 'interrupt'
+    | 'interrupt_with'
+    | 'cancel'
+    | 'disable_write'
+    | 'force_write'
+    | 'host_ready';
+}
+
+export interface SessionScript {
+  readonly turns: readonly TurnScript[];
+  readonly acts: readonly Act[];
+  readonly concurrency: number;
+}
+
+/** What happens to the `nth` message between bridges, people and the engine. */
+export interface MessageFault {
+  readonly nth: number;
+  readonly what: 'lose_request' | 'lose_answer' | 'duplicate' | 'delay_request' | 'delay_answer' | 'tamper';
+  readonly ms: number;
+}
+
+/** What happens to the `nth` write to the disk. */
+export interface DiskFault {
+  readonly nth: number;
+  readonly what: 'refused' | 'unknown' | 'lost_ack' | 'slow';
+  readonly ms: number;
+}
+
+/** What happens to a process. `bridge` counts from 0; `ms` is how long it is away, stalled or how far its clock jumps. */
+export interface ProcessFault {
+  readonly atMs: number;
+  readonly what: 'crash_engine' | 'crash_bridge' | 'stop_bridge' | 'stall_bridge' | 'jump_engine' | 'jump_bridge';
+  readonly bridge: number;
+  readonly ms: number;
+}
+
+export interface Scenario {
+  /** Of the delays of messages and of what the bridges draw. */
+  readonly seed: number;
+  readonly bridges: number;
+  readonly sessions: readonly SessionScript[];
+  readonly messages: readonly MessageFault[];
+  readonly disk: readonly DiskFault[];
+  readonly processes: readonly ProcessFault[];
+}
+
+/** After this time nothing goes wrong any more, in milliseconds. */
+export const FAULTS_END_MS = 16_000;
+
+const ms = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
+const HOUR_MS = 3_600_000;
+
+const callScript = fc.record<CallScript>({
+  tool: fc.constantFrom(...SIM_TOOL_NAMES, 'read', 'write', 'write', 'put', 'free'),
+  path: fc.constantFrom('a', 'b', 'a/x', 'c'),
+  ms: fc.oneof(ms(50), ms(4_000)),
+  does: fc.constantFrom('succeed', 'succeed', 'succeed', 'succeed', 'fail', 'throw', 'stubborn', 'misshapen', 'large'),
+});
+
+const turnScript = fc.oneof(
+  { weight: 12, arbitrary: fc.array(callScript, { minLength: 1, maxLength: 4 }) },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
+
+const act = fc.record<Act>({
+  atMs: ms(10_000),
+  what: fc.constantFrom(
+    'run',
+    'run',
+    'follow_up',
+    'follow_up',
+    'steer',
+    'pause',
+    'resume',
+    'interrupt',
+    'interrupt_with',
+    'cancel',
+    'disable_write',
+    'force_write',
+    'host_ready',
+  ),
+});
+
+const sessionScript = fc.record<SessionScript>({
+  turns: fc.array(turnScript, { minLength: 1, maxLength: 2 }),
+  acts: fc.array(act, { maxLength: 3 }),
+  concurrency: fc.constantFrom(1, 2, 8),
+});
+
+const messageFault = fc.record<MessageFault>({
+  nth: fc.integer({ min: 1, max: 60 }),
+  what: fc.constantFrom('lose_request', 'lose_answer', 'duplicate', 'delay_request', 'delay_answer', 'tamper'),
+  ms: ms(6_000),
+});
+
+const diskFault = fc.record<DiskFault>({
+  nth: fc.integer({ min: 1, max: 30 }),
+  what: fc.constantFrom('refused', 'unknown', 'lost_ack', 'slow', 'slow'),
+  ms: ms(1_500),
+});
+
+const processFault = fc.oneof(
+  fc.record<ProcessFault>({
+    atMs: ms(12_000),
+    what: fc.constantFrom('crash_engine', 'crash_bridge', 'stop_bridge', 'stall_bridge'),
+    bridge: fc.nat({ max: 2 }),
+    ms: ms(7_000),
+  }),
+  fc.record<ProcessFault>({
+    atMs: ms(12_000),
+    what: fc.constantFrom('jump_engine', 'jump_bridge'),
+    bridge: fc.nat({ max: 2 }),
+    ms: fc.integer({ min: -HOUR_MS, max: HOUR_MS }),
+  }),
+);
+
+/** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */
+export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
+
+const SCENARIOS = fc.record<Scenario>({
+  seed: fc.noShrink(fc.nat()),
+  bridges: fc.constantFrom(1, 2, 2, 3),
+  sessions: fc.array(sessionScript, { minLength: 1, maxLength: 2 }),
+  messages: fc.array(messageFault, { maxLength: 4 }),
+  disk: fc.array(diskFault, { maxLength: 2 }),
+  processes: fc.array(processFault, { maxLength: 3 }),
+});
+
+/** The scenario of a seed: always the same one. */
+export const scenarioOf = (seed: number): Scenario => {
+  const [scenario] = fc.sample(SCENARIOS, { seed, numRuns: 1 });
+  return scenario as Scenario;
+};

@@ -1,0 +1,31 @@
+// What the people of a simulated world answer when they are asked about a call, or to do one: what the scenario has
+// put into its arguments.
+import { digestText } from '../../schemas/canonical.ts';
+import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
+import type { Ingress } from '../../schemas/event.ts';
+import type { CallScript } from './scenario.ts';
+
+type Asked = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_use'>;
+
+/** The answers to an effect, in the order in which they are sent; none when it asks nobody. */
+export function answerTo(effect: Effect): readonly Ingress[] {
+  if (effect.kind !== 'agent.tool_use' && effect.kind !== 'agent.custom_tool_use') return [];
+  const answer = effect.kind === 'agent.tool_use' ? confirm(effect) : fulfil(effect);
+  const mistaken = { ...answer, arguments_digest: digestText('other arguments') };
+  return scriptOf(effect).does === 'throw' ? [mistaken, answer] : [answer];
+}
+
+const scriptOf = ({ arguments: args }: Asked): CallScript => args as unknown as CallScript;
+
+const confirm = (effect: Asked): Ingress => {
+  const { batch_id, call_id, arguments_digest } = effect;
+  const result = scriptOf(effect).does === 'fail' ? 'deny' : 'allow';
+  return { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest, result };
+};
+
+const fulfil = (effect: Asked): Ingress => {
+  const { batch_id, call_id, arguments_digest } = effect;
+  const success = scriptOf(effect).does !== 'fail';
+  const output = { text: `${call_id} by hand` };
+  return { kind: 'user.custom_tool_result', batch_id, call_id, arguments_digest, result: { success }, output };
+};

@@ -1,0 +1,31 @@
+// The model of a simulated world: it says what the scenario has for its turn, in whatever order runs come.
+import type { Model, ModelReply, ModelRequest } from './bridge-world.ts';
+import type { CallScript, SessionScript } from './scenario.ts';
+import { scriptedArguments } from './sim-tools.ts';
+
+/** Every answer is a function of run and turn: asked again, it says the same. */
+export const simReply = ({ run_id, turn }: ModelRequest, { turns }: SessionScript): ModelReply => {
+  const run = Number(run_id.slice('run-'.length));
+  // The first run has all turns, each later one a single turn.
+  const index = run === 1 ? turn - 1 : turn === 1 ? (run - 1) % turns.length : turns.length;
+  const script = turns[index];
+  if (script === null) throw new Error('the model does not answer');
+  if (script === undefined) return { content: `done with ${run_id}`, calls: [] };
+  return { content: `turn ${turn}`, calls: script.map((call, at) => callOf(call, `${run}.${turn}.${at}`)) };
+};
+
+const callOf = (script: CallScript, id: string): ModelReply['calls'][number] => ({
+  id,
+  name: script.tool,
+  arguments: scriptedArguments(script),
+});
+
+/** A model that says these turns in each run, and then that it is done. A turn of null throws. */
+export const scriptedModel = (turns: readonly (ModelReply | null)[]): Model => ({
+  generate: async ({ run_id, turn }, signal) => {
+    if (signal.aborted) throw new Error('the request was cancelled');
+    const reply = turns[turn - 1];
+    if (reply === null) throw new Error(`the script has no answer to ${run_id} turn ${turn}`);
+    return reply ?? { content: 'done', calls: [] };
+  },
+});

@@ -1,0 +1,145 @@
+// The network between the processes of a simulated world. Every message takes its own time, so that they overtake
+// each other; some are lost, doubled, late or altered, on either way. Whoever is not answered is told so, as a client
+// over HTTP is: the engine did not answer, and nothing is known.
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { LeaseGrant } from '../../schemas/wire.ts';
+import type { EngineClient } from '../client/client.ts';
+import type { Random } from './random.ts';
+import type { MessageFault } from './scenario.ts';
+import { NEVER, type ProcessClock, type SimTime } from './sim-time.ts';
+
+/** An engine process while it is there. */
+export interface SimEngine {
+  readonly client: EngineClient;
+  readonly clock: ProcessClock;
+  /** Resolves when it is gone. */
+  readonly gone: Promise<void>;
+}
+
+/** One request that an engine has answered, as the engine sees it. */
+export interface Exchange {
+  readonly from: string;
+  readonly method: string;
+  readonly request: readonly unknown[];
+  readonly answer: Either<Rejection, unknown>;
+  /** When the request reached the engine, in milliseconds since the start. */
+  readonly deliveredMs: number;
+}
+
+interface SimNetworkOptions {
+  readonly time: SimTime;
+  readonly random: Random;
+  readonly faults: readonly MessageFault[];
+  readonly engine: () => SimEngine | null;
+  /** Called for each answer that leaves an engine, before the network has it. */
+  readonly onAnswer: (exchange: Exchange) => void;
+  /** Called for each fault that a message meets. */
+  readonly onFault: (from: string, fault: MessageFault) => void;
+}
+
+export interface SimNetwork {
+  /** The client of a process. */
+  clientOf(name: string, process: ProcessClock): EngineClient;
+}
+
+type Answer = Either<Rejection, unknown>;
+type Method = (...args: unknown[]) => TaskEither<Rejection, unknown>;
+
+export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
+  const { time, random } = options;
+  const faultOf = new Map(options.faults.map((fault) => [fault.nth, fault]));
+  let messages = 0;
+
+  async function deliver(from: string, method: string, request: readonly unknown[]): Promise<Answer> {
+    time.touch();
+    const engine = options.engine();
+    if (engine === null) return left(unanswered('is not there'));
+    const deliveredMs = time.passedMs();
+    const ask = (engine.client[method as keyof EngineClient] as Method)(...request);
+    const away = engine.gone.then((): Answer => left(unanswered('went away')));
+    const answer = await Promise.race([ask(), away]);
+    if (!engine.clock.isDead()) options.onAnswer({ from, method, request, answer, deliveredMs });
+    return answer;
+  }
+
+  async function onWay(fault: MessageFault | undefined, way: MessageFault['what']): Promise<void> {
+    if (fault?.what === way) await time.sleep(fault.ms);
+    else if (random.oneIn(4)) await time.sleep(1 + random.below(8));
+  }
+
+  async function exchange(from: string, method: string, request: readonly unknown[]): Promise<Answer> {
+    messages += 1;
+    const fault = faultOf.get(messages);
+    if (fault !== undefined) options.onFault(from, fault);
+    await onWay(fault, 'delay_request');
+    if (fault?.what === 'lose_request') return await lost(fault);
+    if (fault?.what === 'duplicate' && REPEATABLE.has(method)) {
+      time.after(fault.ms, () => void deliver(from, method, request));
+    }
+    const answer = await deliver(from, method, request);
+    if (fault?.what === 'lose_answer') return await lost(fault);
+    await onWay(fault, 'delay_answer');
+    return fault?.what === 'tamper' && method === 'lease' ? tamper(answer) : answer;
+  }
+
+  async function lost({ ms }: MessageFault): Promise<Answer> {
+    await time.sleep(ms);
+    return left(unanswered('does not answer'));
+  }
+
+  return {
+    clientOf(name, process) {
+      const ask =
+        (method: string): Method =>
+        (...request) =>
+        async () => {
+          if (process.isDead()) return await NEVER;
+          const answer = await exchange(name, method, request);
+          await process.awake();
+          time.touch();
+          return answer;
+        };
+      const methods = METHODS.map((method) => [method, ask(method)]);
+      return {
+        ...(Object.fromEntries(methods) as EngineClient),
+        follow: () => {
+          throw new Error('a simulated client cannot follow a stream');
+        },
+        close: () => Promise.resolve(),
+      };
+    },
+  };
+}
+
+const unanswered = (what: string): Rejection => reject('closing', '', `the engine ${what}`);
+
+/** What a network may deliver twice without anybody asking for it. */
+const REPEATABLE: ReadonlySet<string> = new Set(['submit', 'heartbeat', 'release', 'putBlob']);
+
+const METHODS = [
+  'info',
+  'createSession',
+  'sessions',
+  'session',
+  'submit',
+  'records',
+  'lease',
+  'heartbeat',
+  'release',
+  'putBlob',
+  'getBlob',
+] as const satisfies readonly (keyof EngineClient)[];
+
+/** Alters the arguments of the last call in a grant, as a faulty or hostile middleman would. */
+function tamper(answer: Answer): Answer {
+  if (answer._tag === 'Left') return answer;
+  const grant = answer.right as LeaseGrant;
+  const at = grant.effects.findLastIndex(({ kind }) => kind === 'tool.call');
+  const effect = grant.effects[at];
+  if (effect?.kind !== 'tool.call') return answer;
+  const { arguments_ref: _ref, ...rest } = effect;
+  const altered = { ...rest, arguments: { ...effect.arguments, path: 'elsewhere' } };
+  return right({ ...grant, effects: grant.effects.with(at, altered) });
+}

@@ -1,0 +1,133 @@
+// The time of a simulated world. It moves only when nothing else can happen; each process reads it through a clock of
+// its own, which can be set wrong, held still or stopped for good. No timer of the platform is used.
+import type { Clock } from '../engine/clock.ts';
+import { SIM_TIMERS_MAX } from '../../schemas/limits.ts';
+
+/** The clock of one process. */
+export interface ProcessClock extends Clock {
+  /** Changes what the clock says by so many milliseconds; no time passes. */
+  jump(ms: number): void;
+  /** The process does not run for so long: what is due meanwhile happens afterwards. */
+  stall(ms: number): void;
+  /** The process is gone: nothing of it happens any more. */
+  kill(): void;
+  isDead(): boolean;
+  /** Resolves as soon as the process runs; never when it is dead. */
+  awake(): Promise<void>;
+}
+
+interface Timer {
+  readonly atMs: number;
+  readonly ring: () => void;
+}
+
+/** What the clocks say when a simulation begins, in milliseconds since 1970. */
+const START_MS = 1_700_000_000_000;
+
+/** Turns of the event loop in which nothing happens, after which the world is at rest. */
+const QUIET_TURNS = 2;
+
+export class SimTime {
+  readonly #timers = new Set<Timer>();
+  #passedMs = 0;
+  #changes = 0;
+  #rung = 0;
+
+  /** Milliseconds since the simulation began. */
+  passedMs(): number {
+    return this.#passedMs;
+  }
+
+  /** Something happened: the world is not at rest yet. */
+  touch(): void {
+    this.#changes += 1;
+  }
+
+  /** Calls `ring` once, after so many milliseconds; the answer calls it off. */
+  after(ms: number, ring: () => void): () => void {
+    this.#changes += 1;
+    const timer = { atMs: this.#passedMs + Math.max(0, ms), ring };
+    this.#timers.add(timer);
+    return () => {
+      this.#changes += 1;
+      this.#timers.delete(timer);
+    };
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.after(ms, resolve);
+    });
+  }
+
+  /** Lets time pass until the condition holds; false when so many milliseconds have passed without it. */
+  async run(done: () => boolean, untilMs: number): Promise<boolean> {
+    await this.#rest();
+    while (!done()) {
+      const next = this.#next();
+      if (next === null || next.atMs > untilMs || this.#rung >= SIM_TIMERS_MAX) return false;
+      this.#rung += 1;
+      this.#timers.delete(next);
+      this.#passedMs = Math.max(this.#passedMs, next.atMs);
+      next.ring();
+      await this.#rest();
+    }
+    return true;
+  }
+
+  process(): ProcessClock {
+    let offset = START_MS;
+    let resumesAt = 0;
+    let dead = false;
+    const guarded = (ring: () => void): void => {
+      if (dead) return;
+      if (this.#passedMs < resumesAt) this.after(resumesAt - this.#passedMs, () => guarded(ring));
+      else ring();
+    };
+    return {
+      now: () => Math.max(0, offset + Math.floor(this.#passedMs)),
+      after: (ms, then) => {
+        let called = false;
+        const cancel = this.after(ms, () => guarded(() => called || then()));
+        return () => {
+          called = true;
+          cancel();
+        };
+      },
+      jump: (ms) => {
+        offset += ms;
+      },
+      stall: (ms) => {
+        resumesAt = Math.max(resumesAt, this.#passedMs + ms);
+      },
+      kill: () => {
+        dead = true;
+      },
+      isDead: () => dead,
+      awake: async () => {
+        while (!dead && this.#passedMs < resumesAt) await this.sleep(resumesAt - this.#passedMs);
+        if (dead) await NEVER;
+      },
+    };
+  }
+
+  // Of timers due at one time the first that was set rings first: a Set keeps the order.
+  #next(): Timer | null {
+    let next: Timer | null = null;
+    for (const timer of this.#timers) if (next === null || timer.atMs < next.atMs) next = timer;
+    return next;
+  }
+
+  async #rest(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
+      const before = this.#changes;
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      if (this.#changes !== before) quiet = -1;
+    }
+  }
+}
+
+/** What a dead process is told. */
+export const NEVER = new Promise<never>(() => undefined);

@@ -1,0 +1,109 @@
+// The tools of a simulated world: one for each way of running beside others and of being repeated. How a call behaves
+// is in its arguments, where the scenario has put it.
+import { defineTool } from '../../schemas/define-tool.ts';
+import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
+import type { ToolPackage } from '../../schemas/tool-set.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
+import type { ToolAnswer } from './bridge-world.ts';
+import type { CallScript, SimToolName } from './scenario.ts';
+import { NEVER, type ProcessClock } from './sim-time.ts';
+
+const onPath = (access: 'read' | 'write'): ToolSpec['parallelism_hint'] => ({
+  parallel_safe: true,
+  claims: [{ space: 'fs', argument: 'path', form: 'path', access }],
+});
+
+const SPECS: Readonly<Record<Exclude<SimToolName, 'none'>, Partial<ToolSpec>>> = {
+  read: { read_only: true, destructive: false, parallelism_hint: onPath('read') },
+  /** May not run twice; stops when its run is interrupted. */
+  write: { parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' },
+  put: { idempotent: true, parallelism_hint: onPath('write') },
+  /** Runs alone, and not twice. */
+  solo: {},
+  free: { idempotent: true, parallelism_hint: { parallel_safe: true } },
+  /** A person is asked whether it may run. */
+  ask: { permission_policy: 'always_ask', parallelism_hint: onPath('write') },
+  /** A person does it. */
+  hand: { ownership: 'custom', executor: { kind: 'custom' }, parallelism_hint: onPath('write') },
+  /** Available once a person has made the host ready. */
+  spare: { parallelism_hint: { parallel_safe: true }, availability_rules: ['host_session_ready'] },
+};
+
+/** What the tools' ids begin with. */
+export const SIM_TOOLS = 'sim.*';
+
+export const simToolId = (name: SimToolName): ToolSpec['tool_id'] => brand(`sim.${name}`);
+
+const REGISTRY = Object.entries(SPECS).map(([name, spec]) =>
+  defineTool({
+    tool_id: `sim.${name}`,
+    tool_name: name,
+    description: name,
+    input_schema: { type: 'object', properties: { path: { type: 'string' } } },
+    timeout_ms: 20_000,
+    ...spec,
+  }),
+);
+
+export const SIM_PACKAGE: ToolPackage = {
+  registry: REGISTRY,
+  profiles: [{ profile_id: brand('all'), tool_ids: REGISTRY.map(({ tool_id }) => tool_id) }],
+  provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
+};
+
+/** Nothing asks but what says so of itself. */
+export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
+
+/** The arguments that make a call behave as scripted. */
+export const scriptedArguments = ({ path, ms, does }: CallScript): JsonObject => ({
+  path: does === 'misshapen' ? 7 : path,
+  ms,
+  does,
+});
+
+/** One time that a tool ran. */
+export interface Execution {
+  readonly session_id: SessionId;
+  readonly call_id: CallId;
+  readonly owner: OwnerId;
+  readonly process: ProcessClock;
+  /** Unique among all executions; a success shows it to the model. */
+  readonly token: string;
+  /** Null while it runs. */
+  succeeded: boolean | null;
+}
+
+/** Runs a tool for as long as its arguments say, or until it is stopped. A dead process gets no further. */
+export async function runSimTool(execution: Execution, args: JsonObject, signal: AbortSignal): Promise<ToolAnswer> {
+  const { ms, does } = args as unknown as CallScript;
+  const { process, token } = execution;
+  const stopped = await passes(process, ms, does === 'stubborn' ? null : signal);
+  if (process.isDead()) return await NEVER;
+  execution.succeeded = !stopped && does !== 'throw' && does !== 'fail';
+  if (stopped) return { success: false, code: 'stopped', text: 'stopped half-way' };
+  if (does === 'throw') throw new Error('made to throw');
+  if (does === 'fail') return { success: false, code: 'made_to_fail', text: 'made to fail' };
+  return { success: true, text: does === 'large' ? token.padEnd(INLINE_CHARS_MAX + 100, '.') : token };
+}
+
+/** True when the signal came first. */
+function passes(process: ProcessClock, ms: number, signal: AbortSignal | null): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve(true);
+      return;
+    }
+    const cancel = process.after(ms, () => {
+      signal?.removeEventListener('abort', stop);
+      resolve(false);
+    });
+    function stop(): void {
+      cancel();
+      resolve(true);
+    }
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,55 @@
+// The simulator: one seed, one scenario, one world, and what it broke.
+import { digestText } from '../../schemas/canonical.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import { startEngine } from '../engine/engine.ts';
+import type { SimulatedBridge } from './bridge-world.ts';
+import type { Violation } from './laws/judge.ts';
+import { type Scenario, scenarioOf } from './scenario.ts';
+import { SimWorld, type StartEngine } from './sim-world.ts';
+
+export interface SimulateOptions {
+  readonly bridge: SimulatedBridge;
+  /** Makes the scenario; ignored when one is given. */
+  readonly seed?: number;
+  readonly scenario?: Scenario;
+  /** The engine to simulate, over these ports; ours by default. */
+  readonly startEngine?: StartEngine;
+}
+
+export interface Simulation {
+  readonly scenario: Scenario;
+  /** The laws that were broken, in the order in which it was noticed; none when all hold. */
+  readonly violations: readonly Violation[];
+  /** Digest of everything that happened, in order: the same seed gives the same. */
+  readonly digest: Digest;
+  /** Everything that happened, one line each, with the milliseconds since the beginning. */
+  readonly trace: readonly string[];
+  readonly events: number;
+  readonly executions: number;
+  /** How long it took in the world, in milliseconds. */
+  readonly passedMs: number;
+}
+
+/** Simulates one scenario. Throws only for a fault of the simulator's own. */
+export async function simulate(options: SimulateOptions): Promise<Simulation> {
+  const scenario = options.scenario ?? scenarioOf(options.seed ?? 1);
+  const trace: string[] = [];
+  const world = new SimWorld({
+    scenario,
+    bridge: options.bridge,
+    startEngine: options.startEngine ?? startEngine,
+    trace: (line) => trace.push(line),
+  });
+  await world.run();
+  let events = 0;
+  for (const book of world.books.values()) events += book.events.length;
+  return {
+    scenario,
+    violations: world.judge.violations,
+    digest: digestText(trace.join('\n')),
+    trace,
+    events,
+    executions: world.executions.executions.length,
+    passedMs: world.time.passedMs(),
+  };
+}
