@@ -95,9 +95,10 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   return reject('wrong_phase', '/kind', `a run that is ${phase} does not take ${event.kind}`);
 }
 
-/** Paused between two turns, a run owes no generate yet: an answer to it is nobody's. */
+/** Paused between two turns, or before it tries again, a run owes no generate: an answer to it is nobody's. */
 const answersNothing = (run: RunState, event: IngressEvent): boolean =>
-  'turn' in event && run.phase === 'paused_generating' && run.offer === null;
+  'turn' in event &&
+  ((run.phase === 'paused_generating' && run.offer === null) || (run.retry?.not_before_ms ?? null) !== null);
 
 const isBatchKind = (event: IngressEvent): boolean => 'batch_id' in event;
 

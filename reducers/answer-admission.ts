@@ -24,8 +24,12 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   const batch = state.active_tool_batch as ActiveToolBatch;
   if (isTerminal(status)) return reject('call_already_settled', '/call_id', `it is ${status}; the first result stands`);
   if (status === 'waiting') return reject('waits_for_person', '/call_id', 'nobody has said yet whether it may run');
-  if (plannedOf(batch.plan, event.call_id)?.call.executor.kind !== 'custom') {
+  const planned = plannedOf(batch.plan, event.call_id)?.call;
+  if (planned?.executor.kind !== 'custom' || status !== 'queued') {
     return reject('not_answerable', '/call_id', 'a bridge runs this call');
+  }
+  if (planned.shares !== undefined) {
+    return reject('shares_result', '/call_id', `"${planned.shares}" is answered for it`);
   }
   const after = batch.plan.execution_plan.after[event.call_id] ?? [];
   const open = after.find((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued'));

@@ -47,9 +47,8 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   if (isTerminal(call.status) || planned === undefined) {
     return left(reject('call_already_settled', '/call_id', `it is ${call.status}; the first result stands`));
   }
-  if (call.status === 'waiting') {
-    return left(reject('waits_for_person', '/call_id', 'nobody has said yet whether it may run'));
-  }
+  const waits = findWait(state, call, planned);
+  if (waits !== null) return left(waits);
   if (planned.shares !== undefined) {
     return left(reject('shares_result', '/call_id', `"${planned.shares}" runs for it`));
   }
@@ -57,6 +56,18 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
     return left(reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}`));
   }
   return right({ batch, call, planned });
+}
+
+/** What a bridge may not do for a person, nor before its time. */
+function findWait({ consent }: SessionState, call: CallState, planned: PlannedToolCall): Rejection | null {
+  const wait = (message: string): Rejection => reject('waits_for_person', '/call_id', message);
+  if (call.status === 'waiting') return wait('nobody has said yet whether it may run');
+  // Bridges settled custom calls in sessions that are older than consent.
+  if (call.status === 'queued' && planned.executor.kind === 'custom' && consent !== undefined) {
+    return wait('a person, or an application for them, fulfils it');
+  }
+  if (call.not_before_ms === undefined) return null;
+  return reject('call_not_ready', '/call_id', `its next attempt is not due before ${call.not_before_ms}`);
 }
 
 export function admitStarted(state: SessionState, event: EventOfKind<'ToolCallStarted'>): Rejection | null {

@@ -136,10 +136,11 @@ export function settleCall(
 const faultOf = ({ path = '', message = 'it does not fit' }: SchemaVerdict): string =>
   `The result does not fit the output schema of the tool${path === '' ? '' : `, at ${path}`}: ${message}.`;
 
-/** A repeatable call that failed for a passing reason is queued for its next attempt. */
+/** A repeatable call that failed for a passing reason is queued for its next attempt, unless its run is ending. */
 function tryAgain(draft: Draft<SessionState>, event: EventOfKind<'ToolCallSettled'>, state: SessionState): boolean {
+  if (state.run === null || state.run.ending !== null) return false;
   if (plannedOf(openBatchOf(state).plan, event.call_id)?.call.repeatable !== true) return false;
-  const wait = retryDelay(state.run?.config.retry, event.attempt, event);
+  const wait = retryDelay(state.run.config.retry, event.attempt, event);
   if (wait === null) return false;
   const call = draftCall(draft, state, event.call_id);
   moveTo(draft, call, 'queued');

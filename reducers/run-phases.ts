@@ -14,6 +14,8 @@ const whereverItIs = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [
 const STOP = ['idle'] as const;
 /** An interrupted run ends, or goes on with what the person said. */
 const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
+/** A time has come: of a call, of a generate that is tried again, or of the run, which it ends. */
+const inTime = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
 /** What people answer while a batch is open. */
 const answers = (phase: Phase) => ({ 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
 
@@ -24,6 +26,7 @@ export const RUN_TRANSITIONS = {
   },
   opening: {
     ...whereverItIs('opening'),
+    ...inTime('opening'),
     ...endings,
     HostSessionUpdated: END,
     // It goes on without a host session when none of its tools needs one any more.
@@ -34,6 +37,7 @@ export const RUN_TRANSITIONS = {
   },
   generating: {
     ...whereverItIs('generating'),
+    ...inTime('generating'),
     ...endings,
     ToolCallsObserved: ['executing', ...END],
     GenerateFailed: ['generating', ...STOP],
@@ -41,6 +45,7 @@ export const RUN_TRANSITIONS = {
   },
   executing: {
     ...whereverItIs('executing'),
+    ...inTime('executing', 'cancelling'),
     ...answers('executing'),
     ToolCallStarted: ['executing'],
     ToolCallSettled: ['executing'],
@@ -53,12 +58,14 @@ export const RUN_TRANSITIONS = {
   },
   paused_opening: {
     ...whereverItIs('paused_opening'),
+    ...inTime('paused_opening'),
     ...endings,
     HostSessionUpdated: ['paused_opening', 'paused_generating', ...END],
     RunResumed: ['opening', 'generating'],
   },
   paused_generating: {
     ...whereverItIs('paused_generating'),
+    ...inTime('paused_generating'),
     ...endings,
     ToolCallsObserved: ['paused_executing', 'paused_generating', ...END],
     GenerateFailed: ['paused_generating', ...STOP],
@@ -66,6 +73,7 @@ export const RUN_TRANSITIONS = {
   },
   paused_executing: {
     ...whereverItIs('paused_executing'),
+    ...inTime('paused_executing', 'cancelling'),
     ...answers('paused_executing'),
     ToolCallSettled: ['paused_executing'],
     LeaseExpired: ['paused_executing'],

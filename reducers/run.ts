@@ -124,9 +124,13 @@ export function failGenerate(draft: State, event: EventOfKind<'GenerateFailed'>)
   else run.retry = { failures, not_before_ms: event.at_ms + wait };
 }
 
-// A turn without calls is the model's last word, unless somebody has steered meanwhile.
+// A turn without calls is the model's last word, unless somebody has steered meanwhile. An answer that took more than
+// the budget is an answer all the same; only a further turn is refused.
 function endTurn(draft: State, event: EventOfKind<'ToolCallsObserved'>): void {
-  if (liveRun(draft).steers.length > 0) beginTurn(draft, event.at_ms);
+  const run = liveRun(draft);
+  const stop = run.steers.length > 0 ? tokensExceeded(run) : null;
+  if (stop !== null) endRun(draft, stop, event.at_ms);
+  else if (run.steers.length > 0) beginTurn(draft, event.at_ms);
   else endRun(draft, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
 }
 
@@ -205,6 +209,8 @@ function endOrRedirect(draft: State, ending: RunEnding, atMs: number): void {
     return;
   }
   closeBatch(draft);
+  // What was steered before was said before.
+  takeSteers(draft);
   append(draft, [userEntry(plain(redirect))]);
   delete run.redirect;
   delete run.amended;

@@ -1,7 +1,8 @@
 // Workflow tools: pure functions of state, settled inside the fold with no bridge and no side effect (DESIGN section 4,
 // "Executor `workflow`"). They tell a model about consent before it asks for it (openboa "Permission policies").
+import { canonicalText } from '../schemas/canonical.ts';
 import type { Json, JsonObject } from '../schemas/json.ts';
-import { DESCRIBED_MAX } from '../schemas/limits.ts';
+import { ALTERNATIVE_CHARS_MAX, DESCRIBED_CHARS_MAX, DESCRIBED_MAX } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
@@ -29,7 +30,7 @@ export const runWorkflow = (name: string, input: WorkflowInput): JsonObject => W
 
 /** Will a call of this tool, with these arguments, ask a person; and what safer call would tell the same. */
 function checkPermission({ state, args }: WorkflowInput): JsonObject {
-  const name = typeof args['tool_name'] === 'string' ? args['tool_name'].slice(0, 256) : '';
+  const name = typeof args['tool_name'] === 'string' ? args['tool_name'].slice(0, 256).toWellFormed() : '';
   const tool = state.effective_tools.ordered_tools.find((offered) => offered.tool_name === name);
   if (tool === undefined) {
     return { tool_name: name, decision: 'not_available', explanation: 'There is no such tool here now.' };
@@ -79,11 +80,16 @@ function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject 
   };
 }
 
-/** A list that stays within a result, and says what it leaves out. */
-const clipped = (items: readonly Json[]): JsonObject => ({
-  shown: items.slice(0, DESCRIBED_MAX),
-  more: Math.max(0, items.length - DESCRIBED_MAX),
-});
+/** A list that stays within a result, whatever its items say, and tells how many it leaves out. */
+function clipped(items: readonly Json[]): JsonObject {
+  let chars = 0;
+  const over = items.findIndex((item, index) => {
+    chars += canonicalText(item).length + 1;
+    return index >= DESCRIBED_MAX || chars > DESCRIBED_CHARS_MAX;
+  });
+  const count = over === -1 ? items.length : over;
+  return { shown: items.slice(0, count), more: items.length - count };
+}
 
 const decisionOn = (state: SessionState, tool: ToolSpec, args: JsonObject | null): ConsentDecision =>
   state.consent === undefined ? { decision: 'allow', reasons: [] } : decideConsent(state.consent, tool, args);
@@ -100,5 +106,6 @@ function alternativeTo(state: SessionState, tool: ToolSpec, args: JsonObject | n
   const found = readAlternative(argv, folder, state.tool_runtime_context.workspace ?? undefined);
   const offered = state.effective_tools.ordered_tools.find((other) => other.tool_id === found?.tool_id);
   if (found === null || offered === undefined) return null;
-  return { tool_name: offered.tool_name, arguments: found.arguments, why: found.why };
+  const alternative = { tool_name: offered.tool_name, arguments: found.arguments, why: found.why };
+  return canonicalText(alternative).length <= ALTERNATIVE_CHARS_MAX ? alternative : null;
 }

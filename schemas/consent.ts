@@ -35,7 +35,8 @@ export type ConsentPolicy = TypeOf<typeof ConsentPolicy>;
 
 /**
  * What a person allows for the rest of the session: every call of the tool, or those whose `argument` matches
- * `pattern` (`*` is any run of characters but `/` and space, `**` any run; a value with a `..` segment never matches).
+ * `pattern` (`*` is any run of characters but `/` and white space, `**` any run; a value with a `..` segment never
+ * matches).
  */
 export const GrantScope = shape(
   'GrantScope',

@@ -45,6 +45,10 @@ export const GRANT_VALUE_CHARS_MAX = 4_096;
 export const AMENDED_MAX = 16;
 /** Most tools and pending questions that `permissions_describe` lists; it says how many more there are. */
 export const DESCRIBED_MAX = 24;
+/** Most characters of each of its lists, so that the three of them and the policy stay inline. */
+export const DESCRIBED_CHARS_MAX = 1_200;
+/** Longest safer call that `permissions_check` names, as JSON; so that its answer stays inline. */
+export const ALTERNATIVE_CHARS_MAX = 2_000;
 
 /** How often a generate or a repeatable call may be tried unless the run says otherwise, and the waits between. */
 export const ATTEMPTS_DEFAULT = 4;

@@ -49,7 +49,7 @@ export type RetryPolicy = TypeOf<typeof RetryPolicy>;
 
 /** Absent in sessions that are older than these fields: no such bound, no retry, no sharing. */
 const laterConfigFields = {
-  /** Input and output tokens of the whole run; beyond it the run fails. */
+  /** Input and output tokens of the whole run: beyond it no further call and no further turn is made, the run fails. */
   tokens_max: nullable(integer('tokens_max', 1)),
   /** Wall time of the whole run, waiting for people included, in milliseconds. */
   wall_ms_max: nullable(integer('wall_ms_max', 1, RUN_MS_MAX)),

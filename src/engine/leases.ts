@@ -88,7 +88,7 @@ export class LeaseTable {
 
   /** Null when this owner may report this, else `stale_lease`. */
   refuseReport(session: SessionId, ingress: Ingress, owner: OwnerId): Rejection | null {
-    const report = reportOn(ingress);
+    const report = reportOn(ingress, this.#owed.get(session)?.retries() ?? 0);
     if (report === null) return null;
     if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
       return reject('stale_lease', '/owner', 'a start is reported by whoever makes it');
@@ -111,9 +111,11 @@ export class LeaseTable {
       this.load(session, state);
       return;
     }
+    // What is answered was owed before.
+    const retries = owed.retries();
     const wide = owed.update(state, events);
     for (const event of events) {
-      const report = reportOn(event);
+      const report = reportOn(event, retries);
       if (report?.answers === true) this.#drop(session, report.effect);
       else if (event.kind === 'ToolCallStarted' && report !== null && owed.isRunning(event)) {
         this.#hold(session, report.effect, { owner: event.owner, call: event });

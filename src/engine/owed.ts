@@ -39,6 +39,11 @@ export class Owed {
     return this.#state;
   }
 
+  /** How often the generate that is owed has failed before: it is part of the effect's id. */
+  retries(): number {
+    return this.#state.run?.retry?.failures ?? 0;
+  }
+
   /** Takes over the state that these events led to. True when anything but the reported calls may have changed. */
   update(state: SessionState, events: readonly IngressEvent[]): boolean {
     const before = this.#state;

@@ -8,10 +8,11 @@ export interface ReportOn {
   readonly answers: boolean;
 }
 
-/** Null for whatever is not a report. */
-export function reportOn(event: Ingress | IngressEvent): ReportOn | null {
-  if (event.kind === 'ToolCallsObserved' || event.kind === 'GenerateFailed') {
-    return { effect: brand(`${event.run_id}/turn-${event.turn}`), answers: true };
+/** Null for whatever is not a report. `retries`: how often the generate that is owed now has failed before. */
+export function reportOn(event: Ingress | IngressEvent, retries: number): ReportOn | null {
+  if (isGenerateReport(event)) {
+    const retry = retries === 0 ? '' : `/retry-${retries}`;
+    return { effect: brand(`${event.run_id}/turn-${event.turn}${retry}`), answers: true };
   }
   if (event.kind === 'ToolBatchSettled') return { effect: brand(`${event.batch_id}/settle`), answers: true };
   if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
@@ -20,6 +21,11 @@ export function reportOn(event: Ingress | IngressEvent): ReportOn | null {
   if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
   return null;
 }
+
+type GenerateReport = Extract<Ingress | IngressEvent, { readonly kind: 'ToolCallsObserved' | 'GenerateFailed' }>;
+
+const isGenerateReport = (event: Ingress | IngressEvent): event is GenerateReport =>
+  event.kind === 'ToolCallsObserved' || event.kind === 'GenerateFailed';
 
 interface CallReport {
   readonly batch_id: BatchId;

@@ -1,0 +1,84 @@
+// Sessions that ask: one tool for each way of asking, under a policy that allows the rest.
+import type { ConsentPolicy, RunConfig, ToolPackage, ToolSpec } from '../../schemas/index.ts';
+import { brand } from '../../schemas/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { permissionTools } from '../../src/toolsets/permission-tools.ts';
+import { type Session, type call, session } from './session.ts';
+import { ASKS, BARRIER, FREE, ONCE, PERSON, READ, WRITE, profileOf, tool } from './tools.ts';
+
+/** Asks before it writes a file. */
+export const ASKS_WRITE = tool('asks_write', {
+  permission_policy: 'always_ask',
+  parallelism_hint: WRITE.parallelism_hint,
+});
+/** Asks before a command, given as words. */
+export const ASKS_RUN = tool('asks_run', { permission_policy: 'always_ask', parallelism_hint: { parallel_safe: true } });
+/** Asks first, and then a person does it. */
+export const ASKS_PERSON = tool('asks_person', {
+  permission_policy: 'always_ask',
+  ownership: 'custom',
+  executor: { kind: 'custom' },
+  parallelism_hint: { parallel_safe: true },
+});
+/** A person has ten seconds to do it, at one file, and says how it went. */
+export const TIMED_PERSON = tool('timed_person', {
+  ownership: 'custom',
+  executor: { kind: 'custom' },
+  answer_within_ms: 10_000,
+  parallelism_hint: WRITE.parallelism_hint,
+  output_schema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
+});
+/** A person looks: its calls may share one answer. */
+export const PERSON_LOOKS = tool('person_looks', {
+  ownership: 'custom',
+  executor: { kind: 'custom' },
+  read_only: true,
+  destructive: false,
+  parallelism_hint: { parallel_safe: true },
+});
+
+export const CONSENT_TOOLS: readonly ToolSpec[] = [
+  READ,
+  WRITE,
+  FREE,
+  ONCE,
+  BARRIER,
+  ASKS,
+  ASKS_WRITE,
+  ASKS_RUN,
+  PERSON,
+  ASKS_PERSON,
+  TIMED_PERSON,
+  PERSON_LOOKS,
+  ...permissionTools(),
+];
+
+export const packageWith = (tools: readonly ToolSpec[]): ToolPackage => ({
+  registry: tools,
+  profiles: [profileOf('all', tools)],
+  provider_profiles: [{ provider_contains: '', profile_id: brand<'ProfileId'>('all') }],
+});
+
+/** A policy that allows every mode but for what is given. */
+export const policyOf = (rest: Partial<ConsentPolicy> = {}): ConsentPolicy => ({
+  ...CONSENT_PRESETS.allow_all,
+  ...rest,
+});
+
+/** A fresh session of these tools. */
+export const asking = (
+  policy: Partial<ConsentPolicy> = {},
+  config: Partial<RunConfig> = {},
+  tools: readonly ToolSpec[] = CONSENT_TOOLS,
+): Session => session({ tool_package: packageWith(tools), consent: policyOf(policy), config });
+
+/** A run whose model has made these calls. */
+export const calling = (of: Session, ...calls: ReturnType<typeof call>[]): Session => of.runRequested().observed(calls);
+
+/** What is owed, in short: kind and call. */
+export const owed = (of: Session): readonly string[] =>
+  of.effects().map((effect) => ('call_id' in effect ? `${effect.kind} ${effect.call_id}` : effect.kind));
+
+/** The status of each call of the open batch, in call order. */
+export const statuses = (of: Session): readonly string[] =>
+  of.state.active_tool_batch?.pages.flat().map((entry) => entry.status) ?? [];
