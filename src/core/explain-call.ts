@@ -5,7 +5,8 @@ import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
 import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
-import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
+import type { CallConsent } from '../../schemas/consent.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
@@ -41,9 +42,13 @@ export interface CallExplanation {
   } | null;
   readonly rejected: { readonly code: string; readonly message: string } | null;
   readonly planned: PlannedPlace | null;
+  /** Whether a person was asked, and why; null when nothing had it ask. */
+  readonly consent: CallConsent | null;
+  /** What people said about it, in the order in which they said it. */
+  readonly confirmations: readonly Confirmation[];
   readonly starts: readonly (Moment & { readonly owner: OwnerId; readonly attempt: number })[];
-  /** Attempts whose bridge was lost, after which the call waited again. */
-  readonly losses: readonly (Moment & { readonly attempt: number })[];
+  /** Attempts after which the call waited again: their bridge was lost, or they failed for a reason that passes. */
+  readonly losses: readonly (Moment & { readonly attempt: number; readonly why: 'lost' | 'retried' })[];
   readonly settled: Settled | null;
   /** When its result went to the model. */
   readonly answered: Moment | null;
@@ -69,6 +74,18 @@ export interface WaitedFor {
   readonly settled: Moment | null;
 }
 
+export interface Confirmation extends Moment {
+  readonly result: 'allow' | 'deny';
+  /** Who said it, as the client knew them. */
+  readonly by: string | null;
+  readonly message: string | null;
+  readonly arguments_digest: Digest;
+  /** They allowed more of its kind. */
+  readonly granted: boolean;
+  /** The call that was to be made in its place. */
+  readonly instead: CallId | null;
+}
+
 export interface Settled extends Moment {
   readonly status: CallStatus;
   readonly code: string | null;
@@ -90,10 +107,10 @@ export function newCallHistory(id: CallId): CallHistory {
   return {
     add(record, before, after) {
       calls = calls.map((call) => (isOpen(call, before) ? advance(call, { record, before, after }) : call));
-      const { event } = record;
-      if (event.kind !== 'ToolCallsObserved') return;
-      for (const [index, call] of event.calls.entries()) {
-        if (call.call_id === id) calls = [...calls, observe(call, index, { record, event, before, after })];
+      const made = callsMade({ record, before, after });
+      if (made === null) return;
+      for (const [index, call] of made.calls.entries()) {
+        if (call.call_id === id) calls = [...calls, observe(call, index, { record, before, after, ...made })];
       }
     },
     result: () => calls,
@@ -122,33 +139,53 @@ interface Folded {
 
 const momentOf = ({ position, event }: EventRecord): Moment => ({ position, at_ms: event.at_ms });
 
+interface Made {
+  readonly calls: readonly ToolCallObserved[];
+  readonly run_id: RunId;
+  readonly turn: number;
+}
+
+/** The calls that an event brings: those of a turn, or those that a person made in place of a turn's. */
+function callsMade({ record: { event }, before, after }: Folded): Made | null {
+  if (event.kind === 'ToolCallsObserved') return event;
+  const batch = after.active_tool_batch;
+  if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return null;
+  return { calls: batch.observed, run_id: batch.run_id, turn: batch.turn };
+}
+
 function observe(
   call: ToolCallObserved,
   index: number,
-  { record, event, before, after }: Folded & { readonly event: EventOfKind<'ToolCallsObserved'> },
+  { record, run_id, turn, before, after }: Folded & Made,
 ): CallExplanation {
   // A turn that ends the run opens no batch; no batch can have been open when it came.
   const batch = after.active_tool_batch;
   const rejected = batch === null ? refusedTurn(after) : rejectedIn(batch, index);
   const planned = batch === null || rejected !== null ? null : placeOf(batch, call.call_id);
   const moment = momentOf(record);
-  const attempt = { attempt: 1, by: event.kind, duration_ms: null };
+  const now = batch === null ? undefined : callStateAt(batch, index);
+  const status = rejected === null ? (now?.status ?? 'queued') : 'rejected';
+  const code = rejected?.code ?? now?.code ?? null;
+  const settled = { ...moment, attempt: 1, by: upcast(record.event).kind, duration_ms: null, status, code };
   return {
     call,
     index,
-    run_id: event.run_id,
-    turn: event.turn,
+    run_id,
+    turn,
     batch_id: batch?.batch_id ?? null,
     plan_hash: batch?.plan.plan_hash ?? null,
     observed: moment,
     tool: toolOf(call, before),
     rejected,
     planned,
+    consent: (batch === null ? undefined : plannedOf(batch.plan, call.call_id)?.call.consent) ?? null,
+    confirmations: [],
     starts: [],
     losses: [],
-    settled: rejected === null ? null : { ...moment, ...attempt, status: 'rejected', code: rejected.code },
+    // What is computed from state alone is settled as soon as it is made.
+    settled: isTerminal(status) ? settled : null,
     answered: batch === null ? moment : null,
-    status: rejected === null ? 'queued' : 'rejected',
+    status,
   };
 }
 
@@ -210,16 +247,34 @@ function advance(call: CallExplanation, folded: Folded): CallExplanation {
   const { status, code, attempt, owner } = now;
   const started = was.status === 'queued' && status === 'running' && owner !== null;
   const settles = !isTerminal(was.status) && isTerminal(status);
+  const why = event.kind === 'LeaseExpired' ? 'lost' : 'retried';
   const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null };
   return {
     ...call,
     status,
     planned: call.planned === null ? null : { ...call.planned, waited_for: waitsAfter(call.planned, batch, moment) },
     starts: started ? [...call.starts, { ...moment, owner, attempt }] : call.starts,
-    losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt }] : call.losses,
+    confirmations: [...call.confirmations, ...confirmationsIn(event, call, moment)],
+    losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt, why }] : call.losses,
     settled: settles ? { ...moment, ...by, status, code, attempt } : call.settled,
     answered: after.active_tool_batch?.batch_id === batch.batch_id ? null : moment,
   };
+}
+
+function confirmationsIn(event: IngressEvent, { call }: CallExplanation, moment: Moment): readonly Confirmation[] {
+  if (event.kind !== 'user.tool_confirmation' || event.call_id !== call.call_id) return [];
+  const { result, by = null, message = null, arguments_digest, grant, instead } = event;
+  return [
+    {
+      ...moment,
+      result,
+      by,
+      message,
+      arguments_digest,
+      granted: grant !== undefined,
+      instead: instead?.call_id ?? null,
+    },
+  ];
 }
 
 const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment: Moment): readonly WaitedFor[] =>

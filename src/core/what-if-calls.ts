@@ -70,7 +70,7 @@ function compareDecisions(
   recorded: CallDecision,
   alternative: CallDecision,
 ): Pick<CallChange, 'kind' | 'recorded' | 'alternative' | 'fields'> | null {
-  if (canonicalText(recorded as Json) === canonicalText(alternative as Json)) return null;
+  if (canonicalText(recorded) === canonicalText(alternative)) return null;
   if (!recorded.accepted || !alternative.accepted) return { kind: 'rejection', recorded, alternative, fields: [] };
   const [a, b] = [recorded as unknown as Fields, alternative as unknown as Fields];
   const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter(

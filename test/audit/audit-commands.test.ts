@@ -73,14 +73,28 @@ describe('refold fork', () => {
   });
 });
 
+test('a session of an older version is exported as it was written, and still verifies', async () => {
+  const old = join(ROOT, 'replay-fixtures/interrupted-batch/session.jsonl');
+  const [imported] = jsonLines((await onData('import', old, '--json')).stdout);
+  const id = String(imported?.['session_id']);
+  const { stdout } = await onData('export', id);
+  expect(stdout).toBe(await readFile(old, 'utf8'));
+  expect(await onData('fork', id, '--to', 'of-old')).toMatchObject({ code: 0 });
+  expect(await onData('verify', id, 'of-old')).toMatchObject({ code: 0 });
+});
+
 describe('refold checkpoint', () => {
   const key = (): string => at('key');
   const kept = (): string => at('kept.json');
+  let signing: Finished;
 
   beforeAll(async () => {
-    expect(await refold(['checkpoint', '--new-key', key()])).toMatchObject({ code: 0 });
-    const signing = await onData('checkpoint', '--key', key(), '-o', kept());
-    expect(signing).toMatchObject({ code: 0, stdout: expect.stringMatching(/sessions, \d+ events, signed into/) });
+    await refold(['checkpoint', '--new-key', key()]);
+    signing = await onData('checkpoint', '--key', key(), '-o', kept());
+  });
+
+  test('signs for every session, and says how many', () => {
+    expect(signing).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d sessions, \d+ events, signed into/) });
   });
 
   test('makes a key that only its owner can read, and never over another file', async () => {
@@ -196,6 +210,15 @@ describe('refold whatif', () => {
     const args = ['whatif', DEMO, '--registry', await write('told.json', told)];
     expect(await refold(args)).toMatchObject({ code: 0, stdout: expect.stringContaining('~grep') });
     expect(await refold([...args, '--strict'])).toMatchObject({ code: 1 });
+  });
+
+  test('tells whom another policy would ask, by file or by preset', async () => {
+    const careful = await refold(['whatif', DEMO, '--policy', 'careful']);
+    expect(careful).toMatchObject({ code: 1, stdout: expect.stringMatching(/edit_file {2}asks false → true/) });
+    const modes = { read: 'allow', safe_write: 'deny', destructive: 'ask', local: 'allow', external: 'allow' };
+    const file = await write('policy.json', { modes, tools: {} });
+    expect((await refold(['whatif', DEMO, '--policy', file])).stdout).toContain('rejected, permission_denied');
+    expect((await refold(['whatif', DEMO, '--policy', 'nothing'])).stderr).toMatch(/no preset.*careful/);
   });
 
   test('takes many sessions, files and --all, and goes on after what cannot be read', async () => {

@@ -10,6 +10,7 @@ import {
   defineTool,
 } from '../../schemas/index.ts';
 import { type Alternative, type Judged, type TurnWhatIf, newReplayer, newWhatIf } from '../../src/core/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { type Session, call, session } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
@@ -130,6 +131,48 @@ describe('under other tools', () => {
       .observed([call('b', 'barrier'), call('w', 'write', { path: 'a' })]);
     // Under one registry throughout both were offered and are there.
     expect(inShort(only(changed, { registry, profiles }))).toEqual(['w rejection tool_unknown runs@1']);
+  });
+});
+
+describe('under another policy', () => {
+  const calls = session()
+    .runRequested()
+    .observed([call('w', 'write', { path: 'a' }), call('r', 'read', { path: 'b' }), call('a', 'asks')]);
+
+  // The mode of `read` is that of a host tool whose name says nothing: local.
+  test('calls ask that did not, and are refused that were not', () => {
+    expect(inShort(only(calls, { policy: CONSENT_PRESETS.careful }))).toEqual([
+      'w approval runs@0 runs@0 asks',
+      'r approval runs@0 runs@0 asks',
+    ]);
+    expect(inShort(only(calls, { policy: CONSENT_PRESETS.read_only }))).toEqual([
+      'w rejection runs@0 permission_denied',
+      'r rejection runs@0 permission_denied',
+      'a rejection runs@0 permission_denied',
+    ]);
+  });
+
+  test('a tool that is always allowed asks no more', () => {
+    const { modes } = CONSENT_PRESETS.allow_all;
+    const policy = { modes, tools: { asks: 'always_allow' as const } };
+    expect(inShort(only(calls, { policy }))).toEqual(['a approval runs@0 runs@0 asks']);
+  });
+
+  test('what a person granted on the way stays granted', () => {
+    const granted = calls
+      .allowed('a', { grant: {} })
+      .batchDone()
+      .observed([call('again', 'asks')]);
+    expect(of(granted, { policy: CONSENT_PRESETS.allow_all }).flatMap(inShort)).toEqual([]);
+  });
+
+  test('a session that is older than consent is asked as the policy says', () => {
+    const { consent: _, ...genesis } = calls.genesis;
+    const records = recordsOf({ genesis, events: calls.events });
+    expect(turns(records, {}).flatMap(inShort)).toEqual([]);
+    expect(turns(records, { policy: CONSENT_PRESETS.allow_all }).flatMap(inShort)).toEqual([
+      'a approval runs@0 runs@0 asks',
+    ]);
   });
 });
 

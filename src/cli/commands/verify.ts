@@ -103,31 +103,18 @@ async function verifySource(
   const replayer = newReplayer();
   const beside = await checksBeside(source, against.dataDir);
   const holding = newHeldCheck(source, against);
-  let broken: Fault | null = null;
-  let unreadable: CommandFailure | null = null;
-  let folded = 0;
-  try {
-    for await (const record of source.records()) {
-      broken = addSafely(replayer, record, folded - 1);
-      if (broken !== null) break;
-      folded += 1;
-      beside?.add(record, replayer);
-      holding.add(record);
-      if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
-    }
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error;
-    if (isAboutTheStream(error)) broken = { position: folded - 1, what: 'record', message: error.message };
-    else unreadable = error;
-  }
-  output.note('');
+  const add = (record: StreamRecord): void => {
+    beside?.add(record, replayer);
+    holding.add(record);
+  };
+  const { broken, unreadable } = await foldSource(source, { replayer, add }, output);
   const { state, stateDigest, chain, events, divergence } = replayer.result();
   const whole = broken === null && unreadable === null;
   const { blobs, snapshots } = (await beside?.finish(state, whole)) ?? NOTHING_BESIDE;
   const gone = unreadable?.code === 'unknown_session';
   const held = await holding.finish({ events, whole: whole && divergence === null, gone });
   // A session that was signed for and is not there is no question of reading.
-  if (gone && held.fault !== null) unreadable = null;
+  const missing = gone ? held.fault : null;
   const fault = broken ?? divergence ?? held.fault ?? firstOf(blobs, snapshots);
   return {
     source: source.name,
@@ -138,10 +125,42 @@ async function verifySource(
     blobs,
     snapshots,
     held,
-    fault: unreadable === null ? fault : null,
-    unreadable,
+    fault: unreadable === null ? fault : missing,
+    unreadable: missing === null ? unreadable : null,
     elapsedMs: since(startedAt),
   };
+}
+
+interface Folding {
+  readonly replayer: Replayer;
+  /** Called with each record that verified. */
+  add(record: StreamRecord): void;
+}
+
+/** Folds a source as far as it verifies, and says what stopped it. */
+async function foldSource(
+  source: Source,
+  { replayer, add }: Folding,
+  output: Output,
+): Promise<{ readonly broken: Fault | null; readonly unreadable: CommandFailure | null }> {
+  const startedAt = performance.now();
+  let folded = 0;
+  try {
+    for await (const record of source.records()) {
+      const broken = addSafely(replayer, record, folded - 1);
+      if (broken !== null) return { broken, unreadable: null };
+      folded += 1;
+      add(record);
+      if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
+    }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    if (!isAboutTheStream(error)) return { broken: null, unreadable: error };
+    return { broken: { position: folded - 1, what: 'record', message: error.message }, unreadable: null };
+  } finally {
+    output.note('');
+  }
+  return { broken: null, unreadable: null };
 }
 
 interface ChecksBeside {

@@ -13,7 +13,7 @@ import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWh
 import { type SchemaCheck, newSchemaCheck } from '../../engine/schema-check.ts';
 import { withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
-import { type Source, doesNotFold, sessionSource, withSources } from './audit-source.ts';
+import { type Source, addRecord, doesNotFold, sessionSource, withSources } from './audit-source.ts';
 import { type AlternativeFiles, readAlternative } from './whatif-alternative.ts';
 import { turnLines, turnObject } from './whatif-lines.ts';
 
@@ -70,31 +70,34 @@ export async function whatIfCommand(command: WhatIfCommand, output: Output): Pro
 async function redecide(source: Source, alternative: Alternative, checkSchema: SchemaCheck): Promise<Outcome> {
   const whatIf = newWhatIf(alternative);
   const replayer = newReplayer();
-  const told = { turns: 0, calls: 0, unjudged: 0 };
-  const changed: TurnWhatIf[] = [];
+  const turns: TurnWhatIf[] = [];
   let before: SessionState | null = null;
-  const end = (failure: CommandFailure | null): Outcome => ({ source: source.name, ...told, changed, failure });
+  let failure: CommandFailure | null = null;
   try {
     for await (const record of source.records()) {
-      if (!replayer.add(record)) return end(doesNotFold(source.name, replayer.result().divergence));
+      if (!addRecord(replayer, record, source.name)) break;
       const { state: after } = replayer.result();
       if (record.kind === 'event' && before !== null && after !== null) {
         const judged = await judge(source, whatIf.toJudge(record, before), checkSchema);
         const turn = whatIf.add({ record, before, after }, judged);
-        if (turn !== null) {
-          told.turns += 1;
-          told.calls += turn.calls;
-          told.unjudged += turn.unjudged;
-          if (turn.offer !== null || turn.fault !== null || turn.changes.length > 0) changed.push(turn);
-        }
+        if (turn !== null) turns.push(turn);
       }
       before = after;
     }
   } catch (error) {
-    if (error instanceof CommandFailure) return end(error);
-    throw error;
+    if (!(error instanceof CommandFailure)) throw error;
+    failure = error;
   }
-  return end(before === null ? doesNotFold(source.name, replayer.result().divergence) : null);
+  const { divergence } = replayer.result();
+  if (failure === null && divergence !== null) failure = doesNotFold(source.name, divergence);
+  return {
+    source: source.name,
+    turns: turns.length,
+    calls: turns.reduce((sum, { calls }) => sum + calls, 0),
+    changed: turns.filter(({ offer, fault, changes }) => offer !== null || fault !== null || changes.length > 0),
+    unjudged: turns.reduce((sum, { unjudged }) => sum + unjudged, 0),
+    failure,
+  };
 }
 
 async function judge(
