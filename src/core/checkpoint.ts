@@ -8,7 +8,7 @@ import { invariant } from '../../schemas/rejection.ts';
 import { leafDigest, merklePath, merkleRoot, rootFromPath } from './merkle.ts';
 import { newReplayer } from './replay.ts';
 
-export const CHECKPOINT_PURPOSE = 'refold/checkpoint/1';
+const CHECKPOINT_PURPOSE = 'refold/checkpoint/1';
 
 /** Leaves in the order of the tree: by session id, in byte order. */
 export const sortLeaves = (leaves: readonly CheckpointLeaf[]): readonly CheckpointLeaf[] =>

@@ -10,17 +10,12 @@ import type { IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
-import type { ActiveToolBatch, CallStatus, SessionState } from '../../schemas/state.ts';
+import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
 import { type Conflict, conflictBetween } from './conflict.ts';
+import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
-
-/** Where in the stream something happened to a call. */
-export interface Moment {
-  readonly position: number;
-  readonly at_ms: number;
-}
 
 export interface CallExplanation {
   readonly call: ToolCallObserved;
@@ -74,18 +69,6 @@ export interface WaitedFor {
   readonly settled: Moment | null;
 }
 
-export interface Confirmation extends Moment {
-  readonly result: 'allow' | 'deny';
-  /** Who said it, as the client knew them. */
-  readonly by: string | null;
-  readonly message: string | null;
-  readonly arguments_digest: Digest;
-  /** They allowed more of its kind. */
-  readonly granted: boolean;
-  /** The call that was to be made in its place. */
-  readonly instead: CallId | null;
-}
-
 export interface Settled extends Moment {
   readonly status: CallStatus;
   readonly code: string | null;
@@ -137,8 +120,6 @@ interface Folded {
   readonly after: SessionState;
 }
 
-const momentOf = ({ position, event }: EventRecord): Moment => ({ position, at_ms: event.at_ms });
-
 interface Made {
   readonly calls: readonly ToolCallObserved[];
   readonly run_id: RunId;
@@ -160,25 +141,18 @@ function observe(
 ): CallExplanation {
   // A turn that ends the run opens no batch; no batch can have been open when it came.
   const batch = after.active_tool_batch;
-  const rejected = batch === null ? refusedTurn(after) : rejectedIn(batch, index);
-  const planned = batch === null || rejected !== null ? null : placeOf(batch, call.call_id);
   const moment = momentOf(record);
-  const now = batch === null ? undefined : callStateAt(batch, index);
-  const status = rejected === null ? (now?.status ?? 'queued') : 'rejected';
-  const code = rejected?.code ?? now?.code ?? null;
+  const { rejected, status, code } = batch === null ? refusedWith(after) : beginningOf(batch, index);
   const settled = { ...moment, attempt: 1, by: upcast(record.event).kind, duration_ms: null, status, code };
   return {
     call,
     index,
     run_id,
     turn,
-    batch_id: batch?.batch_id ?? null,
-    plan_hash: batch?.plan.plan_hash ?? null,
+    ...(batch === null ? NO_BATCH : planOf(batch, call.call_id, rejected !== null)),
     observed: moment,
     tool: toolOf(call, before),
     rejected,
-    planned,
-    consent: (batch === null ? undefined : plannedOf(batch.plan, call.call_id)?.call.consent) ?? null,
     confirmations: [],
     starts: [],
     losses: [],
@@ -188,6 +162,29 @@ function observe(
     status,
   };
 }
+
+type Beginning = Pick<CallExplanation, 'rejected' | 'status'> & { readonly code: string | null };
+
+function beginningOf(batch: ActiveToolBatch, index: number): Beginning {
+  const { status = 'queued', code = null } = callStateAt(batch, index) ?? {};
+  return { rejected: rejectedIn(batch, index), status, code };
+}
+
+function refusedWith(after: SessionState): Beginning {
+  const rejected = refusedTurn(after);
+  return { rejected, status: 'rejected', code: rejected.code };
+}
+
+type Planned = Pick<CallExplanation, 'batch_id' | 'plan_hash' | 'planned' | 'consent'>;
+
+const NO_BATCH: Planned = { batch_id: null, plan_hash: null, planned: null, consent: null };
+
+const planOf = (batch: ActiveToolBatch, id: CallId, isRejected: boolean): Planned => ({
+  batch_id: batch.batch_id,
+  plan_hash: batch.plan.plan_hash,
+  planned: isRejected ? null : placeOf(batch, id),
+  consent: isRejected ? null : (plannedOf(batch.plan, id)?.call.consent ?? null),
+});
 
 function toolOf(
   { tool_name }: ToolCallObserved,
@@ -207,7 +204,7 @@ function rejectedIn({ plan }: ActiveToolBatch, index: number): CallExplanation['
   return found === undefined ? null : { code: found.code, message: found.message };
 }
 
-function refusedTurn({ run_history }: SessionState): CallExplanation['rejected'] {
+function refusedTurn({ run_history }: SessionState): NonNullable<CallExplanation['rejected']> {
   const ending = run_history.at(-1)?.ending;
   return { code: ending?.code ?? 'run_ended', message: ending?.message ?? 'the run has ended' };
 }
@@ -244,8 +241,8 @@ function advance(call: CallExplanation, folded: Folded): CallExplanation {
   if (batch === null || was === undefined || now === undefined) return call;
   const moment = momentOf(record);
   const event = upcast(record.event);
-  const { status, code, attempt, owner } = now;
-  const started = was.status === 'queued' && status === 'running' && owner !== null;
+  const { status, code, attempt } = now;
+  const starts = startOf(was.status, now, moment);
   const settles = !isTerminal(was.status) && isTerminal(status);
   const why = event.kind === 'LeaseExpired' ? 'lost' : 'retried';
   const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null };
@@ -253,29 +250,16 @@ function advance(call: CallExplanation, folded: Folded): CallExplanation {
     ...call,
     status,
     planned: call.planned === null ? null : { ...call.planned, waited_for: waitsAfter(call.planned, batch, moment) },
-    starts: started ? [...call.starts, { ...moment, owner, attempt }] : call.starts,
-    confirmations: [...call.confirmations, ...confirmationsIn(event, call, moment)],
+    starts: [...call.starts, ...starts],
+    confirmations: [...call.confirmations, ...confirmationsIn(record, call.call.call_id)],
     losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt, why }] : call.losses,
     settled: settles ? { ...moment, ...by, status, code, attempt } : call.settled,
     answered: after.active_tool_batch?.batch_id === batch.batch_id ? null : moment,
   };
 }
 
-function confirmationsIn(event: IngressEvent, { call }: CallExplanation, moment: Moment): readonly Confirmation[] {
-  if (event.kind !== 'user.tool_confirmation' || event.call_id !== call.call_id) return [];
-  const { result, by = null, message = null, arguments_digest, grant, instead } = event;
-  return [
-    {
-      ...moment,
-      result,
-      by,
-      message,
-      arguments_digest,
-      granted: grant !== undefined,
-      instead: instead?.call_id ?? null,
-    },
-  ];
-}
+const startOf = (was: CallStatus, { status, owner, attempt }: CallState, moment: Moment): CallExplanation['starts'] =>
+  was === 'queued' && status === 'running' && owner !== null ? [{ ...moment, owner, attempt }] : [];
 
 const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment: Moment): readonly WaitedFor[] =>
   waited_for.map((wait) => {

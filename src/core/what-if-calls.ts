@@ -72,7 +72,7 @@ function compareDecisions(
 ): Pick<CallChange, 'kind' | 'recorded' | 'alternative' | 'fields'> | null {
   if (canonicalText(recorded) === canonicalText(alternative)) return null;
   if (!recorded.accepted || !alternative.accepted) return { kind: 'rejection', recorded, alternative, fields: [] };
-  const [a, b] = [recorded as unknown as Fields, alternative as unknown as Fields];
+  const [a, b] = [recorded, alternative] as readonly [Fields, Fields];
   const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter(
     (name) => canonicalText(a[name] ?? null) !== canonicalText(b[name] ?? null),
   );

@@ -114,7 +114,7 @@ function refolded(genesis: Genesis, events: readonly RecordedEvent[]): readonly 
   return recordsOf({ genesis, events: kept });
 }
 
-const later = (event: RecordedEvent): RecordedEvent => ({ ...event, at_ms: (event.at_ms as number) + 1 });
+const later = (event: RecordedEvent): RecordedEvent => ({ ...event, at_ms: event.at_ms + 1 });
 
 type Attack = (victim: Victim, random: Random, log: Log) => Log;
 
@@ -157,7 +157,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     const events = victim.records.flatMap((record) => (record.kind === 'event' ? [record.event] : []));
     const index = random.below(events.length);
     const whole = random.oneIn(3)
-      ? refolded({ ...first.genesis, created_at_ms: (first.genesis.created_at_ms as number) + 1 }, events)
+      ? refolded({ ...first.genesis, created_at_ms: first.genesis.created_at_ms + 1 }, events)
       : random.oneIn(2)
         ? refolded(first.genesis, events.with(index, later(events[index] as RecordedEvent)))
         : refolded(first.genesis, events.toSpliced(index, 1));

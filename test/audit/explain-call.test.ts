@@ -259,7 +259,7 @@ describe('a call that a person was asked about', () => {
 
   test('is told with who denied it, and with the call that was made in its place', () => {
     const instead = call('b', 'asks', { n: 2 });
-    const denied = asked.denied('a', { by: 'ada', instead: instead as never });
+    const denied = asked.denied('a', { by: 'ada', instead });
     expect(only(denied, 'a')).toMatchObject({
       status: 'denied',
       settled: { position: 2, status: 'denied', by: 'user.tool_confirmation' },
@@ -282,6 +282,6 @@ test('an attempt that failed for a passing reason is no lost bridge', () => {
     .runRequested()
     .observed([call('f', 'free')]);
   const fields = story.settlementFields('f', { success: false });
-  const again = story.takes('ToolCallSettled', { ...fields, retryable: true, jitter_permille: 1_000 } as never);
+  const again = story.takes('ToolCallSettled', { ...fields, retryable: true, jitter_permille: 1_000 });
   expect(only(again, 'f')).toMatchObject({ status: 'queued', losses: [{ position: 2, attempt: 1, why: 'retried' }] });
 });

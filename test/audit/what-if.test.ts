@@ -127,7 +127,7 @@ describe('under other tools', () => {
   test('the tools that were offered count, and not those of a later registry', () => {
     const changed = session()
       .runRequested()
-      .takes('ToolRegistrySet', { registry: [BARRIER], profiles: [profileOf('all', [BARRIER])] } as never)
+      .takes('ToolRegistrySet', { registry: [BARRIER], profiles: [profileOf('all', [BARRIER])] })
       .observed([call('b', 'barrier'), call('w', 'write', { path: 'a' })]);
     // Under one registry throughout both were offered and are there.
     expect(inShort(only(changed, { registry, profiles }))).toEqual(['w rejection tool_unknown runs@1']);

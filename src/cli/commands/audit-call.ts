@@ -2,7 +2,8 @@
 import pc from 'picocolors';
 import type { Claim } from '../../../schemas/tool-call.ts';
 import type { Conflict } from '../../core/conflict.ts';
-import type { CallExplanation, Moment, PlannedPlace, WaitedFor } from '../../core/explain-call.ts';
+import type { CallExplanation, PlannedPlace, WaitedFor } from '../../core/explain-call.ts';
+import type { Moment } from '../../core/explain-confirmation.ts';
 import { clipJson } from './audit-source.ts';
 
 const WIDTH = 100;

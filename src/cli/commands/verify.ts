@@ -134,7 +134,7 @@ async function verifySource(
 interface Folding {
   readonly replayer: Replayer;
   /** Called with each record that verified. */
-  add(record: StreamRecord): void;
+  readonly add: (record: StreamRecord) => void;
 }
 
 /** Folds a source as far as it verifies, and says what stopped it. */
