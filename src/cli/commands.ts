@@ -1,7 +1,7 @@
 // Every command with its options and its help, in the order in which a person meets them. What people answer with is in
 // `people-commands.ts`.
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { brand } from '../../schemas/ids.ts';
 import { command, dataDir, sandboxOption, text, wholeNumber } from './command.ts';
 

@@ -214,7 +214,10 @@ describe('refold whatif', () => {
 
   test('tells whom another policy would ask, by file or by preset', async () => {
     const careful = await refold(['whatif', DEMO, '--policy', 'careful']);
-    expect(careful).toMatchObject({ code: 1, stdout: expect.stringMatching(/edit_file {2}asks false → true/) });
+    expect(careful).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/edit_file {2}runs unasked → asks a person/),
+    });
     const modes = { read: 'allow', safe_write: 'deny', destructive: 'ask', local: 'allow', external: 'allow' };
     const file = await write('policy.json', { modes, tools: {} });
     expect((await refold(['whatif', DEMO, '--policy', file])).stdout).toContain('rejected, permission_denied');

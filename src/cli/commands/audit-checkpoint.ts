@@ -91,7 +91,10 @@ function tell(path: string, file: CheckpointFile, { output, trusted }: { output:
   const { head, public_key } = file;
   const fingerprint = digestText(Buffer.from(public_key, 'base64'));
   output.object({ checkpoint: path, ...head, public_key: fingerprint, trusted_key: trusted });
-  const what = file.kind === 'checkpoint' ? `${head.tree_size} sessions` : `session ${file.session.session_id}`;
+  const what =
+    file.kind === 'checkpoint'
+      ? `${head.tree_size} ${head.tree_size === 1 ? 'session' : 'sessions'}`
+      : `session ${file.session.session_id}`;
   output.line(`checkpoint  ${what}, signed ${new Date(head.created_at_ms).toISOString()}`);
   output.line(
     trusted

@@ -49,12 +49,17 @@ function changeInWords({ call_id, tool_name, kind, recorded, alternative, fields
   const name = `${pc.bold(call_id)} ${tool_name}`;
   if (kind === 'rejection') return `${name}  ${decisionInWords(recorded)} → ${decisionInWords(alternative)}`;
   const [a, b] = [recorded, alternative] as unknown as readonly [Fields, Fields];
-  return `${name}  ${fields.map((field) => `${field} ${valueOf(a, field)} → ${valueOf(b, field)}`).join('; ')}`;
+  const asking = kind === 'approval' ? [`${askingInWords(recorded)} → ${askingInWords(alternative)}`] : [];
+  const others = fields.filter((field) => field !== 'asks');
+  return `${name}  ${[...asking, ...others.map((field) => `${field} ${valueOf(a, field)} → ${valueOf(b, field)}`)].join('; ')}`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const valueOf = (fields: Fields, name: string): string => clipJson(fields[name] ?? null, WIDTH);
+
+const askingInWords = (decision: CallDecision): string =>
+  decision.accepted && decision.asks ? pc.yellow('asks a person') : pc.green('runs unasked');
 
 const decisionInWords = (decision: CallDecision): string =>
   decision.accepted ? pc.green(`runs in group ${decision.group}`) : pc.red(`rejected, ${decision.code}`);
