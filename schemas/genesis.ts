@@ -20,7 +20,7 @@ export const Genesis = shape(
   {
     /** Whom calls ask. A session without it is older than consent, and asks nobody. */
     consent: ConsentPolicy,
-    /** Where a forked stream comes from: the chain value after the last shared event. */
+    /** Where a forked stream comes from: it shares the events below `position`, `chain` is the source's after them. */
     forked_from: shape('ForkedFrom', { session_id: SessionId, position: Position, chain: Digest }),
   },
 );

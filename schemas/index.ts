@@ -1,5 +1,6 @@
 // The sub-path `refold/schemas`: every codec and type that is stored or sent.
 export * from './canonical.ts';
+export * from './checkpoint.ts';
 export * from './codec.ts';
 export * from './consent.ts';
 export * from './content.ts';

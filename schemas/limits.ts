@@ -156,6 +156,14 @@ export const GC_GRACE_MS = 24 * 3_600_000;
 /** Most files the blob store has open at a time. */
 export const FILES_OPEN_MAX = 16;
 
+// Audit.
+
+/** Most sessions one checkpoint stands for, and most digests on the way from a leaf to the root of so many. */
+export const CHECKPOINT_SESSIONS_MAX = 100_000;
+export const PROOF_STEPS_MAX = 17;
+/** Largest checkpoint, key or registry file that is read, in bytes. */
+export const AUDIT_FILE_BYTES_MAX = 64 * 1_048_576;
+
 // The bridge and its providers.
 
 /** Leases one bridge holds at a time: what one heartbeat can name. */

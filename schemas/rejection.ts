@@ -11,6 +11,7 @@ export const REJECTIONS = {
   unknown_kind: 'There is no event of this kind. See the ingress union.',
   unknown_session: 'There is no such session. List the sessions, or create it.',
   session_exists: 'A session of this id exists already. Choose another id.',
+  position_unknown: 'The stream does not reach that far. Look at its version.',
   version_conflict: 'The session is not at the expected version. Read it again and decide again.',
   queue_full: 'Too many requests wait. Try again later.',
   storage_failed: 'The journal did not accept the write. Nothing was recorded; look at the disk and try again.',
@@ -22,6 +23,8 @@ export const REJECTIONS = {
   not_found: 'There is nothing at this address.',
   unknown_blob: 'There is no blob of this digest. Put it first.',
   digest_mismatch: 'The bytes do not have the digest they were sent with.',
+  checkpoint_invalid: 'The checkpoint is not what was signed. Take the one that was kept, and the key that is trusted.',
+  key_invalid: 'The key cannot be used. Make one: refold checkpoint --new-key FILE',
   closing: 'The engine is closing. Connect again once it is back.',
 
   run_already_active: 'A run is active. Steer it, queue a follow-up, or end it first.',

@@ -35,6 +35,17 @@ export const SessionView = shape('SessionView', {
 });
 export type SessionView = TypeOf<typeof SessionView>;
 
+/**
+ * What becomes of a run that is live where a session is forked: it waits to be resumed, goes on at once, or is
+ * cancelled.
+ */
+export const ForkedRun = oneOf('ForkedRun', ['pause', 'go', 'end']);
+export type ForkedRun = TypeOf<typeof ForkedRun>;
+
+/** A new session with the first `at` events of another one; by default all of them, and a live run is paused. */
+export const ForkSession = shape('ForkSession', {}, { session_id: SessionId, at: Version, run: ForkedRun });
+export type ForkSession = TypeOf<typeof ForkSession>;
+
 /** Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. */
 export const Submit = shape(
   'Submit',

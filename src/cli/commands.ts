@@ -1,7 +1,7 @@
 // Every command with its options and its help, in the order in which a person meets them. What people answer with is in
 // `people-commands.ts`.
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
 import { command, dataDir, sandboxOption, text, wholeNumber } from './command.ts';
@@ -154,50 +154,6 @@ export function addInspection(program: Command): void {
       return await replayCommand({ source, dataDir: await dataDir(options) }, output);
     },
   );
-}
-
-export function addAudit(program: Command): void {
-  command(
-    program,
-    'verify [session-or-file...]',
-    'check every digest, chain value and blob; names the first bad position',
-    async (options, sources, output) => {
-      const { verifyCommand } = await import('./commands/verify.ts');
-      return await verifyCommand({ sources, all: options['all'] === true, dataDir: await dataDir(options) }, output);
-    },
-  ).option('--all', 'every session of the data directory');
-
-  command(
-    program,
-    'diff <a> <b>',
-    'where two sessions or files first differ, in their events and in their state',
-    async (options, [a = '', b = ''], output) => {
-      const { diffCommand } = await import('./commands/diff.ts');
-      const pathsMax = wholeNumber(options, 'max', 1);
-      return await diffCommand(
-        { a, b, strict: options['strict'] === true, pathsMax, dataDir: await dataDir(options) },
-        output,
-      );
-    },
-  )
-    .option('--strict', 'compare ids, times and digests too')
-    .option('--max <n>', 'most paths to show of each comparison', '20');
-
-  command(
-    program,
-    'explain <session-or-file>',
-    'why a tool was in or out, or what became of a call and why',
-    async (options, [source = ''], output) => {
-      const { explainCommand } = await import('./commands/explain.ts');
-      const [tool, call] = [text(options, 'tool'), text(options, 'call')];
-      const at = options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) };
-      const wanted = { ...at, ...(tool === undefined ? {} : { tool }), ...(call === undefined ? {} : { call }) };
-      return await explainCommand({ source, ...wanted, dataDir: await dataDir(options) }, output);
-    },
-  )
-    .option('--at <n>', 'after the first n events (default: all of them)')
-    .addOption(new Option('--tool <name-or-id>', 'this tool only (default: every tool)').conflicts('call'))
-    .option('--call <id>', 'this call');
 }
 
 export function addTransfer(program: Command): void {

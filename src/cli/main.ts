@@ -2,7 +2,8 @@
 // The command line. Each command loads its own module when it is called, so that `refold --version` loads none.
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
-import { addAudit, addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
+import { addAudit, addCheckpoint, addFork, addWhatIf } from './audit-commands.ts';
+import { addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
 import { addPeople } from './people-commands.ts';
 
 const program = new Command('refold')
@@ -18,7 +19,10 @@ addUndo(program);
 addProcesses(program);
 addInspection(program);
 addAudit(program);
+addCheckpoint(program);
 addTransfer(program);
+addFork(program);
+addWhatIf(program);
 addBench(program);
 
 try {

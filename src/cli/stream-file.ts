@@ -34,10 +34,10 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
   }
 }
 
-/** The records of a session, page by page. */
-export async function* readSession(client: EngineClient, id: SessionId): AsyncGenerator<StreamRecord> {
-  let page = await must(client.records(id));
-  let position = 0;
+/** The records of a session, page by page: all of them, or the events from a position on. */
+export async function* readSession(client: EngineClient, id: SessionId, from?: Position): AsyncGenerator<StreamRecord> {
+  let page = await must(client.records(id, from));
+  let position: number = from ?? 0;
   for (;;) {
     let events = 0;
     for (const record of page) {

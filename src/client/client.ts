@@ -7,6 +7,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
   EngineInfo,
+  ForkSession,
   Heartbeat,
   HeartbeatReply,
   LeaseGrant,
@@ -22,6 +23,8 @@ export interface EngineClient {
   info(): TaskEither<Rejection, EngineInfo>;
   /** Creates a session; `session_exists` when the id is taken. */
   createSession(request?: CreateSession): TaskEither<Rejection, SessionSummary>;
+  /** Makes a new session of the first events of another one; nothing of what runs there is run again unasked. */
+  fork(id: SessionId, request?: ForkSession): TaskEither<Rejection, SessionSummary>;
   sessions(): TaskEither<Rejection, readonly SessionSummary[]>;
   /** State, digest and chain as of the last durable event. */
   session(id: SessionId): TaskEither<Rejection, SessionView>;

@@ -37,6 +37,10 @@ export function connect(url: string, token: string): EngineClient {
   return {
     info: () => call(EngineInfo, { method: 'GET', path: '/v1' }),
     createSession: (request = {}) => call(SessionSummary, { method: 'POST', path: '/v1/sessions', json: request }),
+    fork: (id, request = {}) =>
+      on(SessionId, id, (known) =>
+        call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: wired(request) }),
+      ),
     sessions: () => call(SessionSummaries, { method: 'GET', path: '/v1/sessions' }),
     session: (id) => on(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
     submit: (id, request) =>

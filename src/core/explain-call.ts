@@ -5,21 +5,17 @@ import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
 import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
-import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
+import type { CallConsent } from '../../schemas/consent.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
-import type { ActiveToolBatch, CallStatus, SessionState } from '../../schemas/state.ts';
+import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
 import { type Conflict, conflictBetween } from './conflict.ts';
+import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
-
-/** Where in the stream something happened to a call. */
-export interface Moment {
-  readonly position: number;
-  readonly at_ms: number;
-}
 
 export interface CallExplanation {
   readonly call: ToolCallObserved;
@@ -41,9 +37,13 @@ export interface CallExplanation {
   } | null;
   readonly rejected: { readonly code: string; readonly message: string } | null;
   readonly planned: PlannedPlace | null;
+  /** Whether a person was asked, and why; null when nothing had it ask. */
+  readonly consent: CallConsent | null;
+  /** What people said about it, in the order in which they said it. */
+  readonly confirmations: readonly Confirmation[];
   readonly starts: readonly (Moment & { readonly owner: OwnerId; readonly attempt: number })[];
-  /** Attempts whose bridge was lost, after which the call waited again. */
-  readonly losses: readonly (Moment & { readonly attempt: number })[];
+  /** Attempts after which the call waited again: their bridge was lost, or they failed for a reason that passes. */
+  readonly losses: readonly (Moment & { readonly attempt: number; readonly why: 'lost' | 'retried' })[];
   readonly settled: Settled | null;
   /** When its result went to the model. */
   readonly answered: Moment | null;
@@ -90,10 +90,10 @@ export function newCallHistory(id: CallId): CallHistory {
   return {
     add(record, before, after) {
       calls = calls.map((call) => (isOpen(call, before) ? advance(call, { record, before, after }) : call));
-      const { event } = record;
-      if (event.kind !== 'ToolCallsObserved') return;
-      for (const [index, call] of event.calls.entries()) {
-        if (call.call_id === id) calls = [...calls, observe(call, index, { record, event, before, after })];
+      const made = callsMade({ record, before, after });
+      if (made === null) return;
+      for (const [index, call] of made.calls.entries()) {
+        if (call.call_id === id) calls = [...calls, observe(call, index, { record, before, after, ...made })];
       }
     },
     result: () => calls,
@@ -120,37 +120,71 @@ interface Folded {
   readonly after: SessionState;
 }
 
-const momentOf = ({ position, event }: EventRecord): Moment => ({ position, at_ms: event.at_ms });
+interface Made {
+  readonly calls: readonly ToolCallObserved[];
+  readonly run_id: RunId;
+  readonly turn: number;
+}
+
+/** The calls that an event brings: those of a turn, or those that a person made in place of a turn's. */
+function callsMade({ record: { event }, before, after }: Folded): Made | null {
+  if (event.kind === 'ToolCallsObserved') return event;
+  const batch = after.active_tool_batch;
+  if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return null;
+  return { calls: batch.observed, run_id: batch.run_id, turn: batch.turn };
+}
 
 function observe(
   call: ToolCallObserved,
   index: number,
-  { record, event, before, after }: Folded & { readonly event: EventOfKind<'ToolCallsObserved'> },
+  { record, run_id, turn, before, after }: Folded & Made,
 ): CallExplanation {
   // A turn that ends the run opens no batch; no batch can have been open when it came.
   const batch = after.active_tool_batch;
-  const rejected = batch === null ? refusedTurn(after) : rejectedIn(batch, index);
-  const planned = batch === null || rejected !== null ? null : placeOf(batch, call.call_id);
   const moment = momentOf(record);
-  const attempt = { attempt: 1, by: event.kind, duration_ms: null };
+  const { rejected, status, code } = batch === null ? refusedWith(after) : beginningOf(batch, index);
+  const settled = { ...moment, attempt: 1, by: upcast(record.event).kind, duration_ms: null, status, code };
   return {
     call,
     index,
-    run_id: event.run_id,
-    turn: event.turn,
-    batch_id: batch?.batch_id ?? null,
-    plan_hash: batch?.plan.plan_hash ?? null,
+    run_id,
+    turn,
+    ...(batch === null ? NO_BATCH : planOf(batch, call.call_id, rejected !== null)),
     observed: moment,
     tool: toolOf(call, before),
     rejected,
-    planned,
+    confirmations: [],
     starts: [],
     losses: [],
-    settled: rejected === null ? null : { ...moment, ...attempt, status: 'rejected', code: rejected.code },
+    // What is computed from state alone is settled as soon as it is made.
+    settled: isTerminal(status) ? settled : null,
     answered: batch === null ? moment : null,
-    status: rejected === null ? 'queued' : 'rejected',
+    status,
   };
 }
+
+type Beginning = Pick<CallExplanation, 'rejected' | 'status'> & { readonly code: string | null };
+
+function beginningOf(batch: ActiveToolBatch, index: number): Beginning {
+  const { status = 'queued', code = null } = callStateAt(batch, index) ?? {};
+  return { rejected: rejectedIn(batch, index), status, code };
+}
+
+function refusedWith(after: SessionState): Beginning {
+  const rejected = refusedTurn(after);
+  return { rejected, status: 'rejected', code: rejected.code };
+}
+
+type Planned = Pick<CallExplanation, 'batch_id' | 'plan_hash' | 'planned' | 'consent'>;
+
+const NO_BATCH: Planned = { batch_id: null, plan_hash: null, planned: null, consent: null };
+
+const planOf = (batch: ActiveToolBatch, id: CallId, isRejected: boolean): Planned => ({
+  batch_id: batch.batch_id,
+  plan_hash: batch.plan.plan_hash,
+  planned: isRejected ? null : placeOf(batch, id),
+  consent: isRejected ? null : (plannedOf(batch.plan, id)?.call.consent ?? null),
+});
 
 function toolOf(
   { tool_name }: ToolCallObserved,
@@ -170,7 +204,7 @@ function rejectedIn({ plan }: ActiveToolBatch, index: number): CallExplanation['
   return found === undefined ? null : { code: found.code, message: found.message };
 }
 
-function refusedTurn({ run_history }: SessionState): CallExplanation['rejected'] {
+function refusedTurn({ run_history }: SessionState): NonNullable<CallExplanation['rejected']> {
   const ending = run_history.at(-1)?.ending;
   return { code: ending?.code ?? 'run_ended', message: ending?.message ?? 'the run has ended' };
 }
@@ -207,20 +241,25 @@ function advance(call: CallExplanation, folded: Folded): CallExplanation {
   if (batch === null || was === undefined || now === undefined) return call;
   const moment = momentOf(record);
   const event = upcast(record.event);
-  const { status, code, attempt, owner } = now;
-  const started = was.status === 'queued' && status === 'running' && owner !== null;
+  const { status, code, attempt } = now;
+  const starts = startOf(was.status, now, moment);
   const settles = !isTerminal(was.status) && isTerminal(status);
+  const why = event.kind === 'LeaseExpired' ? 'lost' : 'retried';
   const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null };
   return {
     ...call,
     status,
     planned: call.planned === null ? null : { ...call.planned, waited_for: waitsAfter(call.planned, batch, moment) },
-    starts: started ? [...call.starts, { ...moment, owner, attempt }] : call.starts,
-    losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt }] : call.losses,
+    starts: [...call.starts, ...starts],
+    confirmations: [...call.confirmations, ...confirmationsIn(record, call.call.call_id)],
+    losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt, why }] : call.losses,
     settled: settles ? { ...moment, ...by, status, code, attempt } : call.settled,
     answered: after.active_tool_batch?.batch_id === batch.batch_id ? null : moment,
   };
 }
+
+const startOf = (was: CallStatus, { status, owner, attempt }: CallState, moment: Moment): CallExplanation['starts'] =>
+  was === 'queued' && status === 'running' && owner !== null ? [{ ...moment, owner, attempt }] : [];
 
 const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment: Moment): readonly WaitedFor[] =>
   waited_for.map((wait) => {

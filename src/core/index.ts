@@ -6,6 +6,16 @@ export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
 export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
 export { canonicalBytes, digest } from '../../schemas/canonical.ts';
 export { eventDigest, genesisChain, nextChain } from './chain.ts';
+export {
+  type CheckpointFault,
+  type CheckpointWatch,
+  checkpointHead,
+  compareWithCheckpoint,
+  findTreeFault,
+  leafOf,
+  newCheckpointWatch,
+  proveSession,
+} from './checkpoint.ts';
 export { type Conflict, conflictBetween } from './conflict.ts';
 export { type ContentRef, contentRefs } from './content-refs.ts';
 export { type JsonDiff, type JsonDifference, diffJson } from './diff.ts';
@@ -20,9 +30,13 @@ export { effects } from './effects.ts';
 export { explain } from './explain.ts';
 export { type CallExplanation, type CallHistory, explainCall, newCallHistory } from './explain-call.ts';
 export { type ToolExplanation, type ToolHistory, newToolHistory } from './explain-tools.ts';
+export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './fork.ts';
 export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis.ts';
 export { checkGenesis, initialState } from './initial-state.ts';
+export { type LineageCheck, type LineageFault, newLineageCheck } from './lineage.ts';
 export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';
 export { stateBytes, stateDigest } from './state-digest.ts';
 export { type RequiredAction, type SessionStatus, requiredActions, sessionStatus } from './status.ts';
 export { type Step, decodeEvent, step } from './step.ts';
+export { type Alternative, type Judged, type TurnWhatIf, type WhatIf, newWhatIf, toolsUnder } from './what-if.ts';
+export type { CallChange, CallDecision } from './what-if-calls.ts';

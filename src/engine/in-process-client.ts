@@ -5,7 +5,15 @@ import { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { CreateSession, type EngineInfo, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
+import {
+  CreateSession,
+  type EngineInfo,
+  ForkSession,
+  Heartbeat,
+  LeaseRequest,
+  Release,
+  Submit,
+} from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
@@ -65,6 +73,10 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
   return {
     info: () => take.open(() => Promise.resolve(right(ports.info))),
     createSession: (request = {}) => take.request(CreateSession, request, (asked) => sessions.create(asked)),
+    fork: (id, request = {}) =>
+      take.argument(SessionId, id, (known) =>
+        take.request(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+      ),
     sessions: () => take.open(() => sessions.list()),
     session: (id) =>
       take.argument(SessionId, id, async (known) => {

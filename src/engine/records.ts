@@ -1,15 +1,16 @@
 // Reads a stream as records, as it is exported and followed.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { digestText } from '../../schemas/canonical.ts';
+import { decode } from '../../schemas/codec.ts';
 import type { Position, SessionId } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import type { EventRecord, GenesisRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { RecordedEvent } from '../../schemas/upcast.ts';
 import { genesisChain } from '../core/chain.ts';
 import { initialState } from '../core/initial-state.ts';
 import { stateDigest } from '../core/state-digest.ts';
-import { decodeEvent } from '../core/step.ts';
 import type { Journal } from '../journal/journal.ts';
 import { readGenesis } from './load-session.ts';
 
@@ -28,7 +29,7 @@ export async function genesisRecord(journal: Journal, id: SessionId): Answer<Gen
   });
 }
 
-/** Event records from a position on, at most `limit`. */
+/** Event records from a position on, at most `limit`: as they were written, because their digests are of that. */
 export async function eventRecords(
   journal: Journal,
   id: SessionId,
@@ -41,7 +42,7 @@ export async function eventRecords(
   for (const [index, stored] of page.right.entries()) {
     const position = (from + index) as Position;
     const parsed = parseJson(stored.event, BLOB_BYTES_MAX);
-    const event = isLeft(parsed) ? parsed : decodeEvent(parsed.right);
+    const event = isLeft(parsed) ? parsed : decode(RecordedEvent, parsed.right);
     if (isLeft(event)) {
       return left(reject('damaged', '', `session ${id}, position ${position}: ${event.left.message}`));
     }

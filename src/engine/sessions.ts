@@ -6,12 +6,13 @@ import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
 import { LIVE_SESSIONS_MAX, RETRY_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { CreateSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
+import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
 import { defaultGenesis } from '../core/genesis.ts';
 import { checkGenesis } from '../core/initial-state.ts';
 import type { Journal } from '../journal/journal.ts';
 import { isTransient, stepFault } from './faults.ts';
+import { findForkFault, forkSession } from './fork-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
 import { LiveSession, type SessionPorts } from './session.ts';
 
@@ -76,6 +77,21 @@ export class Sessions {
     // Whoever asked for it a moment too early is refused first, so that nobody joins that answer.
     await this.#entries.get(session_id)?.loading;
     return right({ session_id, version: 0 as Version, owing: false });
+  }
+
+  /** Makes a new session of the first events of another one. */
+  async fork(source: SessionId, { session_id, at, run = 'pause' }: ForkSession): Answer<SessionSummary> {
+    const { journal, blobs, clock } = this.#ports;
+    const id = session_id ?? this.#options.newSessionId();
+    const order = { source, session_id: id, run, at_ms: clock.now(), ...(at === undefined ? {} : { at }) };
+    const forked = await forkSession(journal, blobs, order);
+    if (isLeft(forked)) return forked;
+    // Whoever asked for it before it was whole was refused; from here on it may be worked for.
+    await this.#entries.get(id)?.loading;
+    const session = await this.get(id);
+    if (isLeft(session)) return session;
+    const state = session.right.state();
+    return right({ session_id: id, version: state.version, owing: owesBridge(state) });
   }
 
   get(id: SessionId): Answer<LiveSession> {
@@ -188,7 +204,9 @@ export class Sessions {
 // What a journal throws instead of refusing is a fault of ours, and may not take the engine down.
 async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession> {
   try {
-    return await loadSession(journal, id);
+    const loaded = await loadSession(journal, id);
+    const fault = isLeft(loaded) ? null : findForkFault(loaded.right);
+    return fault === null ? loaded : left(fault);
   } catch {
     return left(stepFault());
   }

@@ -6,7 +6,7 @@ import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { CreateSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
+import type { CreateSession, ForkSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
@@ -48,6 +48,12 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
     const request = await readJson(context);
     if (isLeft(request)) return problemResponse(request.left);
     return answer(await client.submit(sessionOf(context), request.right as unknown as Submit)());
+  });
+
+  app.post('/v1/sessions/:id/forks', async (context) => {
+    const request = await readJson(context);
+    if (isLeft(request)) return problemResponse(request.left);
+    return answer(await client.fork(sessionOf(context), request.right as ForkSession)(), 201);
   });
 
   app.get('/v1/sessions/:id/records', async (context) => {

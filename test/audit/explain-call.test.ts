@@ -233,3 +233,55 @@ describe('the conflict of two calls', () => {
     expect(conflictBetween(side(earlier, 'read'), side(later, 'read'))).toBeNull();
   });
 });
+
+describe('a call that a person was asked about', () => {
+  const asked = session()
+    .runRequested()
+    .observed([call('a', 'asks', { n: 1 })]);
+
+  test('is told with why it asked, and waits while nobody has answered', () => {
+    expect(only(asked, 'a')).toMatchObject({
+      status: 'waiting',
+      consent: { ask: 'person', reasons: ['tool_asks'] },
+      confirmations: [],
+      settled: null,
+    });
+  });
+
+  test('is told with who allowed it, when, and what more they allowed', () => {
+    const allowed = asked.allowed('a', { by: 'ada', message: 'go on', grant: {} });
+    expect(only(allowed, 'a')).toMatchObject({
+      status: 'queued',
+      confirmations: [{ position: 2, result: 'allow', by: 'ada', message: 'go on', granted: true, instead: null }],
+    });
+    expect(only(allowed.settled('a'), 'a')).toMatchObject({ status: 'succeeded', confirmations: [{ by: 'ada' }] });
+  });
+
+  test('is told with who denied it, and with the call that was made in its place', () => {
+    const instead = call('b', 'asks', { n: 2 });
+    const denied = asked.denied('a', { by: 'ada', instead });
+    expect(only(denied, 'a')).toMatchObject({
+      status: 'denied',
+      settled: { position: 2, status: 'denied', by: 'user.tool_confirmation' },
+      confirmations: [{ result: 'deny', instead: 'b' }],
+    });
+    const after = denied.batchSettled();
+    expect(only(after, 'b')).toMatchObject({ index: 0, observed: { position: 3 }, batch_id: 'batch-2' });
+  });
+
+  test('one that nobody was asked about has no word on it', () => {
+    const free = session()
+      .runRequested()
+      .observed([call('a', 'free')]);
+    expect(only(free, 'a')).toMatchObject({ consent: null, confirmations: [] });
+  });
+});
+
+test('an attempt that failed for a passing reason is no lost bridge', () => {
+  const story = session({ config: { retry: { attempts_max: 3, base_ms: 10, cap_ms: 100 } } })
+    .runRequested()
+    .observed([call('f', 'free')]);
+  const fields = story.settlementFields('f', { success: false });
+  const again = story.takes('ToolCallSettled', { ...fields, retryable: true, jitter_permille: 1_000 });
+  expect(only(again, 'f')).toMatchObject({ status: 'queued', losses: [{ position: 2, attempt: 1, why: 'retried' }] });
+});

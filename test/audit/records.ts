@@ -3,8 +3,8 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import {
   type Digest,
   type Genesis,
-  type IngressEvent,
   type Position,
+  type RecordedEvent,
   type StreamRecord,
   canonicalText,
 } from '../../schemas/index.ts';
@@ -12,7 +12,7 @@ import { eventDigest, genesisChain, initialState, nextChain, stateDigest, step }
 
 interface Stream {
   readonly genesis: Genesis;
-  readonly events: readonly IngressEvent[];
+  readonly events: readonly RecordedEvent[];
 }
 
 /** The genesis record, then one record for each event, with the digests that the fold makes of them. */

@@ -25,7 +25,8 @@ test('the version in the code is that of the manifest', async () => {
 test('every command the README names is one', async () => {
   const readme = await readText('README.md');
   const named = [...readme.matchAll(/npx refold ([a-z]+)/g)].map(([, name]) => name);
-  const commands = await readText('src/cli/commands.ts');
+  const files = ['commands', 'audit-commands', 'people-commands'].map((name) => readText(`src/cli/${name}.ts`));
+  const commands = (await Promise.all(files)).join('\n');
   for (const name of new Set(named)) expect(commands).toMatch(new RegExp(`'${name}[ ']`));
   expect(new Set(named).size).toBeGreaterThan(8);
 });

@@ -2,7 +2,8 @@
 import pc from 'picocolors';
 import type { Claim } from '../../../schemas/tool-call.ts';
 import type { Conflict } from '../../core/conflict.ts';
-import type { CallExplanation, Moment, PlannedPlace, WaitedFor } from '../../core/explain-call.ts';
+import type { CallExplanation, PlannedPlace, WaitedFor } from '../../core/explain-call.ts';
+import type { Moment } from '../../core/explain-confirmation.ts';
 import { clipJson } from './audit-source.ts';
 
 const WIDTH = 100;
@@ -17,6 +18,7 @@ export function callLines(explanation: CallExplanation): readonly string[] {
     `  tool       ${toolInWords(explanation)}`,
     ...(rejected === null ? [] : [`  rejected   ${pc.yellow(rejected.code)}: ${rejected.message}`]),
     ...(planned === null ? [] : planLines(planned)),
+    ...consentLines(explanation),
     ...lifeLines(explanation),
   ];
 }
@@ -24,7 +26,7 @@ export function callLines(explanation: CallExplanation): readonly string[] {
 const coloured = (status: CallExplanation['status']): string =>
   status === 'succeeded'
     ? pc.green(status)
-    : status === 'queued' || status === 'running'
+    : status === 'queued' || status === 'running' || status === 'waiting'
       ? pc.cyan(status)
       : pc.red(status);
 
@@ -74,14 +76,39 @@ function conflictInWords(conflict: Conflict): string {
   return `${who} parallel-safe`;
 }
 
+/** Whether somebody was asked, and who said what. */
+function consentLines({ consent, confirmations, status }: CallExplanation): readonly string[] {
+  const asked =
+    consent === null
+      ? []
+      : [`  consent    ${consent.ask === 'person' ? 'a person was asked' : 'nobody was asked'}: ${whyAsked(consent)}`];
+  const open = consent?.ask === 'person' && status === 'waiting' ? ['  approval   nobody has answered yet'] : [];
+  return [...asked, ...confirmations.map((said) => `  approval   ${confirmationInWords(said)}`), ...open];
+}
+
+const whyAsked = ({ mode, reasons }: NonNullable<CallExplanation['consent']>): string =>
+  `${reasons.join(', ')} ${pc.dim(`(mode ${mode})`)}`;
+
+function confirmationInWords(said: CallExplanation['confirmations'][number]): string {
+  const { result, by, message, granted, instead } = said;
+  const word = result === 'allow' ? pc.green('allowed') : pc.red('denied');
+  const more = [
+    ...(granted ? ['and more of its kind'] : []),
+    ...(instead === null ? [] : [`with ${instead} in its place`]),
+    ...(message === null ? [] : [`“${message}”`]),
+  ].join(', ');
+  return `${word} by ${by ?? 'somebody who gave no name'}, ${momentInWords(said)}${more === '' ? '' : `: ${more}`}`;
+}
+
 /** From its start to the answer the model got. */
 function lifeLines({ rejected, planned, starts, losses, settled, answered }: CallExplanation): readonly string[] {
   const started = starts.map(
     (start) => `  started    ${momentInWords(start)} by ${start.owner}, attempt ${start.attempt}`,
   );
-  const lost = losses.map(
-    (loss) =>
-      `  lost       ${momentInWords(loss)}: attempt ${loss.attempt} went with its bridge, so it was to run again`,
+  const lost = losses.map((loss) =>
+    loss.why === 'lost'
+      ? `  lost       ${momentInWords(loss)}: attempt ${loss.attempt} went with its bridge, so it was to run again`
+      : `  failed     ${momentInWords(loss)}: attempt ${loss.attempt}, for a reason that may pass, so it was to run again`,
   );
   const unrecorded =
     rejected === null && starts.length === 0 && settled !== null && settled.by === 'ToolCallSettled'

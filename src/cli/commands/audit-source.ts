@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord, StreamRecord } from '../../../schemas/record.ts';
+import { InvariantError } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { type Divergence, newReplayer } from '../../core/replay.ts';
+import { type Divergence, type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../data-dir.ts';
 import { CommandFailure } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
@@ -56,7 +57,7 @@ export async function foldSource(
   let before: SessionState | null = null;
   for await (const record of source.records()) {
     if (before !== null && before.version === version) break;
-    if (!replayer.add(record)) break;
+    if (!addRecord(replayer, record, source.name)) break;
     const { state: after } = replayer.result();
     if (record.kind === 'event' && before !== null && after !== null) onEvent(record, before, after);
     before = after;
@@ -70,6 +71,17 @@ export async function foldSource(
     );
   }
   return { state, events };
+}
+
+/** Folds one more record. One that was tampered with may be one that no admission ever saw: that ends the command. */
+export function addRecord(replayer: Replayer, record: StreamRecord, name: string): boolean {
+  try {
+    return replayer.add(record);
+  } catch (error) {
+    const { events } = replayer.result();
+    const message = error instanceof InvariantError ? `: ${error.message}` : '';
+    throw doesNotFold(name, { position: events, what: 'event', message: `the event cannot be folded${message}` });
+  }
 }
 
 export function doesNotFold(name: string, divergence: Divergence | null): CommandFailure {

@@ -10,6 +10,8 @@ import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
 import { withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
+import { openCheckpoint } from './audit-checkpoint.ts';
+import { type Against, type Held, heldLines, heldObject, newHeldCheck } from './audit-held.ts';
 import { type SnapshotsChecked, newSnapshotCheck } from './audit-snapshots.ts';
 import { type Source, sessionSource, withSources } from './audit-source.ts';
 
@@ -18,6 +20,9 @@ export interface VerifyCommand {
   readonly sources: readonly string[];
   /** Every session of the data directory besides. */
   readonly all: boolean;
+  /** A checkpoint that was kept, and the public key that is trusted. */
+  readonly checkpoint?: string;
+  readonly publicKey?: string;
   readonly dataDir: string;
 }
 
@@ -40,21 +45,26 @@ interface Verdict {
   readonly blobs: BlobsChecked | null;
   /** Null for a file: an export holds no snapshots either. */
   readonly snapshots: SnapshotsChecked | null;
+  readonly held: Held;
   readonly fault: Fault | null;
   /** The stream could not be read at all, which says nothing about it. */
   readonly unreadable: CommandFailure | null;
   readonly elapsedMs: number;
 }
 
-export async function verifyCommand({ sources, all, dataDir }: VerifyCommand, output: Output): Promise<number> {
-  if (sources.length === 0 && !all) {
+export async function verifyCommand(command: VerifyCommand, output: Output): Promise<number> {
+  const { all, dataDir, checkpoint: kept, publicKey } = command;
+  const none = command.sources.length === 0 && !all;
+  if (none && kept === undefined) {
     throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
   }
+  const checkpoint = kept === undefined ? null : await openCheckpoint(kept, publicKey, output);
+  const sources = none ? (checkpoint?.sessions ?? []) : command.sources;
   const startedAt = performance.now();
   const verdicts: Verdict[] = [];
   const verify = async (found: readonly Source[]): Promise<void> => {
     for (const source of found) {
-      const verdict = await verifySource(source, dataDir, output);
+      const verdict = await verifySource(source, { siblings: found, checkpoint, dataDir }, output);
       verdicts.push(verdict);
       report(verdict, output);
     }
@@ -62,11 +72,15 @@ export async function verifyCommand({ sources, all, dataDir }: VerifyCommand, ou
   await withSources(sources, dataDir, verify);
   if (all) {
     await withEngine(dataDir, async (client) => {
-      const sessions = await must(client.sessions());
-      await verify(sessions.map(({ session_id }) => sessionSource(client, session_id)));
+      const there = (await must(client.sessions())).map(({ session_id }) => session_id);
+      // A session that was signed for has to be there.
+      const wanted = new Set([...there, ...(checkpoint?.unseen() ?? [])]);
+      await verify([...wanted].map((id) => sessionSource(client, id)));
     });
   }
   if (all || verdicts.some(({ snapshots }) => snapshots !== null)) await reportTornTails(dataDir, output);
+  const unseen = checkpoint?.unseen().length ?? 0;
+  if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not looked at; --all looks at each`));
   return summarise(verdicts, since(startedAt), output);
 }
 
@@ -80,30 +94,28 @@ async function reportTornTails(dataDir: string, output: Output): Promise<void> {
 
 const PROGRESS_EVERY = 10_000;
 
-async function verifySource(source: Source, dataDir: string, output: Output): Promise<Verdict> {
+async function verifySource(
+  source: Source,
+  against: Against & { readonly dataDir: string },
+  output: Output,
+): Promise<Verdict> {
   const startedAt = performance.now();
   const replayer = newReplayer();
-  const beside = await checksBeside(source, dataDir);
-  let broken: Fault | null = null;
-  let unreadable: CommandFailure | null = null;
-  let folded = 0;
-  try {
-    for await (const record of source.records()) {
-      broken = addSafely(replayer, record, folded - 1);
-      if (broken !== null) break;
-      folded += 1;
-      beside?.add(record, replayer);
-      if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
-    }
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error;
-    if (isAboutTheStream(error)) broken = { position: folded - 1, what: 'record', message: error.message };
-    else unreadable = error;
-  }
-  output.note('');
+  const beside = await checksBeside(source, against.dataDir);
+  const holding = newHeldCheck(source, against);
+  const add = (record: StreamRecord): void => {
+    beside?.add(record, replayer);
+    holding.add(record);
+  };
+  const { broken, unreadable } = await foldSource(source, { replayer, add }, output);
   const { state, stateDigest, chain, events, divergence } = replayer.result();
   const whole = broken === null && unreadable === null;
   const { blobs, snapshots } = (await beside?.finish(state, whole)) ?? NOTHING_BESIDE;
+  const gone = unreadable?.code === 'unknown_session';
+  const held = await holding.finish({ events, whole: whole && divergence === null, gone });
+  // A session that was signed for and is not there is no question of reading.
+  const missing = gone ? held.fault : null;
+  const fault = broken ?? divergence ?? held.fault ?? firstOf(blobs, snapshots);
   return {
     source: source.name,
     sessionId: state?.session_id ?? null,
@@ -112,10 +124,43 @@ async function verifySource(source: Source, dataDir: string, output: Output): Pr
     stateDigest,
     blobs,
     snapshots,
-    fault: unreadable === null ? (broken ?? divergence ?? firstOf(blobs, snapshots)) : null,
-    unreadable,
+    held,
+    fault: unreadable === null ? fault : missing,
+    unreadable: missing === null ? unreadable : null,
     elapsedMs: since(startedAt),
   };
+}
+
+interface Folding {
+  readonly replayer: Replayer;
+  /** Called with each record that verified. */
+  readonly add: (record: StreamRecord) => void;
+}
+
+/** Folds a source as far as it verifies, and says what stopped it. */
+async function foldSource(
+  source: Source,
+  { replayer, add }: Folding,
+  output: Output,
+): Promise<{ readonly broken: Fault | null; readonly unreadable: CommandFailure | null }> {
+  const startedAt = performance.now();
+  let folded = 0;
+  try {
+    for await (const record of source.records()) {
+      const broken = addSafely(replayer, record, folded - 1);
+      if (broken !== null) return { broken, unreadable: null };
+      folded += 1;
+      add(record);
+      if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
+    }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    if (!isAboutTheStream(error)) return { broken: null, unreadable: error };
+    return { broken: { position: folded - 1, what: 'record', message: error.message }, unreadable: null };
+  } finally {
+    output.note('');
+  }
+  return { broken: null, unreadable: null };
 }
 
 interface ChecksBeside {
@@ -171,7 +216,8 @@ const since = (startedAt: number): number => Math.max(1, Math.round(performance.
 const rate = (events: number, startedAt: number): number => Math.round(events / (since(startedAt) / 1000));
 
 function report(verdict: Verdict, output: Output): void {
-  const { source, sessionId, events, chain, stateDigest, blobs, snapshots, fault, unreadable, elapsedMs } = verdict;
+  const { source, sessionId, events, chain, stateDigest, blobs, snapshots, held, fault, unreadable, elapsedMs } =
+    verdict;
   output.object({
     source,
     session_id: sessionId,
@@ -181,6 +227,7 @@ function report(verdict: Verdict, output: Output): void {
     chain,
     blobs,
     snapshots,
+    ...heldObject(held),
     ...(fault === null ? {} : { fault }),
     ...(unreadable === null ? {} : { error: { code: unreadable.code, message: unreadable.message } }),
     elapsed_ms: elapsedMs,
@@ -197,6 +244,7 @@ function report(verdict: Verdict, output: Output): void {
   if (fault === null) {
     output.line(`${pc.green('verified')}    ${told} ${speed}`);
     output.line(pc.dim(`            chain ${chain ?? 'none'}`));
+    for (const line of heldLines(held, events)) output.line(`            ${line}`);
     return;
   }
   output.line(`${pc.red('bad')}         ${told} ${speed}`);

@@ -281,6 +281,7 @@ export class FakeEngine {
     return {
       info: unused,
       createSession: unused,
+      fork: unused,
       sessions: unused,
       records: unused,
       follow: unused,

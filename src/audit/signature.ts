@@ -1,0 +1,77 @@
+// Ed25519 keys and signatures (RFC 8032) of checkpoint heads, by the platform's own cryptography.
+import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { canonicalBytes } from '../../schemas/canonical.ts';
+import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { checkpointHead, findTreeFault, sortLeaves } from '../core/checkpoint.ts';
+
+export interface SigningKeys {
+  /** PKCS #8 in PEM: whoever has it can sign. */
+  readonly privatePem: string;
+  /** SubjectPublicKeyInfo in PEM: for whoever checks. */
+  readonly publicPem: string;
+}
+
+export function newSigningKeys(): SigningKeys {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return {
+    privatePem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    publicPem: String(publicKey.export({ type: 'spki', format: 'pem' })),
+  };
+}
+
+/** Signs what these sessions are now. */
+export function signCheckpoint(
+  leaves: readonly CheckpointLeaf[],
+  { privatePem, created_at_ms }: { readonly privatePem: string; readonly created_at_ms: number },
+): Either<Rejection, Checkpoint> {
+  const key = readKey(() => createPrivateKey(privatePem), 'a private Ed25519 key in PEM');
+  if (key._tag === 'Left') return key;
+  const sessions = sortLeaves(leaves);
+  const head = checkpointHead(sessions, created_at_ms);
+  const signature = sign(null, canonicalBytes(head), key.right).toString('base64');
+  return right({ kind: 'checkpoint', head, public_key: rawKey(createPublicKey(key.right)), signature, sessions });
+}
+
+/** Null when the file says what was signed, by the key in it or by the one that is given; else what is wrong. */
+export function findCheckpointFault(file: Checkpoint | CheckpointProof, publicPem?: string): Rejection | null {
+  const wrong = (message: string): Rejection => reject('checkpoint_invalid', '', message);
+  if (publicPem !== undefined) {
+    const trusted = readKey(() => createPublicKey(publicPem), 'a public Ed25519 key in PEM');
+    if (trusted._tag === 'Left') return trusted.left;
+    if (rawKey(trusted.right) !== file.public_key) return wrong('it was signed with another key than the one given');
+  }
+  if (!isSigned(file.head, file)) return wrong('the signature is not one of this head by this key');
+  const fault = findTreeFault(file);
+  return fault === null ? null : wrong(fault);
+}
+
+function isSigned(
+  head: CheckpointHead,
+  { public_key, signature }: Pick<Checkpoint, 'public_key' | 'signature'>,
+): boolean {
+  try {
+    const spki = Buffer.concat([SPKI_PREFIX, Buffer.from(public_key, 'base64')]);
+    const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+    return verify(null, canonicalBytes(head), key, Buffer.from(signature, 'base64'));
+  } catch {
+    return false;
+  }
+}
+
+// What stands before the 32 bytes of an Ed25519 key in its SubjectPublicKeyInfo (RFC 8410, section 4).
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+
+const rawKey = (key: KeyObject): string =>
+  key.export({ type: 'spki', format: 'der' }).subarray(SPKI_PREFIX.length).toString('base64');
+
+function readKey(read: () => KeyObject, wanted: string): Either<Rejection, KeyObject> {
+  try {
+    const key = read();
+    if (key.asymmetricKeyType === 'ed25519') return right(key);
+  } catch {
+    // Whatever the platform says of a file that is no key, it is that it is no key.
+  }
+  return left(reject('key_invalid', '', `the key file does not hold ${wanted}`));
+}

@@ -1,0 +1,113 @@
+// Holds streams against a checkpoint that somebody kept, for `refold verify --checkpoint`.
+import { readFile, stat } from 'node:fs/promises';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import { digestText } from '../../../schemas/canonical.ts';
+import { CheckpointFile, type CheckpointLeaf } from '../../../schemas/checkpoint.ts';
+import { decode } from '../../../schemas/codec.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { parseJson } from '../../../schemas/json.ts';
+import { AUDIT_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
+import { REJECTIONS } from '../../../schemas/rejection.ts';
+import { findCheckpointFault } from '../../audit/signature.ts';
+import { type CheckpointFault, newCheckpointWatch } from '../../core/checkpoint.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import type { Source } from './audit-source.ts';
+
+/** What the checkpoint has to say of one source. */
+export interface SourceCheck {
+  add(record: StreamRecord): void;
+  finish(): CheckpointFault | null;
+  /** What was signed of it; null when the checkpoint does not hold it. */
+  leaf(): CheckpointLeaf | null;
+}
+
+export interface CheckpointCheck {
+  readonly sessions: readonly SessionId[];
+  of(source: Source): SourceCheck;
+  /** Sessions of the checkpoint that no source was. */
+  unseen(): readonly SessionId[];
+}
+
+/** Reads a checkpoint or a proof, and ends the command when it is not what was signed. */
+export async function openCheckpoint(
+  path: string,
+  publicKey: string | undefined,
+  output: Output,
+): Promise<CheckpointCheck> {
+  const file = await readCheckpointFile(path);
+  const fault = findCheckpointFault(file, publicKey === undefined ? undefined : await readText(publicKey));
+  if (fault !== null) throw new CommandFailure(fault.code, `${path}: ${fault.message}. ${REJECTIONS[fault.code]}`, 1);
+  tell(path, file, { output, trusted: publicKey !== undefined });
+  return newCheck(file.kind === 'checkpoint' ? file.sessions : [file.session]);
+}
+
+export async function readCheckpointFile(path: string): Promise<CheckpointFile> {
+  const parsed = parseJson((await readText(path)).trimEnd(), AUDIT_FILE_BYTES_MAX);
+  const file = isLeft(parsed) ? parsed : decode(CheckpointFile, parsed.right);
+  if (!isLeft(file)) return file.right;
+  const { code, path: at, message } = file.left;
+  throw new CommandFailure(code, `${path} is no checkpoint: ${message}${at === '' ? '' : ` at ${at}`}`);
+}
+
+function newCheck(leaves: readonly CheckpointLeaf[]): CheckpointCheck {
+  const known = new Map(leaves.map((leaf) => [leaf.session_id, leaf]));
+  const unseen = new Set(known.keys());
+  return {
+    sessions: [...known.keys()],
+    unseen: () => [...unseen],
+    of(source) {
+      let watch: ReturnType<typeof newCheckpointWatch> | null = null;
+      let leaf: CheckpointLeaf | null = null;
+      const choose = (id: SessionId): void => {
+        leaf = known.get(id) ?? null;
+        if (leaf === null) return;
+        unseen.delete(id);
+        watch = newCheckpointWatch(leaf);
+      };
+      // A session is what it was asked for as; a file is what its genesis record says.
+      if (source.client !== null) choose(source.name as SessionId);
+      return {
+        add(record) {
+          if (source.client === null && record.kind === 'genesis') choose(record.genesis.session_id);
+          watch?.add(record);
+        },
+        finish: () => watch?.finish() ?? null,
+        leaf: () => leaf,
+      };
+    },
+  };
+}
+
+/** What was signed of a source that is fine. */
+export function checkpointLines(leaf: CheckpointLeaf | null, events: number): readonly string[] {
+  if (leaf === null) return [pc.dim('checkpoint: made before this session, and says nothing of it')];
+  const since = events - leaf.version;
+  return [pc.dim(`checkpoint: as it was signed at ${leaf.version} events; ${since} more since`)];
+}
+
+function tell(path: string, file: CheckpointFile, { output, trusted }: { output: Output; trusted: boolean }): void {
+  const { head, public_key } = file;
+  const fingerprint = digestText(Buffer.from(public_key, 'base64'));
+  output.object({ checkpoint: path, ...head, public_key: fingerprint, trusted_key: trusted });
+  const what =
+    file.kind === 'checkpoint'
+      ? `${head.tree_size} ${head.tree_size === 1 ? 'session' : 'sessions'}`
+      : `session ${file.session.session_id}`;
+  output.line(`checkpoint  ${what}, signed ${new Date(head.created_at_ms).toISOString()}`);
+  output.line(
+    trusted
+      ? pc.dim('            by the key that was given')
+      : `            ${pc.yellow('by the key that is in the file')}: whoever wrote the file chose it. Give --public-key FILE`,
+  );
+}
+
+async function readText(path: string): Promise<string> {
+  const unreadable = (why: string): never => {
+    throw new CommandFailure('file_unreadable', `cannot read ${path}: ${why}`);
+  };
+  const { size } = await stat(path).catch((error: unknown) => unreadable(String(error)));
+  if (size > AUDIT_FILE_BYTES_MAX) unreadable(`${size} bytes; at most ${AUDIT_FILE_BYTES_MAX} are read`);
+  return await readFile(path, 'utf8').catch((error: unknown) => unreadable(String(error)));
+}

@@ -1,0 +1,141 @@
+// `refold checkpoint`: makes a signing key, signs what every session is now, proves that a checkpoint holds a session.
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { Checkpoint, CheckpointFile, CheckpointLeaf } from '../../../schemas/checkpoint.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { newSigningKeys, signCheckpoint } from '../../audit/signature.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { proveSession } from '../../core/checkpoint.ts';
+import { withEngine } from '../data-dir.ts';
+import { CommandFailure, type Output, must, mustBe } from '../output.ts';
+import { readCheckpointFile } from './audit-checkpoint.ts';
+
+export interface CheckpointCommand {
+  /** The private key to sign with. */
+  readonly key?: string;
+  /** Makes a key here, and its public half beside it. */
+  readonly newKey?: string;
+  readonly prove?: SessionId;
+  /** The checkpoint to prove from. */
+  readonly checkpoint?: string;
+  /** A new file; standard output when absent. */
+  readonly file?: string;
+  readonly dataDir: string;
+}
+
+export async function checkpointCommand(command: CheckpointCommand, output: Output): Promise<number> {
+  const { key, newKey, prove, checkpoint } = command;
+  if ([key, newKey, prove].filter((given) => given !== undefined).length !== 1) {
+    throw new CommandFailure(
+      'invalid_shape',
+      'give one of: --new-key FILE, --key FILE, --prove SESSION --checkpoint FILE',
+    );
+  }
+  if (newKey !== undefined) return await makeKey(newKey, output);
+  if (key !== undefined) return await signSessions(key, command, output);
+  if (checkpoint === undefined) {
+    throw new CommandFailure('invalid_shape', '--prove takes the checkpoint to prove from: --checkpoint FILE');
+  }
+  return await proveFrom(checkpoint, prove as SessionId, { file: command.file, output });
+}
+
+async function makeKey(file: string, output: Output): Promise<number> {
+  const { privatePem, publicPem } = newSigningKeys();
+  await writeNew(file, privatePem, 0o600);
+  await writeNew(`${file}.pub`, publicPem, 0o644);
+  output.object({ key: file, public_key: `${file}.pub` });
+  output.line(`private key  ${file} ${pc.dim('(yours alone: whoever has it can sign)')}`);
+  output.line(`public key   ${file}.pub ${pc.dim('(for whoever checks)')}`);
+  return 0;
+}
+
+async function signSessions(keyFile: string, { dataDir, file }: CheckpointCommand, output: Output): Promise<number> {
+  const privatePem = await readKey(keyFile);
+  const leaves = await withEngine(dataDir, (client) => readLeaves(client, output));
+  const checkpoint = mustBe(signCheckpoint(leaves, { privatePem, created_at_ms: Date.now() }));
+  await writeOut(checkpoint, file);
+  if (file !== undefined) tellCheckpoint(checkpoint, file, output);
+  return 0;
+}
+
+/** The head of every session. Each is loaded, and so verified, before it is signed for. */
+async function readLeaves(client: EngineClient, output: Output): Promise<readonly CheckpointLeaf[]> {
+  const sessions = await must(client.sessions());
+  const leaves: CheckpointLeaf[] = [];
+  const bad: string[] = [];
+  for (const { session_id } of sessions) {
+    const view = await client.session(session_id)();
+    if (isLeft(view)) bad.push(`${session_id} (${view.left.code})`);
+    else leaves.push({ session_id, version: view.right.state.version, chain: view.right.chain });
+    output.note(`${leaves.length} of ${sessions.length} sessions`);
+  }
+  output.note('');
+  if (bad.length === 0) return leaves;
+  const named = bad.slice(0, NAMED_MAX).join(', ');
+  throw new CommandFailure(
+    'damaged',
+    `nothing was signed: ${bad.length} of ${sessions.length} sessions do not verify: ${named}. Look: refold verify --all`,
+    1,
+  );
+}
+
+const NAMED_MAX = 10;
+
+function tellCheckpoint({ head, sessions }: Checkpoint, file: string, output: Output): void {
+  output.object({ file, ...head });
+  const events = sessions.reduce((sum, { version }) => sum + version, 0);
+  output.line(`${head.tree_size} sessions, ${events} events, signed into ${file}`);
+  output.line(`root     ${head.root}`);
+  output.line(
+    pc.dim(`keep it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`),
+  );
+}
+
+async function proveFrom(
+  path: string,
+  id: SessionId,
+  { file, output }: { readonly file: string | undefined; readonly output: Output },
+): Promise<number> {
+  const checkpoint = await readCheckpointFile(path);
+  if (checkpoint.kind !== 'checkpoint') {
+    throw new CommandFailure('invalid_shape', `${path} is a proof already. Prove from the whole checkpoint`);
+  }
+  const proof = proveSession(checkpoint, id);
+  if (proof === null) {
+    throw new CommandFailure(
+      'unknown_session',
+      `${path} holds no session ${id}; it holds ${checkpoint.sessions.length}`,
+    );
+  }
+  await writeOut(proof, file);
+  if (file === undefined) return 0;
+  output.object({ file, ...proof.head, session: proof.session, steps: proof.path.length });
+  output.line(`${id} at ${proof.session.version} events: ${proof.path.length} digests to the root, written to ${file}`);
+  return 0;
+}
+
+async function writeOut(value: CheckpointFile, file: string | undefined): Promise<void> {
+  const text = `${canonicalText(value)}\n`;
+  if (file === undefined) process.stdout.write(text);
+  else await writeNew(file, text, 0o644);
+}
+
+// A key or a checkpoint is never written over another one.
+async function writeNew(file: string, text: string, mode: number): Promise<void> {
+  await writeFile(file, text, { flag: 'wx', mode }).catch((error: unknown) => {
+    throw new CommandFailure('file_unwritable', `cannot write ${file}: ${String(error)}`);
+  });
+}
+
+async function readKey(file: string): Promise<string> {
+  const unreadable = (error: unknown): never => {
+    throw new CommandFailure('file_unreadable', `cannot read ${file}: ${String(error)}`);
+  };
+  const { mode } = await stat(file).catch(unreadable);
+  if ((mode & 0o077) !== 0) {
+    throw new CommandFailure('key_invalid', `others may read ${file}. Take that away first: chmod 600 ${file}`);
+  }
+  return await readFile(file, 'utf8').catch(unreadable);
+}

@@ -1,0 +1,82 @@
+// `refold fork`: a new session with the first events of another one.
+import pc from 'picocolors';
+import { callStateOf } from '../../../reducers/batch-index.ts';
+import type { SessionId, Version } from '../../../schemas/ids.ts';
+import type { EventRecord, StreamRecord } from '../../../schemas/record.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { RecordedEvent } from '../../../schemas/upcast.ts';
+import type { SessionView } from '../../../schemas/wire.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { withEngine } from '../data-dir.ts';
+import { type Output, must } from '../output.ts';
+import { readSession } from '../stream-file.ts';
+
+export interface ForkCommand {
+  readonly source: SessionId;
+  /** How many events to share; all of them when absent. */
+  readonly at?: number;
+  readonly to?: SessionId;
+  readonly run: 'pause' | 'go' | 'end';
+  readonly dataDir: string;
+}
+
+export function forkCommand({ source, at, to, run, dataDir }: ForkCommand, output: Output): Promise<number> {
+  return withEngine(dataDir, async (client) => {
+    const request = {
+      run,
+      ...(at === undefined ? {} : { at: at as Version }),
+      ...(to === undefined ? {} : { session_id: to }),
+    };
+    const { session_id } = await must(client.fork(source, request));
+    const forked = await readFork(client, session_id);
+    report(forked, output);
+    return 0;
+  });
+}
+
+interface Fork {
+  readonly view: SessionView;
+  readonly from: NonNullable<Extract<StreamRecord, { kind: 'genesis' }>['genesis']['forked_from']>;
+  readonly facts: readonly EventRecord[];
+}
+
+/** The fork as it is stored: what it says of itself is read back, not assumed. */
+async function readFork(client: EngineClient, id: SessionId): Promise<Fork> {
+  const [genesis] = await must(client.records(id));
+  const from = genesis?.kind === 'genesis' ? genesis.genesis.forked_from : undefined;
+  if (from === undefined) throw new Error(`${id} does not say whose fork it is`);
+  const facts: EventRecord[] = [];
+  for await (const record of readSession(client, id, from.position)) if (record.kind === 'event') facts.push(record);
+  return { view: await must(client.session(id)), from, facts };
+}
+
+function report({ view: { state, state_digest, chain }, from, facts }: Fork, output: Output): void {
+  const { session_id, version, run } = state;
+  output.object({ session_id, version, forked_from: from, facts, state_digest, chain, phase: run?.phase ?? 'idle' });
+  output.line(`${pc.bold(session_id)}  forked from ${from.session_id} after ${from.position} events`);
+  output.line(`source   ${pc.dim(`chain ${from.chain}`)}`);
+  output.line(`chain    ${chain}`);
+  if (facts.length === 0) output.line('added    nothing: no run was live there, or it goes on as it was');
+  for (const { position, event } of facts) {
+    output.line(`added    position ${position}  ${event.kind}${inWords(event, state)}`);
+  }
+  output.line(`now      ${run === null ? 'idle' : `${run.run_id} ${run.phase}, turn ${run.turn}`}`);
+  for (const line of nextLines(session_id, run?.phase ?? 'idle')) output.line(line);
+}
+
+function inWords(event: RecordedEvent, { active_tool_batch: batch }: SessionState): string {
+  if (event.kind === 'LeaseExpired') {
+    const now = batch === null ? 'ended' : (callStateOf(batch, event.call_id)?.status ?? 'ended');
+    return `  ${event.call_id}: the bridge of the source runs it, not this session; it is ${now} here`;
+  }
+  if (event.kind === 'ToolCallSettled') {
+    return `  ${event.call_id}: not run here, because it may not run twice; the model is told`;
+  }
+  return '';
+}
+
+function nextLines(id: SessionId, phase: string): readonly string[] {
+  if (phase === 'idle') return [`next     refold run "..." --session ${id}`];
+  if (!phase.startsWith('paused_')) return ['next     a bridge may work for it: refold bridge'];
+  return ['next     it waits for RunResumed; fork with --run go or --run end to have it go on, or be over'];
+}

@@ -1,0 +1,106 @@
+// The alternatives of `refold whatif`, read from files: tools as their authors write them.
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { findPackageFault } from '../../../reducers/registry.ts';
+import { type Codec, decode, list } from '../../../schemas/codec.ts';
+import { ConsentPolicy } from '../../../schemas/consent.ts';
+import { type ToolDefinition, defineTool } from '../../../schemas/define-tool.ts';
+import { ProfileId } from '../../../schemas/ids.ts';
+import { type Json, type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
+import { AUDIT_FILE_BYTES_MAX, PROFILES_MAX, TOOLS_MAX } from '../../../schemas/limits.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import { ProviderProfile, ToolProfile } from '../../../schemas/tool-set.ts';
+import { ToolSpec } from '../../../schemas/tool-spec.ts';
+import type { Alternative } from '../../core/what-if.ts';
+import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
+import { CommandFailure } from '../output.ts';
+
+export interface AlternativeFiles {
+  /** A list of tools, or `{ registry, profiles?, provider_profiles? }`. */
+  readonly registry?: string;
+  /** The id of a profile. */
+  readonly profile?: string;
+  /** A consent policy, or the name of a preset. */
+  readonly policy?: string;
+}
+
+export async function readAlternative({ registry, profile, policy }: AlternativeFiles): Promise<Alternative> {
+  return {
+    ...(registry === undefined ? {} : await readRegistry(registry)),
+    ...(profile === undefined ? {} : { profile: taken('--profile', decode(ProfileId, profile)) }),
+    ...(policy === undefined ? {} : { policy: await readPolicy(policy) }),
+  };
+}
+
+async function readPolicy(given: string): Promise<ConsentPolicy> {
+  const presets: Readonly<Record<string, ConsentPolicy>> = CONSENT_PRESETS;
+  const preset = Object.hasOwn(presets, given) ? presets[given] : undefined;
+  if (preset !== undefined) return preset;
+  if (!existsSync(given)) {
+    const names = Object.keys(presets).join(', ');
+    throw new CommandFailure('file_unreadable', `${given} is no file and no preset. The presets are ${names}`);
+  }
+  return taken(given, decode(ConsentPolicy, await readJsonFile(given)));
+}
+
+async function readRegistry(path: string): Promise<Alternative> {
+  const value = await readJsonFile(path);
+  const given: JsonObject = Array.isArray(value) ? { registry: value } : isPlainObject(value) ? value : {};
+  const { registry: tools, profiles, provider_profiles, ...unknown } = given;
+  if (!Array.isArray(tools) || Object.keys(unknown).length > 0) {
+    throw notRegistry(path, 'it holds neither a list of tools nor { registry, profiles?, provider_profiles? }');
+  }
+  const registry = taken(path, decode(list(ToolSpec, TOOLS_MAX), tools.map(defined)), '/registry');
+  const alternative = {
+    registry,
+    ...optional('profiles', profiles, list(ToolProfile, PROFILES_MAX), path),
+    ...optional('provider_profiles', provider_profiles, list(ProviderProfile, PROFILES_MAX), path),
+  };
+  const fault = findPackageFault({
+    registry,
+    profiles: alternative.profiles ?? [],
+    provider_profiles: alternative.profiles === undefined ? [] : (alternative.provider_profiles ?? []),
+  });
+  if (fault !== null) throw notRegistry(path, `${fault.message} at ${fault.path}`);
+  return alternative;
+}
+
+// Whoever edits a definition cannot know its digest, and what is not said of a tool is assumed to be the worst.
+function defined(tool: Json): unknown {
+  if (!isPlainObject(tool) || typeof tool['tool_name'] !== 'string' || !isPlainObject(tool['input_schema']))
+    return tool;
+  const { tool_ref: _old, ...definition } = tool;
+  return defineTool(definition as unknown as ToolDefinition);
+}
+
+function optional<Name extends 'profiles' | 'provider_profiles', T>(
+  name: Name,
+  value: Json | undefined,
+  codec: Codec<T>,
+  path: string,
+): { readonly [K in Name]?: T } {
+  if (value === undefined) return {};
+  return { [name]: taken(path, decode(codec, value), `/${name}`) } as { readonly [K in Name]?: T };
+}
+
+function taken<T>(path: string, decoded: Either<Rejection, T>, below = ''): T {
+  if (isLeft(decoded)) throw notRegistry(path, `${decoded.left.message} at ${below}${decoded.left.path}`);
+  return decoded.right;
+}
+
+const notRegistry = (path: string, why: string): CommandFailure =>
+  new CommandFailure('registry_invalid', `${path}: ${why}`);
+
+async function readJsonFile(path: string): Promise<Json> {
+  const unreadable = (why: string): never => {
+    throw new CommandFailure('file_unreadable', `cannot read ${path}: ${why}`);
+  };
+  const { size } = await stat(path).catch((error: unknown) => unreadable(String(error)));
+  if (size > AUDIT_FILE_BYTES_MAX) unreadable(`${size} bytes; at most ${AUDIT_FILE_BYTES_MAX} are read`);
+  const parsed = parseJson(
+    await readFile(path, 'utf8').catch((error: unknown) => unreadable(String(error))),
+    AUDIT_FILE_BYTES_MAX,
+  );
+  return taken(path, parsed);
+}

@@ -1,0 +1,65 @@
+// One turn that would have been decided otherwise, in words and as an object.
+import pc from 'picocolors';
+import type { OfferChange, TurnWhatIf } from '../../core/what-if.ts';
+import type { CallChange, CallDecision } from '../../core/what-if-calls.ts';
+import { clipJson } from './audit-source.ts';
+
+const WIDTH = 60;
+
+/** The lines of a turn. An offer that differs as it did in the turn before is not told again. */
+export function turnLines(turn: TurnWhatIf, before: TurnWhatIf | null): readonly string[] {
+  const { position, run_id, turn: number, offer, changes, fault } = turn;
+  const sameOffer = offer === null || (before !== null && offerInWords(before.offer) === offerInWords(offer));
+  const told = [
+    ...(sameOffer ? [] : [`  offer  ${offerInWords(offer)}`]),
+    ...(fault === null ? [] : [`  ${pc.red('no tools')}  ${fault.message} (${fault.code})`]),
+    ...changes.map((change) => `  ${changeInWords(change)}`),
+  ];
+  return told.length === 0 ? [] : [pc.dim(`position ${position}, turn ${number} of ${run_id}`), ...told];
+}
+
+/** Decisions are told by the fields that differ. */
+export const turnObject = ({ changes, ...turn }: TurnWhatIf): object => ({
+  ...turn,
+  changes: changes.map((change) => ({
+    ...change,
+    recorded: told(change, change.recorded),
+    alternative: told(change, change.alternative),
+  })),
+});
+
+const told = ({ kind, fields }: CallChange, decision: CallDecision): object =>
+  kind === 'rejection'
+    ? rejectionOf(decision)
+    : Object.fromEntries(Object.entries(decision).filter(([name]) => fields.includes(name)));
+
+const rejectionOf = (decision: CallDecision): object =>
+  decision.accepted ? { accepted: true, group: decision.group } : { accepted: false, code: decision.code };
+
+function offerInWords(offer: OfferChange | null): string {
+  if (offer === null) return '';
+  return [
+    ...offer.added.map((name) => pc.green(`+${name}`)),
+    ...offer.removed.map((name) => pc.red(`-${name}`)),
+    ...offer.redefined.map((name) => pc.yellow(`~${name}`)),
+  ].join(' ');
+}
+
+function changeInWords({ call_id, tool_name, kind, recorded, alternative, fields }: CallChange): string {
+  const name = `${pc.bold(call_id)} ${tool_name}`;
+  if (kind === 'rejection') return `${name}  ${decisionInWords(recorded)} → ${decisionInWords(alternative)}`;
+  const [a, b] = [recorded, alternative] as unknown as readonly [Fields, Fields];
+  const asking = kind === 'approval' ? [`${askingInWords(recorded)} → ${askingInWords(alternative)}`] : [];
+  const others = fields.filter((field) => field !== 'asks');
+  return `${name}  ${[...asking, ...others.map((field) => `${field} ${valueOf(a, field)} → ${valueOf(b, field)}`)].join('; ')}`;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const valueOf = (fields: Fields, name: string): string => clipJson(fields[name] ?? null, WIDTH);
+
+const askingInWords = (decision: CallDecision): string =>
+  decision.accepted && decision.asks ? pc.yellow('asks a person') : pc.green('runs unasked');
+
+const decisionInWords = (decision: CallDecision): string =>
+  decision.accepted ? pc.green(`runs in group ${decision.group}`) : pc.red(`rejected, ${decision.code}`);

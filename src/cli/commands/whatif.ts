@@ -1,0 +1,212 @@
+// `refold whatif`: what recorded sessions would have decided under other tools or another policy. Ends with 1 when any decision changes,
+// so that it can stand before a change of the tools.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import { claimsOf } from '../../../reducers/claims.ts';
+import { isInline } from '../../../schemas/content.ts';
+import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
+import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
+import { newReplayer } from '../../core/replay.ts';
+import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
+import { type SchemaCheck, newSchemaCheck } from '../../engine/schema-check.ts';
+import { withEngine } from '../data-dir.ts';
+import { CommandFailure, type Output, must } from '../output.ts';
+import { type Source, addRecord, doesNotFold, sessionSource, withSources } from './audit-source.ts';
+import { type AlternativeFiles, readAlternative } from './whatif-alternative.ts';
+import { turnLines, turnObject } from './whatif-lines.ts';
+
+export interface WhatIfCommand extends AlternativeFiles {
+  readonly sources: readonly string[];
+  readonly all: boolean;
+  /** A changed offer counts too. */
+  readonly strict: boolean;
+  /** Most changes that are told of one session. */
+  readonly changesMax: number;
+  readonly dataDir: string;
+}
+
+/** What came of one session. */
+interface Outcome {
+  readonly source: string;
+  readonly turns: number;
+  readonly calls: number;
+  readonly changed: readonly TurnWhatIf[];
+  readonly unjudged: number;
+  readonly failure: CommandFailure | null;
+}
+
+export async function whatIfCommand(command: WhatIfCommand, output: Output): Promise<number> {
+  const { sources, all, registry, profile, policy, dataDir } = command;
+  if (registry === undefined && profile === undefined && policy === undefined) {
+    throw new CommandFailure('invalid_shape', 'say what is different: --registry FILE, --profile ID, --policy FILE');
+  }
+  if (sources.length === 0 && !all) {
+    throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
+  }
+  const alternative = await readAlternative(command);
+  const outcomes: Outcome[] = [];
+  const look = async (found: readonly Source[]): Promise<void> => {
+    const checkSchema = newSchemaCheck();
+    for (const [index, source] of found.entries()) {
+      output.note(`${index + 1} of ${found.length}: ${source.name}`);
+      const outcome = await redecide(source, alternative, checkSchema);
+      outcomes.push(outcome);
+      output.note('');
+      report(outcome, command, output);
+    }
+  };
+  await withSources(sources, dataDir, look);
+  if (all) {
+    await withEngine(dataDir, async (client) => {
+      const sessions = await must(client.sessions());
+      await look(sessions.map(({ session_id }) => sessionSource(client, session_id)));
+    });
+  }
+  return summarise(outcomes, command, output);
+}
+
+async function redecide(source: Source, alternative: Alternative, checkSchema: SchemaCheck): Promise<Outcome> {
+  const whatIf = newWhatIf(alternative);
+  const replayer = newReplayer();
+  const turns: TurnWhatIf[] = [];
+  let before: SessionState | null = null;
+  let failure: CommandFailure | null = null;
+  try {
+    for await (const record of source.records()) {
+      if (!addRecord(replayer, record, source.name)) break;
+      const { state: after } = replayer.result();
+      if (record.kind === 'event' && before !== null && after !== null) {
+        const judged = await judge(source, whatIf.toJudge(record, before), checkSchema);
+        const turn = whatIf.add({ record, before, after }, judged);
+        if (turn !== null) turns.push(turn);
+      }
+      before = after;
+    }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    failure = error;
+  }
+  const { divergence } = replayer.result();
+  if (failure === null && divergence !== null) failure = doesNotFold(source.name, divergence);
+  return {
+    source: source.name,
+    turns: turns.length,
+    calls: turns.reduce((sum, { calls }) => sum + calls, 0),
+    changed: turns.filter(({ offer, fault, changes }) => offer !== null || fault !== null || changes.length > 0),
+    unjudged: turns.reduce((sum, { unjudged }) => sum + unjudged, 0),
+    failure,
+  };
+}
+
+async function judge(
+  { client }: Source,
+  wanted: readonly CallToJudge[],
+  checkSchema: SchemaCheck,
+): Promise<ReadonlyMap<number, Judged>> {
+  const judged = new Map<number, Judged>();
+  for (const { index, call, tool } of wanted) {
+    const args = call.arguments ?? (await storedArguments(client, call));
+    if (args === null) continue;
+    judged.set(index, { verdict: checkSchema(tool, args), claims: claimsOf(tool.parallelism_hint, args) });
+  }
+  return judged;
+}
+
+/** Arguments that are kept as a blob; null when they are not at hand, or are no object. */
+async function storedArguments(client: Source['client'], call: ToolCallObserved): Promise<JsonObject | null> {
+  const { arguments_ref: ref } = call;
+  if (ref === undefined) return null;
+  let text: string;
+  if (isInline(ref)) ({ text } = ref);
+  else {
+    const bytes = client === null ? null : await client.getBlob(ref.ref)();
+    if (bytes === null || isLeft(bytes)) return null;
+    text = new TextDecoder().decode(bytes.right);
+  }
+  const parsed = parseJson(text, BLOB_BYTES_MAX);
+  return isLeft(parsed) || !isPlainObject(parsed.right) ? null : parsed.right;
+}
+
+interface Counts {
+  readonly rejections: number;
+  readonly approvals: number;
+  readonly plans: number;
+  readonly offers: number;
+  readonly faults: number;
+}
+
+const countsOf = (turns: readonly TurnWhatIf[]): Counts => {
+  const changes = turns.flatMap((turn) => turn.changes);
+  return {
+    rejections: changes.filter(({ kind }) => kind === 'rejection').length,
+    approvals: changes.filter(({ kind }) => kind === 'approval').length,
+    plans: changes.filter(({ kind }) => kind === 'plan').length,
+    offers: turns.filter(({ offer }) => offer !== null).length,
+    faults: turns.filter(({ fault }) => fault !== null).length,
+  };
+};
+
+const isChanged = ({ rejections, approvals, plans, offers, faults }: Counts, strict: boolean): boolean =>
+  rejections + approvals + plans + faults > 0 || (strict && offers > 0);
+
+function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output: Output): void {
+  const { source, turns, calls, changed, unjudged, failure } = outcome;
+  const counts = countsOf(changed);
+  output.object({
+    source,
+    turns,
+    calls,
+    changed: isChanged(counts, strict),
+    ...counts,
+    unjudged,
+    at: changed.slice(0, changesMax).map((turn) => turnObject(turn)),
+    rest: Math.max(0, changed.length - changesMax),
+    ...(failure === null ? {} : { error: { code: failure.code, message: failure.message } }),
+  });
+  if (failure !== null) {
+    output.line(`${pc.yellow('unreadable')}  ${source}: ${failure.message}`);
+    return;
+  }
+  const mark = isChanged(counts, strict) ? pc.red('changes') : pc.green('same   ');
+  output.line(`${mark}  ${source}  ${turns} turns, ${calls} calls: ${inWords(counts)}`);
+  if (unjudged > 0) {
+    output.line(
+      pc.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not here`),
+    );
+  }
+  const lines = changed.flatMap((turn, index) => turnLines(turn, changed[index - 1] ?? null));
+  for (const line of lines.slice(0, changesMax)) output.line(`  ${line}`);
+  if (lines.length > changesMax) output.line(pc.dim(`  and ${lines.length - changesMax} lines more (--max)`));
+}
+
+function inWords({ rejections, approvals, plans, offers, faults }: Counts): string {
+  const told = [
+    [rejections, 'rejection'],
+    [approvals, 'approval'],
+    [plans, 'plan of a call'],
+    [offers, 'offer'],
+    [faults, 'turn without any tools'],
+  ] as const;
+  const some = told
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${count === 1 ? what : plural(what)}`);
+  return some.length === 0 ? 'nothing changes' : some.join(', ');
+}
+
+const plural = (what: string): string =>
+  what.startsWith('plan') ? 'plans of calls' : what.startsWith('turn') ? 'turns without any tools' : `${what}s`;
+
+function summarise(outcomes: readonly Outcome[], { strict }: WhatIfCommand, output: Output): number {
+  const changed = outcomes.filter((outcome) => isChanged(countsOf(outcome.changed), strict)).length;
+  const unreadable = outcomes.filter(({ failure }) => failure !== null).length;
+  const counts = countsOf(outcomes.flatMap((outcome) => outcome.changed));
+  output.object({ summary: { sessions: outcomes.length, changed, unreadable, ...counts } });
+  const verb = changed === 1 ? 'decides' : 'decide';
+  const found = changed === 0 ? pc.green('none decides otherwise') : pc.red(`${changed} ${verb} otherwise`);
+  const sessions = outcomes.length === 1 ? 'session' : 'sessions';
+  const rest = unreadable === 0 ? '' : pc.yellow(`, ${unreadable} unreadable`);
+  output.line(`${outcomes.length} ${sessions}: ${found}${rest}; ${inWords(counts)}`);
+  return changed > 0 ? 1 : unreadable > 0 ? 2 : 0;
+}

@@ -1,0 +1,262 @@
+// `refold fork`, `checkpoint` and `whatif` as they are used: over a data directory and over exported files.
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brand } from '../../schemas/index.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import { type Finished, ROOT, freshDirectory, jsonLines, must, refold } from '../support/e2e/refold.ts';
+
+const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
+const LEASE_LOST = join(ROOT, 'replay-fixtures/lease-lost/session.jsonl');
+
+let home: string;
+let data: string;
+let demo: string;
+
+const onData = (...args: readonly string[]): Promise<Finished> => refold([...args, '--data-dir', data]);
+const at = (name: string): string => join(home, name);
+
+beforeAll(async () => {
+  home = await freshDirectory();
+  data = at('data');
+  const [imported] = jsonLines((await onData('import', DEMO, '--json')).stdout);
+  demo = String(imported?.['session_id']);
+});
+afterAll(() => rm(home, { recursive: true }));
+
+describe('refold fork', () => {
+  test('makes a session that says whose it is, what was added and why, and what comes next', async () => {
+    const { code, stdout } = await onData('fork', demo, '--at', '23', '--to', 'amid');
+    expect(code).toBe(0);
+    expect(stdout).toContain(`amid  forked from ${demo} after 23 events\n`);
+    expect(stdout).toMatch(/added +position 23 {2}RunPaused\n/);
+    expect(stdout).toMatch(
+      /added +position 24 {2}LeaseExpired {2}call_4_3: the bridge of the source runs it.* unknown here/,
+    );
+    expect(stdout).toMatch(/now +run-1 paused_executing, turn 4/);
+    const [object] = jsonLines((await onData('fork', demo, '--at', '23', '--to', 'amid-2', '--json')).stdout);
+    expect(object).toMatchObject({
+      session_id: 'amid-2',
+      version: 25,
+      forked_from: { session_id: demo, position: 23 },
+    });
+  });
+
+  test('a fork of which the run is over takes the next prompt', async () => {
+    const { stdout } = await onData('fork', demo, '--at', '18', '--to', 'over', '--run', 'end');
+    expect(stdout).toMatch(/added +position 18 {2}RunCancelled\nnow +idle\nnext +refold run "\.\.\." --session over/);
+  });
+
+  test('verifies against its source where that is at hand, and says so where not', async () => {
+    await onData('fork', demo, '--at', '4', '--to', 'early');
+    expect((await onData('verify', 'early')).stdout).toContain('the same 4 events and chain value there');
+    await onData('export', 'early', '-o', at('early.jsonl'));
+    expect((await refold(['verify', at('early.jsonl'), DEMO])).stdout).toContain('the same 4 events');
+    expect((await refold(['verify', at('early.jsonl')])).stdout).toContain('not here, so not compared');
+    const cut = (await readFile(at('early.jsonl'), 'utf8')).split('\n').slice(0, 3).join('\n');
+    await writeFile(at('cut.jsonl'), cut);
+    const found = await refold(['verify', at('cut.jsonl'), '--json']);
+    expect(found.code).toBe(1);
+    expect(jsonLines(found.stdout)[0]).toMatchObject({ fault: { position: 2, what: 'lineage' } });
+  });
+
+  test.each([
+    [['nobody'], /there is no session nobody/],
+    [['DEMO', '--at', '32'], /has 31 events, so it cannot be forked after 32/],
+    [['DEMO', '--at', 'x'], /--at takes a whole number/],
+    [['DEMO', '--run', 'on'], /Allowed choices are pause, go, end/],
+    [['DEMO', '--to', '../x'], /neither a file nor a session id/],
+  ])('misuse %j ends with 2 and says why', async (args, says) => {
+    const { code, stderr } = await onData('fork', ...args.map((arg) => (arg === 'DEMO' ? demo : arg)));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(says);
+  });
+});
+
+test('a session of an older version is exported as it was written, and still verifies', async () => {
+  const old = join(ROOT, 'replay-fixtures/interrupted-batch/session.jsonl');
+  const [imported] = jsonLines((await onData('import', old, '--json')).stdout);
+  const id = String(imported?.['session_id']);
+  const { stdout } = await onData('export', id);
+  expect(stdout).toBe(await readFile(old, 'utf8'));
+  expect(await onData('fork', id, '--to', 'of-old')).toMatchObject({ code: 0 });
+  expect(await onData('verify', id, 'of-old')).toMatchObject({ code: 0 });
+});
+
+describe('refold checkpoint', () => {
+  const key = (): string => at('key');
+  const kept = (): string => at('kept.json');
+  let signing: Finished;
+
+  beforeAll(async () => {
+    await refold(['checkpoint', '--new-key', key()]);
+    signing = await onData('checkpoint', '--key', key(), '-o', kept());
+  });
+
+  test('signs for every session, and says how many', () => {
+    expect(signing).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d sessions, \d+ events, signed into/) });
+  });
+
+  test('makes a key that only its owner can read, and never over another file', async () => {
+    expect((await stat(key())).mode & 0o777).toBe(0o600);
+    expect(await refold(['checkpoint', '--new-key', key()])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('EEXIST'),
+    });
+  });
+
+  test('verifies by the key that was given, and says when none was', async () => {
+    const trusted = await refold(['verify', DEMO, '--checkpoint', kept(), '--public-key', `${key()}.pub`]);
+    expect(trusted.stdout).toMatch(
+      /by the key that was given\nverified[^]*as it was signed at 31 events; 0 more since/,
+    );
+    expect((await onData('verify', demo, '--checkpoint', kept())).stdout).toContain('whoever wrote the file chose it');
+    await refold(['checkpoint', '--new-key', at('other')]);
+    const wrong = await refold(['verify', DEMO, '--checkpoint', kept(), '--public-key', `${at('other')}.pub`]);
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('another key') });
+  });
+
+  test('has nothing against a session that has grown since, or is new', async () => {
+    const engine = await must(openEngine({ dataDir: data }));
+    const grown = { events: [{ kind: 'SessionConfigured' as const, config: { turns_max: 9 } }] };
+    await must(engine.client.submit(brand('early'), grown));
+    await must(engine.client.createSession({ session_id: brand('new') }));
+    await engine.close();
+    const { stdout } = await onData('verify', 'early', 'new', '--checkpoint', kept());
+    expect(stdout).toMatch(/as it was signed at 5 events; 1 more since/);
+    expect(stdout).toContain('made before this session');
+  });
+
+  test('names a session that is gone, one that was cut off, and one that was chained anew', async () => {
+    const elsewhere = at('elsewhere');
+    const gone = await refold(['verify', '--checkpoint', kept(), '--data-dir', elsewhere, '--json']);
+    expect(gone.code).toBe(1);
+    expect(jsonLines(gone.stdout).filter((line) => line['source'] === demo)).toMatchObject([
+      { fault: { position: -1, what: 'deleted' } },
+    ]);
+    const lines = (await readFile(DEMO, 'utf8')).trimEnd().split('\n');
+    // The session was imported under its own id, so its export is the fixture.
+    await writeFile(at('short.jsonl'), lines.slice(0, 9).join('\n'));
+    expect(
+      jsonLines((await refold(['verify', at('short.jsonl'), '--checkpoint', kept(), '--json'])).stdout),
+    ).toMatchObject([{ trusted_key: false }, { fault: { position: 8, what: 'truncated' } }, { summary: { bad: 1 } }]);
+  });
+
+  test('proves one session to somebody who has nothing else', async () => {
+    const proving = await refold(['checkpoint', '--prove', demo, '--checkpoint', kept(), '-o', at('proof.json')]);
+    expect(proving).toMatchObject({ code: 0, stdout: expect.stringMatching(/at 31 events: \d+ digests to the root/) });
+    const checked = await refold(['verify', DEMO, '--checkpoint', at('proof.json'), '--public-key', `${key()}.pub`]);
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('as it was signed at 31 events') });
+    const other = await refold(['checkpoint', '--prove', 'nobody', '--checkpoint', kept()]);
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('holds no session nobody') });
+  });
+
+  test('refuses a key that others may read, and files that are none', async () => {
+    await writeFile(at('loose'), await readFile(key()), { mode: 0o644 });
+    expect((await onData('checkpoint', '--key', at('loose'))).stderr).toContain('chmod 600');
+    await writeFile(at('garbage'), 'hello', { mode: 0o600 });
+    expect((await onData('checkpoint', '--key', at('garbage'))).stderr).toContain('private Ed25519 key');
+    expect((await onData('verify', demo, '--checkpoint', at('garbage'))).stderr).toContain('is no checkpoint');
+    expect((await onData('verify', demo, '--checkpoint', at('nowhere'))).stderr).toContain('cannot read');
+    expect(await refold(['checkpoint'])).toMatchObject({ code: 2, stderr: expect.stringContaining('give one of') });
+  });
+});
+
+describe('refold whatif', () => {
+  interface Tool {
+    readonly tool_name: string;
+    readonly [field: string]: unknown;
+  }
+  const tools = async (): Promise<readonly Tool[]> => {
+    const [first] = (await readFile(DEMO, 'utf8')).split('\n');
+    const { genesis } = JSON.parse(String(first)) as { genesis: { tool_package: { registry: readonly Tool[] } } };
+    return genesis.tool_package.registry;
+  };
+  const write = async (name: string, value: unknown): Promise<string> => {
+    await writeFile(at(name), JSON.stringify(value));
+    return at(name);
+  };
+
+  test('under the same tools changes nothing, and ends with 0', async () => {
+    const { code, stdout } = await refold(['whatif', DEMO, '--registry', await write('same.json', await tools())]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/same .*6 turns, 15 calls: nothing changes\n1 session: none decides otherwise/);
+  });
+
+  test('tells which calls are decided otherwise, and ends with 1', async () => {
+    const other = (await tools()).filter(({ tool_name }) => tool_name !== 'shell');
+    const args = ['--registry', await write('other.json', other)];
+    const { code, stdout } = await refold(['whatif', DEMO, ...args]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/position 4, turn 2 of run-1\n +offer {2}-shell\n/);
+    expect(stdout).toMatch(/call_3_1 shell {2}runs in group 0 → rejected, tool_unknown/);
+    const lines = jsonLines((await refold(['whatif', DEMO, ...args, '--json'])).stdout);
+    expect(lines).toMatchObject([
+      { changed: true, rejections: 2, plans: 0, offers: 5 },
+      { summary: { sessions: 1, changed: 1, unreadable: 0, rejections: 2 } },
+    ]);
+  });
+
+  test('holds arguments against another schema, without its author knowing any digest', async () => {
+    const strict = (await tools()).map((tool) =>
+      tool.tool_name === 'grep' ? { ...tool, input_schema: { type: 'object', required: ['nothing'] } } : tool,
+    );
+    const { stdout } = await refold(['whatif', DEMO, '--registry', await write('strict.json', strict)]);
+    expect(stdout).toMatch(/call_2_7 grep {2}runs in group 0 → rejected, tool_invalid_args/);
+  });
+
+  test('a changed offer alone counts with --strict only', async () => {
+    const told = (await tools()).map((tool) => (tool.tool_name === 'grep' ? { ...tool, description: 'Look.' } : tool));
+    const args = ['whatif', DEMO, '--registry', await write('told.json', told)];
+    expect(await refold(args)).toMatchObject({ code: 0, stdout: expect.stringContaining('~grep') });
+    expect(await refold([...args, '--strict'])).toMatchObject({ code: 1 });
+  });
+
+  test('tells whom another policy would ask, by file or by preset', async () => {
+    const careful = await refold(['whatif', DEMO, '--policy', 'careful']);
+    expect(careful).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/edit_file {2}runs unasked → asks a person/),
+    });
+    const modes = { read: 'allow', safe_write: 'deny', destructive: 'ask', local: 'allow', external: 'allow' };
+    const file = await write('policy.json', { modes, tools: {} });
+    expect((await refold(['whatif', DEMO, '--policy', file])).stdout).toContain('rejected, permission_denied');
+    expect((await refold(['whatif', DEMO, '--policy', 'nothing'])).stderr).toMatch(/no preset.*careful/);
+  });
+
+  test('takes many sessions, files and --all, and goes on after what cannot be read', async () => {
+    const all = await onData('whatif', '--all', '--profile', 'openai', '--json');
+    expect(all.code).toBe(1);
+    expect(jsonLines(all.stdout).length).toBeGreaterThan(3);
+    await writeFile(at('torn.jsonl'), (await readFile(DEMO, 'utf8')).split('\n').slice(0, 3).join('\n').slice(0, -9));
+    const some = await refold(['whatif', at('torn.jsonl'), LEASE_LOST, '--registry', at('same.json')]);
+    expect(some.stdout).toMatch(
+      /unreadable .*torn[^]*changes .*lease-lost[^]*2 sessions: 1 decides otherwise, 1 unreadable/,
+    );
+    expect(await refold(['whatif', at('torn.jsonl'), '--profile', 'openai'])).toMatchObject({ code: 2 });
+  });
+
+  test.each([
+    [[DEMO], /say what is different/],
+    [['--profile', 'openai'], /name sessions/],
+    [[DEMO, '--profile', '../x'], /--profile/],
+    [[DEMO, '--registry', 'GARBAGE'], /not JSON/],
+    [[DEMO, '--registry', 'NUMBER'], /neither a list of tools nor/],
+    [[DEMO, '--registry', 'TWICE'], /given twice/],
+    [[DEMO, '--registry', 'nowhere.json'], /cannot read/],
+  ])('misuse %j ends with 2 and says what to do', async (args, says) => {
+    const [first] = await tools();
+    await writeFile(at('GARBAGE'), 'hello');
+    await write('NUMBER', 7);
+    await write('TWICE', [first, first]);
+    const { code, stderr } = await refold(['whatif', ...args.map((arg) => (/^[A-Z]+$/.test(arg) ? at(arg) : arg))]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(says);
+  });
+});
+
+test.each(['fork', 'checkpoint', 'whatif'])('%s --help tells its options', async (command) => {
+  const { code, stdout } = await refold([command, '--help']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('--json');
+});

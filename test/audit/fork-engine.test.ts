@@ -1,0 +1,147 @@
+// Forks of a stored session: through an engine in process and over HTTP, and what a crash amid one leaves behind.
+import { afterEach, describe, expect, test } from 'vitest';
+import { type SessionId, type StreamRecord, type Version, brand } from '../../schemas/index.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { newLineageCheck, replay } from '../../src/core/index.ts';
+import { type Served, serveClient } from '../support/engine/serving.ts';
+import { A, SESSION, type World, newWorld } from '../support/engine/world.ts';
+import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+
+const FORK = brand<'SessionId'>('fork');
+const at = (version: number): Version => version as Version;
+
+let served: Served | null = null;
+afterEach(async () => {
+  await served?.close();
+  served = null;
+});
+
+const through: readonly (readonly [string, (world: World) => Promise<EngineClient>])[] = [
+  ['in process', (world) => Promise.resolve(world.engine.client)],
+  [
+    'over HTTP',
+    async (world) => {
+      served = await serveClient(world.engine.client);
+      return served.client;
+    },
+  ],
+];
+
+const recordsOf = (client: EngineClient, id: SessionId): Promise<readonly StreamRecord[]> => done(client.records(id));
+
+/** A run with one call that is running and may not run twice, and one that waits. */
+async function busy(): Promise<World> {
+  const world = await newWorld();
+  await world.talk.create();
+  const state = await world.talk.calls(['a', 'once'], ['b', 'once']);
+  const { batch_id, plan } = state.active_tool_batch ?? { batch_id: '', plan: { plan_hash: '' } };
+  const started = { kind: 'ToolCallStarted', batch_id, call_id: 'a', attempt: 1, plan_hash: plan.plan_hash } as const;
+  await world.talk.lease(A);
+  await world.talk.submit([{ ...started, owner: A }], A);
+  return world;
+}
+
+describe.each(through)('%s', (_, connectTo) => {
+  test('a fork is stored, verifies against its source, and replays', async () => {
+    const world = await busy();
+    const client = await connectTo(world);
+    const made = await done(client.fork(SESSION, { session_id: FORK, at: at(3) }));
+    const [source, fork] = [await recordsOf(client, SESSION), await recordsOf(client, FORK)];
+    expect(made).toEqual({ session_id: FORK, version: fork.length - 1, owing: false });
+    expect(replay(fork).divergence).toBeNull();
+    const [genesis] = fork;
+    if (genesis?.kind !== 'genesis') throw new Error('no genesis record');
+    const check = newLineageCheck(genesis.genesis);
+    for (let index = 0; check.add(source[index] ?? null, fork[index] ?? null);) index += 1;
+    expect(check.fault()).toBeNull();
+    expect(fork.slice(4).map((record) => record.kind === 'event' && record.event.kind)).toEqual([
+      'RunPaused',
+      'LeaseExpired',
+      'ToolCallSettled',
+    ]);
+  });
+
+  test('nothing of it is handed out before it is resumed, and no call of its source ever', async () => {
+    const world = await busy();
+    const client = await connectTo(world);
+    await done(client.fork(SESSION, { session_id: FORK }));
+    const ask = {
+      owner: brand<'OwnerId'>('bridge-c'),
+      kinds: ['tool.call' as const],
+      tools: ['*'],
+      max: 9,
+      wait_ms: 0,
+    };
+    expect((await done(client.lease({ ...ask, sessions: [FORK] }))).effects).toEqual([]);
+    await done(client.submit(FORK, { events: [{ kind: 'RunResumed', run_id: brand('run-1') }] }));
+    const kinds = [...ask.kinds, 'batch.settle' as const];
+    const { effects } = await done(client.lease({ ...ask, kinds, sessions: [FORK] }));
+    expect(effects.map(({ kind }) => kind)).toEqual(['batch.settle']);
+  });
+
+  test('the source goes on as if nothing had happened', async () => {
+    const world = await busy();
+    const client = await connectTo(world);
+    const before = await recordsOf(client, SESSION);
+    await done(client.fork(SESSION, { session_id: FORK, run: 'go' }));
+    expect(await recordsOf(client, SESSION)).toEqual(before);
+    const state = await world.talk.state();
+    expect(state.active_tool_batch).toMatchObject({ queued: 1, running: 1 });
+  });
+
+  test('refuses what cannot be forked, and leaves nothing behind', async () => {
+    const world = await busy();
+    const client = await connectTo(world);
+    expect(await refusal(client.fork(SESSION, { at: at(4) }))).toMatchObject({ code: 'position_unknown', path: '/at' });
+    expect(await outcome(client.fork(brand('nobody')))).toBe('unknown_session');
+    expect(await outcome(client.fork(SESSION, { session_id: SESSION }))).toBe('session_exists');
+    expect(await outcome(client.fork(SESSION, { run: 'wait' } as never))).toBe('invalid_shape');
+    expect(await done(client.sessions())).toHaveLength(1);
+  });
+});
+
+describe('a long session', () => {
+  const LONG = 700;
+
+  test('is forked whole, at every edge of an append', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    for (let done = 0; done < LONG; done += 100) {
+      const events = Array.from({ length: 100 }, (_, n) => ({
+        kind: 'SessionConfigured' as const,
+        config: { turns_max: 1 + n },
+      }));
+      await world.talk.submit(events);
+    }
+    for (const position of [0, 1, 254, 255, 256, 257, 510, 511, 512, LONG]) {
+      const id = brand<'SessionId'>(`at-${position}`);
+      expect(await done(world.engine.client.fork(SESSION, { session_id: id, at: at(position) }))).toMatchObject({
+        version: position,
+      });
+      expect(replay(await recordsOf(world.engine.client, id)).divergence).toBeNull();
+    }
+  });
+
+  test('a fork that was cut off is refused as such, and another one can be made', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    const events = Array.from({ length: 200 }, () => ({
+      kind: 'SessionConfigured' as const,
+      config: { turns_max: 7 },
+    }));
+    await world.talk.submit(events);
+    await world.talk.submit(events);
+    await world.talk.run();
+    let appends = 0;
+    world.disk.fault = (io) => (io.name === 'append' && (appends += 1) === 2 ? 'refused' : null);
+    const { client } = world.engine;
+    expect(await outcome(client.fork(SESSION, { session_id: FORK }))).toBe('storage_failed');
+    world.disk.fault = () => null;
+    const told = await refusal(client.session(FORK));
+    expect(told).toMatchObject({ code: 'damaged', message: expect.stringContaining('255 of the 401 events') });
+    expect(await outcome(client.fork(SESSION, { session_id: FORK }))).toBe('session_exists');
+    expect(await outcome(client.fork(SESSION, { session_id: brand('again') }))).toBe('done');
+    await world.restart();
+    expect(world.engine.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,197 @@
+// Forks: the same first events, a stream of its own, and nothing that runs twice unasked.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import { type SessionState, type StreamRecord, brand } from '../../schemas/index.ts';
+import { type ForkEnd, effects, newForker, newLineageCheck, replay, stateBytes } from '../../src/core/index.ts';
+import { roundsOf, randomFrom } from '../support/random.ts';
+import { Session, call, session } from '../support/session.ts';
+import { walk } from '../support/streams.ts';
+import { recordsOf } from './records.ts';
+
+type Run = 'pause' | 'go' | 'end';
+
+interface Forked extends ForkEnd {
+  readonly records: readonly StreamRecord[];
+}
+
+const AT_MS = 9_000_000;
+const FORK = brand<'SessionId'>('the-fork');
+
+function fork(source: readonly StreamRecord[], at: number, run: Run = 'pause'): Forked {
+  const { chain } = source[at] as StreamRecord;
+  const forker = newForker({ session_id: FORK, at, chain, run, at_ms: AT_MS });
+  const records = source.slice(0, at + 1).map((record) => taken(forker.add(record)));
+  const end = taken(forker.finish());
+  return { ...end, records: [...records, ...end.facts] };
+}
+
+function taken<T>(answer: { readonly _tag: 'Left'; readonly left: unknown } | { readonly _tag: 'Right'; right: T }): T {
+  if (answer._tag === 'Left') throw new Error(JSON.stringify(answer.left));
+  return answer.right;
+}
+
+const kindsOf = ({ facts }: ForkEnd): readonly string[] => facts.map(({ event }) => event.kind);
+const statuses = ({ active_tool_batch: batch }: SessionState): readonly (readonly [string, string, string | null])[] =>
+  (batch?.pages.flat() ?? []).map(({ status, code }, index) => [batch?.observed[index]?.call_id ?? '', status, code]);
+const stateText = (state: SessionState): string => new TextDecoder().decode(stateBytes(state));
+
+/** A batch in which everything is in another state: run, running, waiting, with calls that may run twice or not. */
+const amid: Session = session({ session_id: 'source' })
+  .runRequested()
+  .observed([
+    call('done', 'write', { path: 'a' }),
+    call('once-running', 'write', { path: 'b' }),
+    call('again-running', 'read', { path: 'c' }),
+    call('once-queued', 'write', { path: 'd' }),
+    call('again-queued', 'read', { path: 'e' }),
+  ])
+  .started('done')
+  .settled('done')
+  .started('once-running')
+  .started('again-running');
+
+describe('a fork amid a batch', () => {
+  const source = recordsOf(amid);
+
+  test('answers what may not run twice, and lets wait again what may', () => {
+    const forked = fork(source, 6);
+    expect(kindsOf(forked)).toEqual(['RunPaused', 'LeaseExpired', 'LeaseExpired', 'ToolCallSettled']);
+    expect(statuses(forked.state)).toEqual([
+      ['done', 'succeeded', null],
+      ['once-running', 'unknown', 'outcome_unknown'],
+      ['again-running', 'queued', null],
+      ['once-queued', 'cancelled', 'forked'],
+      ['again-queued', 'queued', null],
+    ]);
+    expect(forked.state.run?.phase).toBe('paused_executing');
+  });
+
+  test('owes no call while it is paused; with `go` only those that may run twice', () => {
+    const owed = (run: Run): readonly string[] =>
+      effects(fork(source, 6, run).state).flatMap((effect) => (effect.kind === 'tool.call' ? [effect.call_id] : []));
+    expect(owed('pause')).toEqual([]);
+    expect(owed('go')).toEqual(['again-running', 'again-queued']);
+  });
+
+  test('with `end` has no run, and the model has an answer for each call', () => {
+    const forked = fork(source, 6, 'end');
+    expect(kindsOf(forked)).toEqual(['RunCancelled', 'LeaseExpired', 'LeaseExpired']);
+    expect(forked.state.run).toBeNull();
+    expect(forked.state.transcript.open.filter(({ role }) => role === 'tool')).toHaveLength(5);
+  });
+
+  test('can go on living: resumed, its calls run and the model is asked again', () => {
+    const { state } = fork(source, 6);
+    const living = new Session(amid.genesis, amid.events, state)
+      .resumed()
+      .settled('again-running', { attempt: 2 })
+      .settled('again-queued')
+      .batchSettled()
+      .answered('done');
+    expect(living.ending()).toMatchObject({ outcome: 'completed' });
+  });
+
+  test('says in its genesis record whose it is, and is the same whenever it is made', () => {
+    const [genesis] = fork(source, 4).records;
+    expect(genesis).toMatchObject({
+      genesis: { session_id: FORK, forked_from: { session_id: 'source', position: 4, chain: source[4]?.chain } },
+    });
+    expect(fork(source, 4).records).toEqual(fork(source, 4).records);
+  });
+
+  test('of a fork has the facts of both', () => {
+    const first = fork(source, 6);
+    const second = fork(first.records, first.records.length - 1);
+    expect(replay(second.records).divergence).toBeNull();
+    const ids = second.records.flatMap((record) => (record.kind === 'event' ? [record.event.event_id] : []));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe('of any stream, at any position', () => {
+  const everyCut = (visit: (source: readonly StreamRecord[], at: number, run: Run) => void): void => {
+    for (let seed = 0; seed < roundsOf(40); seed += 1) {
+      const random = randomFrom(seed);
+      const source = recordsOf(walk(seed, 60).session);
+      const at = random.below(source.length);
+      for (const run of ['pause', 'go', 'end'] as const) visit(source, at, run);
+    }
+  };
+
+  test('a fork replays byte-identical, and its first events are those of its source', () => {
+    everyCut((source, at, run) => {
+      const { records, state } = fork(source, at, run);
+      const replayed = replay(records);
+      expect(replayed.divergence).toBeNull();
+      expect(stateText(replayed.state as SessionState)).toBe(stateText(state));
+      const digests = (of: readonly StreamRecord[]) =>
+        of.slice(1, at + 1).map((record) => 'event_digest' in record && record.event_digest);
+      expect(digests(records)).toEqual(digests(source));
+    });
+  });
+
+  test('no call of its source runs, and none that may not run twice waits', () => {
+    let open = 0;
+    everyCut((source, at, run) => {
+      const { state } = fork(source, at, run);
+      const batch = state.active_tool_batch;
+      if (run === 'end') expect(state.run).toBeNull();
+      if (run === 'pause')
+        expect(['idle', 'paused_opening', 'paused_generating', 'paused_executing']).toContain(
+          state.run?.phase ?? 'idle',
+        );
+      for (const [index, { status }] of (batch?.pages.flat() ?? []).entries()) {
+        open += 1;
+        expect(status).not.toBe('running');
+        const planned = batch?.plan.planned_calls.find(({ call_id }) => call_id === batch.observed[index]?.call_id);
+        if (status === 'queued') expect(planned?.repeatable).toBe(true);
+      }
+    });
+    expect(open).toBeGreaterThan(20);
+  });
+
+  test('the lineage of a fork holds, and breaks at the first event that is another one', () => {
+    everyCut((source, at, run) => {
+      const { records } = fork(source, at, run);
+      const compare = (a: readonly StreamRecord[], b: readonly StreamRecord[]) => {
+        const [genesis] = records;
+        if (genesis?.kind !== 'genesis') throw new Error('no genesis record');
+        const check = newLineageCheck(genesis.genesis);
+        for (let index = 0; check.add(a[index] ?? null, b[index] ?? null);) index += 1;
+        return check.fault();
+      };
+      expect(compare(source, records)).toBeNull();
+      if (at === 0) return;
+      const changed = source.map((record, index) =>
+        index === at && record.kind === 'event'
+          ? { ...record, event: { ...record.event, event_id: brand<'EventId'>('another') } }
+          : record,
+      );
+      expect(compare(changed, records)).toMatchObject({ position: at - 1 });
+      expect(compare(source.slice(0, at), records)).toMatchObject({ position: at - 1 });
+    });
+  });
+});
+
+describe('what cannot be forked', () => {
+  const source = recordsOf(amid);
+  const order = { session_id: FORK, run: 'pause' as const, at_ms: AT_MS };
+
+  test('a source that does not verify is refused where it does not', () => {
+    const forker = newForker({ ...order, at: 6, chain: (source[6] as StreamRecord).chain });
+    const bent = source.with(3, { ...(source[3] as StreamRecord), chain: (source[2] as StreamRecord).chain });
+    const answers = bent.map((record) => forker.add(record));
+    expect(answers.map((answer) => answer._tag).slice(0, 4)).toEqual(['Right', 'Right', 'Right', 'Left']);
+    expect(answers[3]).toMatchObject({ left: { code: 'damaged', message: expect.stringContaining('position 2') } });
+  });
+
+  test('a chain value that the source has not there, and a position it does not reach', () => {
+    const wrong = newForker({ ...order, at: 2, chain: (source[3] as StreamRecord).chain });
+    for (const record of source.slice(0, 3)) wrong.add(record);
+    expect(wrong.finish()).toMatchObject({ left: { code: 'damaged' } });
+    const early = newForker({ ...order, at: 5, chain: (source[5] as StreamRecord).chain });
+    for (const record of source.slice(0, 3)) early.add(record);
+    const answer = early.finish();
+    expect(isLeft(answer) && answer.left.code).toBe('position_unknown');
+  });
+});
