@@ -15,6 +15,7 @@ import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './epochs.ts';
 import { type Bells, newBells } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
@@ -36,6 +37,8 @@ export interface EngineOptions {
 export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly journal: Journal;
   readonly blobs: Blobs;
+  /** Where epochs of leases are put aside; in memory when absent. */
+  readonly epochs?: EpochStore;
 }
 
 export interface Engine {
@@ -62,7 +65,8 @@ export const openEngine =
       await journal.right.close();
       return blobs;
     }
-    return await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+    const epochs = openFileEpochs(join(options.dataDir, 'epochs'));
+    return await startEngine({ ...options, journal: journal.right, blobs: blobs.right, epochs })();
   };
 
 /** Starts an engine over given stores, and closes them with it. */
@@ -72,7 +76,13 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const { sessions, leases, wakes } = assemble(ports, clock, bells);
+    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(String);
+    if (typeof epochs === 'string') {
+      await journal.close();
+      await blobs.close();
+      return left(reject('storage_failed', '', `no epochs of leases can be put aside: ${epochs}`));
+    }
+    const { sessions, leases, wakes } = assemble(ports, { clock, bells, epochs });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
@@ -101,9 +111,19 @@ interface Parts {
   readonly wakes: Wakes;
 }
 
-function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePorts, clock: Clock, bells: Bells): Parts {
+interface Tools {
+  readonly clock: Clock;
+  readonly bells: Bells;
+  readonly epochs: Epochs;
+}
+
+function assemble(
+  { journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePorts,
+  { clock, bells, epochs }: Tools,
+): Parts {
   const leases = new LeaseTable({
     clock,
+    epochs,
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
     // What comes too late is refused, and what storage does not take comes again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
@@ -117,7 +137,7 @@ function assemble({ journal, blobs, leaseTtlMs, newId = randomUUID }: EnginePort
       clock,
       checkSchema: newSchemaCheck(),
       newEventId: () => brand(newId()),
-      refuseReport: (session, ingress, owner) => leases.refuseReport(session, ingress, owner),
+      refuseReport: (session, ingress, request) => leases.refuseReport(session, ingress, request),
     },
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);

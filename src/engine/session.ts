@@ -4,7 +4,7 @@
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import type { Digest, EventId, OwnerId, Position, SessionId } from '../../schemas/ids.ts';
+import type { Digest, EventId, Position, SessionId } from '../../schemas/ids.ts';
 import { APPEND_BYTES_MAX, EVENTS_PER_APPEND_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -20,8 +20,8 @@ import { owesAnything } from './owed.ts';
 
 export interface SessionPorts extends EdgePorts {
   readonly journal: Journal;
-  /** Whether this bridge may report this: null, or why not. */
-  readonly refuseReport: (session: SessionId, ingress: Ingress, owner: OwnerId) => Rejection | null;
+  /** Whether whoever sent the request may report this: null, or why not. */
+  readonly refuseReport: (session: SessionId, ingress: Ingress, request: Submit) => Rejection | null;
   /** Called after each durable append, with the events that were adopted. */
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
   /** Called when the journal and this state may differ: the session must be loaded again. */
@@ -177,7 +177,7 @@ export class LiveSession {
       if (conflicts) {
         return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
       }
-      const taken = isLeft(there) ? there : await this.#takeEvent(ingress, request.owner, mine);
+      const taken = isLeft(there) ? there : await this.#takeEvent(ingress, request, mine);
       if (isLeft(taken)) return left({ ...taken.left, path: `/events/${index}${taken.left.path}` });
       appended.push(taken.right);
     }
@@ -189,12 +189,8 @@ export class LiveSession {
     return right({ version: mine.state.version, state_digest: stateDigest(mine.state), events: appended });
   }
 
-  async #takeEvent(
-    ingress: Ingress,
-    owner: OwnerId | undefined,
-    mine: Tentative,
-  ): Promise<Either<Rejection, Appended>> {
-    const refusal = owner === undefined ? null : this.#ports.refuseReport(this.id, ingress, owner);
+  async #takeEvent(ingress: Ingress, request: Submit, mine: Tentative): Promise<Either<Rejection, Appended>> {
+    const refusal = this.#ports.refuseReport(this.id, ingress, request);
     if (refusal !== null) return left(refusal);
     const event = await toEvent(this.#ports, mine.state, ingress);
     if (isLeft(event)) return event;

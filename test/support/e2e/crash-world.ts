@@ -111,7 +111,7 @@ export class CrashWorld {
   /** Waits until a line of a bridge fits, among all it has said or will say. */
   async said(what: string, fits: (line: LogLine) => boolean, limitMs = 20_000): Promise<LogLine> {
     const end = performance.now() + limitMs;
-    for (let from = 0; ; ) {
+    for (let from = 0; ;) {
       const line = this.lines.slice(from).find(fits);
       from = this.lines.length;
       if (line !== undefined) return line;
