@@ -90,6 +90,7 @@ export const startEngine =
       wakes.close();
       leases.close();
       bells.close();
+      await epochs.close();
       await journal.close();
       await blobs.close();
     };

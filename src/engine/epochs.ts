@@ -17,6 +17,8 @@ export interface Epochs {
   readonly first: number;
   /** The next one; null while no more could be put aside. */
   next(): number | null;
+  /** Answers when nothing is being put aside: then another engine may begin. */
+  close(): Promise<void>;
 }
 
 /** Epochs from a store. Throws when there are none to begin with. */
@@ -26,11 +28,10 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
   let end = first + block;
   /** The block after this one, once it is put aside. */
   let after: number | null = null;
-  let asking = false;
+  let asking: Promise<void> | null = null;
 
   function putAside(): void {
-    if (asking || after !== null) return;
-    asking = true;
+    if (asking !== null || after !== null) return;
     const reserved = store.reserve(block).then(
       (start) => {
         after = start;
@@ -38,8 +39,8 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
       // Asked again with the next grant.
       () => undefined,
     );
-    void reserved.then(() => {
-      asking = false;
+    asking = reserved.then(() => {
+      asking = null;
     });
   }
 
@@ -52,6 +53,7 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
       next += 1;
       return next - 1;
     },
+    close: async () => await asking,
   };
 }
 
