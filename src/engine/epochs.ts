@@ -53,7 +53,9 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
       next += 1;
       return next - 1;
     },
-    close: async () => await asking,
+    close: async () => {
+      await asking;
+    },
   };
 }
 

@@ -107,6 +107,16 @@ describe('a lease that was lost', () => {
     expect(await report(world, now, settled(now.call))).toBe('done');
   });
 
+  it('that was taken up after a restart is lost like any other', async () => {
+    const world = await withCall('free');
+    const held = await mustTake(world, A);
+    await world.restart();
+    expect(await beats(world, held)).toBe(true);
+    await world.clock.advance(2 * TTL_MS);
+    expect(await beats(world, held)).toBe(false);
+    expect(await report(world, held, settled(held.call))).toBe('stale_lease');
+  });
+
   it('by a restart of the engine goes to somebody else with an epoch that is newer still', async () => {
     const world = await withCall('free');
     const old = await mustTake(world, A);
@@ -151,12 +161,9 @@ describe('a run that is paused', () => {
     expect(effects.map(({ kind }) => kind)).toEqual(['llm.generate']);
     await world.talk.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
     await world.clock.advance(TTL_MS / 2);
-    const leases = effects.map(({ session_id, effect_id }, at) => ({
-      session_id,
-      effect_id,
-      epoch: epochs[at] as number,
-    }));
-    expect((await done(world.talk.client.heartbeat({ owner: A, leases }))).lost).toEqual([]);
+    const leases = effects.map(({ effect_id }, at) => ({ effect_id, epoch: epochs[at] as number }));
+    const keys = leases.map((lease) => ({ session_id: world.talk.id, ...lease }));
+    expect((await done(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
     await world.talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
     expect(await world.talk.leased(B)).toEqual([]);
     const event = ingress({ kind: 'ToolCallsObserved', event_id: 'said', run_id: 'run-1', turn: 1, calls: [] });
@@ -227,6 +234,7 @@ describe('epochs', () => {
         expect(epoch).toBeGreaterThan(last);
         last = epoch;
       }
+      await epochs.close();
     }
     expect(await readdir(path)).toEqual(['epochs']);
     await rm(path, { recursive: true });
