@@ -6,6 +6,9 @@ import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { systemClock } from '../bridge/clock.ts';
 import type { BridgeLogLine } from '../bridge/log.ts';
+import { noBridgeLedger, openBridgeLedger } from '../bridge/ledger/bridge-ledger.ts';
+import { openLedgerDirectory } from '../bridge/ledger/ledger-disk.ts';
+import { isAlive, tagOf } from '../bridge/ledger/process-tag.ts';
 import { runBridge } from '../bridge/loop.ts';
 import { brand } from '../schemas/ids.ts';
 import { connect } from '../src/client/index.ts';
@@ -36,9 +39,21 @@ function noteOnce(what: keyof typeof noted, session: string): void {
 
 const client = connect(url, (await readFile(tokenFile, 'utf8')).trim());
 print({ event: 'ready' });
+const owner = brand<'OwnerId'>(`bench-${process.pid}`);
+const tag = tagOf(process.pid);
 await runBridge({
   client,
-  owner: brand(`bench-${process.pid}`),
+  owner,
+  // With marks it is to be killed, and keeps what any bridge keeps for the one that comes after it.
+  ledger:
+    marksFile === undefined
+      ? noBridgeLedger
+      : await openBridgeLedger(await openLedgerDirectory(`${marksFile}.state`), {
+          owner,
+          nonce: 'bench',
+          tag,
+          isAlive,
+        }),
   clock: systemClock,
   random: Math.random,
   signal: stop.signal,

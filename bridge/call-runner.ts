@@ -95,16 +95,20 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
 
   async function recordStart(call: HeldCall): Promise<boolean> {
     const { effect_id, session_id, batch_id, call_id, plan_hash, attempt } = call.effect;
-    const answer = await outbox.report(session_id, {
-      kind: 'ToolCallStarted',
-      // Not the same in every process: a second bridge must be refused, not given the first one's answer.
-      event_id: eventIdOf(effect_id, `started/${options.nonce}`),
-      batch_id,
-      call_id,
-      plan_hash,
-      attempt,
-      owner: options.owner,
-    });
+    const answer = await outbox.report(
+      session_id,
+      {
+        kind: 'ToolCallStarted',
+        // Not the same in every process: a second bridge must be refused, not given the first one's answer.
+        event_id: eventIdOf(effect_id, `started/${options.nonce}`),
+        batch_id,
+        call_id,
+        plan_hash,
+        attempt,
+        owner: options.owner,
+      },
+      effect_id,
+    );
     call.started = isRight(answer);
     return call.started;
   }
@@ -112,7 +116,8 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   /** What a process that comes after this one has to know before the call runs; the report when that failed. */
   async function noteStart({ effect: { session_id, effect_id, plan_hash } }: HeldCall): Promise<CallReport | null> {
     try {
-      await ledger.started({ session_id, effect_id, plan_hash });
+      const epoch = leases.epochOf({ session_id, effect_id });
+      await ledger.started({ session_id, effect_id, plan_hash, ...(epoch === undefined ? {} : { epoch }) });
       return null;
     } catch (error) {
       const what = `the call was not run: its start could not be noted in the bridge's ledger (${messageOf(error)})`;
@@ -143,14 +148,14 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
 
   /** A report that is refused for what it looks like is replaced by one that cannot be. */
   async function tell(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
-    const { session_id, repeatable } = call.effect;
+    const { session_id, effect_id, repeatable } = call.effect;
     // On its way to the ledger and to the engine at the same time: either may outlive this process.
     if (!repeatable) void ledger.ended(call.effect, event);
-    const answer = await outbox.report(session_id, event);
+    const answer = await outbox.report(session_id, event, effect_id);
     if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
     const plain = unreportable(call.effect, answer.left);
     if (!repeatable) void ledger.ended(call.effect, plain);
-    return await outbox.report(session_id, plain);
+    return await outbox.report(session_id, plain, effect_id);
   }
 
   // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.

@@ -77,7 +77,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 
   /** Null when there is nothing more to say: it is recorded, or the run has moved on without it. */
   async function report(effect: Generate, event: Ingress, duration_ms: number): Promise<Failure | null> {
-    const answered = await outbox.report(effect.session_id, event);
+    const answered = await outbox.report(effect.session_id, event, effect.effect_id);
     const { session_id, run_id, turn } = effect;
     if (isRight(answered)) {
       const calls = event.kind === 'ToolCallsObserved' ? event.calls.length : 0;
@@ -94,7 +94,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     const { effect_id, session_id, run_id, turn } = effect;
     log({ event: 'generate_failed', session_id, run_id, turn, ...failure, duration_ms });
     const event_id = eventIdOf(effect_id, 'failed');
-    await outbox.report(session_id, { kind: 'GenerateFailed', event_id, run_id, turn, ...failure });
+    await outbox.report(session_id, { kind: 'GenerateFailed', event_id, run_id, turn, ...failure }, effect_id);
   }
 
   return { run };

@@ -11,14 +11,22 @@ import { type Clock, sleep } from './clock.ts';
 import type { Log } from './log.ts';
 
 /** One lease: ended by whoever did the work, or lost. */
-export interface Lease {
-  readonly key: LeaseKey;
+interface Lease {
+  readonly key: Required<LeaseKey>;
   readonly onLost: () => void;
 }
 
+/** An effect as it was granted. */
+export interface Leased<E extends Effect = Effect> {
+  readonly effect: E;
+  readonly epoch: number;
+}
+
 export interface Leases {
-  /** False when it is held already: then nothing changes. */
-  hold(effect: Effect, onLost: () => void): boolean;
+  /** False when it is held already: then only its epoch changes. */
+  hold(leased: Leased, onLost: () => void): boolean;
+  /** The epoch under which work on it is reported, also when the lease was lost meanwhile. */
+  epochOf(key: LeaseKey): number | undefined;
   has(key: LeaseKey): boolean;
   end(key: LeaseKey): void;
   /** How many more may be held. */
@@ -43,6 +51,8 @@ const nameOf = ({ session_id, effect_id }: LeaseKey): string => `${session_id} $
 
 export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases {
   const held = new Map<string, Lease>();
+  /** Epochs of leases that were lost and whose work has not come to its end. */
+  const lost = new Map<string, number>();
   let wakers: (() => void)[] = [];
   let ttlMs = LEASE_TTL_MS;
   let retimed = new AbortController();
@@ -50,6 +60,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   const keys = (): readonly LeaseKey[] => [...held.values()].map(({ key }) => key);
 
   function end(key: LeaseKey): void {
+    lost.delete(nameOf(key));
     if (!held.delete(nameOf(key))) return;
     const waiting = wakers;
     wakers = [];
@@ -69,17 +80,19 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
       if (lease === undefined) continue;
       log({ event: 'lease_lost', session_id: key.session_id, effect_id: key.effect_id });
       end(key);
+      lost.set(nameOf(key), lease.key.epoch);
       lease.onLost();
     }
   }
 
   return {
-    hold({ session_id, effect_id }, onLost) {
-      const key = { session_id, effect_id };
-      if (held.has(nameOf(key))) return false;
-      held.set(nameOf(key), { key, onLost });
-      return true;
+    hold({ effect: { session_id, effect_id }, epoch }, onLost) {
+      const key = { session_id, effect_id, epoch };
+      const known = held.get(nameOf(key));
+      held.set(nameOf(key), { key, onLost: known?.onLost ?? onLost });
+      return known === undefined;
     },
+    epochOf: (key) => held.get(nameOf(key))?.key.epoch ?? lost.get(nameOf(key)),
     has: (key) => held.has(nameOf(key)),
     end,
     room: () => LEASES_HELD_MAX - held.size,

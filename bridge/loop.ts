@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import { effects } from '../src/core/index.ts';
-import type { Effect, EffectOfKind } from '../schemas/effect.ts';
+import type { EffectOfKind } from '../schemas/effect.ts';
 import type { OwnerId, SessionId } from '../schemas/ids.ts';
 import {
   BACKOFF_MS_BASE,
@@ -27,7 +27,7 @@ import type { Executors } from './executors/executors.ts';
 import { undoCall } from './executors/undo.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
-import { type Leases, newLeases } from './leases.ts';
+import { type Leased, type Leases, newLeases } from './leases.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { type Link, newLink } from './link.ts';
 import type { BridgeLogLine } from './log.ts';
@@ -115,8 +115,9 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   const { client, owner, clock, random, log } = options;
   const link = newLink({ clock, random, log, signal: gone });
   const board = newCallBoard(options.concurrency ?? CONCURRENCY_MAX);
-  const outbox = newOutbox({ client, owner, link, log, companions: closingOf(board) });
   const leases = newLeases({ client, owner, clock, log });
+  const { epochOf } = leases;
+  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board) });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
     const kept = await link.ask('put_blob', () => client.putBlob(bytes));
@@ -174,28 +175,30 @@ function leaseRequest({ owner, executors, sessions, undoOnly }: BridgeOptions, m
 }
 
 /** How many of the effects were new here. */
-function takeGrant(crew: Crew, { effects: granted, plans, ttl_ms }: LeaseGrant): number {
+function takeGrant(crew: Crew, { effects: granted, epochs, plans, ttl_ms }: LeaseGrant): number {
   crew.leases.setTtl(ttl_ms);
-  const fresh = granted.filter((effect) => takeEffect(crew, effect, plans)).length;
+  const leased = granted.map((effect, index) => ({ effect, epoch: epochs[index] ?? 1 }));
+  const fresh = leased.filter((each) => takeEffect(crew, each, plans)).length;
   startCalls(crew);
   return fresh;
 }
 
-function takeEffect(crew: Crew, effect: Effect, plans: LeaseGrant['plans']): boolean {
+function takeEffect(crew: Crew, { effect, epoch }: Leased, plans: LeaseGrant['plans']): boolean {
   switch (effect.kind) {
     case 'tool.call':
-      return takeCall(crew, effect, plans);
+      return takeCall(crew, { effect, epoch }, plans);
     case 'tool.cancel':
       return cancelCall(crew, effect);
     case 'llm.generate':
-      return begin(crew, effect, (abort) => crew.generates.run(effect, abort.signal));
+      return begin(crew, { effect, epoch }, (abort) => crew.generates.run(effect, abort.signal));
     case 'host_session.open':
-      return begin(crew, effect, (abort) => openSession(crew, effect, abort));
+      return begin(crew, { effect, epoch }, (abort) => openSession(crew, effect, abort));
     case 'call.undo':
-      return begin(crew, effect, (abort) => undo(crew, effect, abort));
+      return begin(crew, { effect, epoch }, (abort) => undo(crew, effect, abort));
     case 'batch.settle':
-      return begin(crew, effect, async () => {
-        await crew.outbox.report(effect.session_id, batchSettled(effect.batch_id, effect.plan_hash));
+      return begin(crew, { effect, epoch }, async () => {
+        const { session_id, effect_id, batch_id, plan_hash } = effect;
+        await crew.outbox.report(session_id, batchSettled(batch_id, plan_hash), effect_id);
         crew.leases.end(effect);
       });
     case 'wake':
@@ -206,7 +209,8 @@ function takeEffect(crew: Crew, effect: Effect, plans: LeaseGrant['plans']): boo
   return unreachable(effect);
 }
 
-function takeCall(crew: Crew, effect: EffectOfKind<'tool.call'>, plans: LeaseGrant['plans']): boolean {
+function takeCall(crew: Crew, granted: Leased<EffectOfKind<'tool.call'>>, plans: LeaseGrant['plans']): boolean {
+  const { effect } = granted;
   const leased = plans.find(
     ({ session_id, batch_id }) => session_id === effect.session_id && batch_id === effect.batch_id,
   );
@@ -214,10 +218,10 @@ function takeCall(crew: Crew, effect: EffectOfKind<'tool.call'>, plans: LeaseGra
   if (call === null) {
     // Granted again, after the engine forgot who held it: the lease is kept for the work that goes on.
     const here = crew.board.find(effect.session_id, effect.batch_id, effect.call_id);
-    if (here !== null) crew.leases.hold(effect, () => crew.calls.stop(here, 'lost'));
+    if (here !== null) crew.leases.hold(granted, () => crew.calls.stop(here, 'lost'));
     return false;
   }
-  crew.leases.hold(effect, () => crew.calls.stop(call, 'lost'));
+  crew.leases.hold(granted, () => crew.calls.stop(call, 'lost'));
   return true;
 }
 
@@ -242,9 +246,9 @@ function startCalls(crew: Crew): void {
 }
 
 /** Does the work of an effect that is no call, unless it is under way already. */
-function begin(crew: Crew, effect: Effect, work: (abort: AbortController) => Promise<void>): boolean {
+function begin(crew: Crew, leased: Leased, work: (abort: AbortController) => Promise<void>): boolean {
   const abort = new AbortController();
-  if (!crew.leases.hold(effect, () => abort.abort())) return false;
+  if (!crew.leases.hold(leased, () => abort.abort())) return false;
   crew.aborts.add(abort);
   track(
     crew,

@@ -3,8 +3,9 @@
 import { type Either, isLeft, isRight, right } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import type { Ingress } from '../schemas/event.ts';
-import type { OwnerId, SessionId } from '../schemas/ids.ts';
+import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
+import type { HeldLease, LeaseKey } from '../schemas/wire.ts';
 import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../schemas/limits.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
@@ -12,8 +13,8 @@ import type { Log } from './log.ts';
 type Answer = Either<Rejection, void>;
 
 export interface Outbox {
-  /** Durable when it answers right. Left is final: the engine refused this very event. */
-  report(session: SessionId, event: Ingress): Promise<Answer>;
+  /** Durable when it answers right. Left is final: the engine refused this very event. `effect`: what it reports on. */
+  report(session: SessionId, event: Ingress, effect?: EffectId): Promise<Answer>;
 }
 
 interface OutboxOptions {
@@ -21,6 +22,8 @@ interface OutboxOptions {
   readonly owner: OwnerId;
   readonly link: Link;
   readonly log: Log;
+  /** The epoch under which an effect is reported on. */
+  readonly epochOf: (key: LeaseKey) => number | undefined;
   /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
   readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
 }
@@ -32,6 +35,7 @@ export interface Companion extends Sent {
 
 interface Sent {
   readonly event: Ingress;
+  readonly effect?: EffectId | undefined;
 }
 
 interface Entry extends Sent {
@@ -39,7 +43,7 @@ interface Entry extends Sent {
   readonly answered: (answer: Answer) => void;
 }
 
-export function newOutbox({ client, owner, link, log, companions }: OutboxOptions): Outbox {
+export function newOutbox({ client, owner, link, log, epochOf, companions }: OutboxOptions): Outbox {
   const lanes = new Map<SessionId, Entry[]>();
 
   async function drain(session: SessionId, waiting: Entry[]): Promise<void> {
@@ -88,14 +92,21 @@ export function newOutbox({ client, owner, link, log, companions }: OutboxOption
   }
 
   async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
-    const answer = await link.ask('submit', () => client.submit(session, { events: eventsOf(entries), owner }));
+    // Named anew each time: an engine that came back may have granted anew what is under way here.
+    const leases = (): readonly HeldLease[] =>
+      entries.flatMap(({ effect: effect_id }) => {
+        const epoch = effect_id === undefined ? undefined : epochOf({ session_id: session, effect_id });
+        return effect_id === undefined || epoch === undefined ? [] : [{ effect_id, epoch }];
+      });
+    const request = () => client.submit(session, { events: eventsOf(entries), owner, leases: leases() });
+    const answer = await link.ask('submit', request);
     return isRight(answer) ? right(undefined) : answer;
   }
 
   return {
-    report: (session, event) =>
+    report: (session, event, effect) =>
       new Promise((resolve) => {
-        const entry = { event, chars: JSON.stringify(event).length, answered: resolve };
+        const entry = { event, effect, chars: JSON.stringify(event).length, answered: resolve };
         const waiting = lanes.get(session);
         waiting?.push(entry);
         if (waiting !== undefined) return;

@@ -5,6 +5,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import type { BridgeLedger } from './ledger/bridge-ledger.ts';
+import { type LedgerKey, nameOf } from './ledger/ledger-entries.ts';
 import type { Predecessor } from './ledger/predecessors.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
@@ -24,9 +25,13 @@ export async function recover(options: RecoverOptions): Promise<void> {
 
 async function speakFor(predecessor: Predecessor, { client, ledger, link, log }: RecoverOptions): Promise<void> {
   const { owner, entries } = predecessor;
-  const outbox = newOutbox({ client, owner, link, log, companions: () => [] });
-  const ended = entries.flatMap(({ session_id, event }) => (event === null ? [] : [{ session_id, event }]));
-  const answers = await Promise.all(ended.map(({ session_id, event }) => outbox.report(session_id, event)));
+  const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
+  const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
+  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: () => [] });
+  const ended = entries.flatMap(({ event, ...key }) => (event === null ? [] : [{ ...key, event }]));
+  const answers = await Promise.all(
+    ended.map(({ session_id, effect_id, event }) => outbox.report(session_id, event, effect_id)),
+  );
   if (answers.some((answer) => isLeft(answer) && answer.left.code === 'closing')) return;
   // Only now: a call that is given back before its settlement has arrived has no other end than an unknown one.
   const released = await link.ask('release', () => client.release({ owner, leases: [], all: true }));

@@ -46,11 +46,21 @@ export type ForkedRun = TypeOf<typeof ForkedRun>;
 export const ForkSession = shape('ForkSession', {}, { session_id: SessionId, at: Version, run: ForkedRun });
 export type ForkSession = TypeOf<typeof ForkSession>;
 
-/** Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. */
+/** Tells one grant of an effect from every other: it grows with each, also across restarts of the engine. */
+export const Epoch = integer('an epoch', 1);
+
+/** A lease under which something is reported. */
+export const HeldLease = shape('HeldLease', { effect_id: EffectId, epoch: Epoch });
+export type HeldLease = TypeOf<typeof HeldLease>;
+
+/**
+ * Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. `leases`: those
+ * under which it reports; one that was lost is refused, whether or not somebody else has the effect now.
+ */
 export const Submit = shape(
   'Submit',
   { events: list(Ingress, EVENTS_PER_APPEND_MAX, 1) },
-  { expected_version: Version, owner: OwnerId },
+  { expected_version: Version, owner: OwnerId, leases: list(HeldLease, EVENTS_PER_APPEND_MAX) },
 );
 export type Submit = TypeOf<typeof Submit>;
 
@@ -88,17 +98,15 @@ export const LeaseRequest = shape(
 );
 export type LeaseRequest = TypeOf<typeof LeaseRequest>;
 
-/** Tells one grant of an effect from every other: it grows with each, also across restarts of the engine. */
-export const Epoch = integer('an epoch', 1);
-export type Epoch = TypeOf<typeof Epoch>;
-
-/** Names one lease. */
-export const LeaseKey = shape('LeaseKey', { session_id: SessionId, effect_id: EffectId });
+/** Names one lease. `epoch`: that of its grant, without which only the owner tells whose it is. */
+export const LeaseKey = shape('LeaseKey', { session_id: SessionId, effect_id: EffectId }, { epoch: Epoch });
 export type LeaseKey = TypeOf<typeof LeaseKey>;
 
 /** Effects handed out, with the plans their calls belong to: check a plan's digest before running a call of it. */
 export const LeaseGrant = shape('LeaseGrant', {
   effects: list(Effect, LEASE_EFFECTS_MAX),
+  /** Of each effect, in the same order: to be named in heartbeats and reports. */
+  epochs: list(Epoch, LEASE_EFFECTS_MAX),
   plans: list(
     shape('LeasedPlan', { session_id: SessionId, batch_id: BatchId, plan: ToolBatchPlan }),
     LEASE_EFFECTS_MAX,

@@ -16,6 +16,7 @@ import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './epochs.ts';
 import { type Bells, newBells } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
@@ -42,6 +43,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly blobs: Blobs;
   /** Holds arguments against schemas; engines that share one compile each schema once. */
   readonly checkSchema?: SchemaCheck;
+  /** Where epochs of leases are put aside; in memory when absent. */
+  readonly epochs?: EpochStore;
 }
 
 export interface Engine {
@@ -71,7 +74,8 @@ export const openEngine =
       return blobs;
     }
     const notices = journal.right.tornTails.map(describeTornTail);
-    const started = await startEngine({ ...options, journal: journal.right, blobs: blobs.right })();
+    const epochs = openFileEpochs(join(options.dataDir, 'epochs'));
+    const started = await startEngine({ ...options, journal: journal.right, blobs: blobs.right, epochs })();
     return map((engine: Engine) => ({ ...engine, notices }))(started);
   };
 
@@ -82,7 +86,13 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const { sessions, leases, wakes, snapshots } = assemble(ports, clock, bells);
+    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(String);
+    if (typeof epochs === 'string') {
+      await journal.close();
+      await blobs.close();
+      return left(reject('storage_failed', '', `no epochs of leases can be put aside: ${epochs}`));
+    }
+    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, bells, epochs });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
@@ -91,6 +101,7 @@ export const startEngine =
       leases.close();
       bells.close();
       await snapshots.close();
+      await epochs.close();
       await journal.close();
       await blobs.close();
     };
@@ -113,10 +124,17 @@ interface Parts {
   readonly snapshots: SnapshotWriter;
 }
 
-function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
+interface Tools {
+  readonly clock: Clock;
+  readonly bells: Bells;
+  readonly epochs: Epochs;
+}
+
+function assemble(ports: EnginePorts, { clock, bells, epochs }: Tools): Parts {
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
+    epochs,
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
     // What comes too late is refused, and what storage does not take comes again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
@@ -133,7 +151,7 @@ function assemble(ports: EnginePorts, clock: Clock, bells: Bells): Parts {
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
-      refuseReport: (session, ingress, owner) => leases.refuseReport(session, ingress, owner),
+      refuseReport: (session, ingress, request) => leases.refuseReport(session, ingress, request),
     },
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);

@@ -7,17 +7,29 @@ import type { EffectId, OwnerId, SessionId } from '../../schemas/ids.ts';
 import { LEASE_WAIT_MS_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import type { Heartbeat, HeartbeatReply, LeaseGrant, LeaseKey, LeaseRequest, Release } from '../../schemas/wire.ts';
+import type {
+  Heartbeat,
+  HeartbeatReply,
+  LeaseGrant,
+  LeaseKey,
+  LeaseRequest,
+  Release,
+  Submit,
+} from '../../schemas/wire.ts';
 import type { Clock } from './clock.ts';
+import type { Epochs } from './epochs.ts';
+import { Fences } from './fences.ts';
 import { type Lease, newGrant } from './lease-grant.ts';
 import { Owed } from './owed.ts';
 import { reportOn } from './reports.ts';
+import { type Claimant, type Standing, standingOf } from './standing.ts';
 
 type LeaseExpired = Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>;
 
 export interface LeaseOptions {
   readonly clock: Clock;
   readonly ttlMs: number;
+  readonly epochs: Epochs;
   /** A call that was recorded as started has lost its bridge. Called again after another ttl while it goes on. */
   readonly onCallLost: (session: SessionId, lost: LeaseExpired) => void;
 }
@@ -35,6 +47,7 @@ export class LeaseTable {
   /** What every session with a live run, or with an undo that waits, owes. */
   readonly #owed = new Map<SessionId, Owed>();
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
+  readonly #fences = new Fences();
   readonly #waiters = new Set<Waiter>();
   /** Sessions in which more may be had than when the waiting bridges were last served. */
   readonly #changed = new Set<SessionId>();
@@ -79,23 +92,25 @@ export class LeaseTable {
     // Nobody is there to take what a request that still waits would be given.
     if (all)
       for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing(request));
-    for (const { session_id, effect_id } of all ? this.#heldBy(owner) : leases) {
+    for (const { session_id, effect_id, epoch } of all ? this.#heldBy(owner) : leases) {
       const lease = this.#held.get(session_id)?.get(effect_id);
-      if (lease?.owner === owner) this.#expire(session_id, effect_id, lease);
+      if (lease?.owner !== owner) continue;
+      if (epoch === undefined || lease.epoch === null || lease.epoch === epoch)
+        this.#expire(session_id, effect_id, lease);
     }
     return { lost: leases };
   }
 
-  /** Null when this owner may report this, else `stale_lease`. */
-  refuseReport(session: SessionId, ingress: Ingress, owner: OwnerId): Rejection | null {
+  /** Null when whoever sends this request may report this, else `stale_lease`. */
+  refuseReport(session: SessionId, ingress: Ingress, { owner, leases = [] }: Submit): Rejection | null {
     const report = reportOn(ingress, this.#owed.get(session)?.retries() ?? 0);
-    if (report === null) return null;
+    if (report === null || owner === undefined) return null;
     if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
       return reject('stale_lease', '/owner', 'a start is reported by whoever makes it');
     }
-    const lease = this.#held.get(session)?.get(report.effect);
-    if (lease === undefined || lease.owner === owner) return null;
-    return reject('stale_lease', '', `the lease on ${report.effect} is held by somebody else now`);
+    const epoch = leases.find(({ effect_id }) => effect_id === report.effect)?.epoch;
+    const standing = this.#standing({ session_id: session, effect_id: report.effect }, { owner, epoch });
+    return standing === 'lost' ? reject('stale_lease', '', `the lease on ${report.effect} was lost`) : null;
   }
 
   /** A session was loaded: whatever was held of it and is no longer owed is dropped, whatever runs is held. */
@@ -118,7 +133,8 @@ export class LeaseTable {
       const report = reportOn(event, retries);
       if (report?.answers === true) this.#drop(session, report.effect);
       else if (event.kind === 'ToolCallStarted' && report !== null && owed.isRunning(event)) {
-        this.#hold(session, report.effect, { owner: event.owner, call: event });
+        const epoch = this.#epochOf(session, report.effect, event.owner);
+        this.#hold(session, report.effect, { owner: event.owner, epoch, call: event });
       }
     }
     if (wide) this.#reconcile(session);
@@ -133,6 +149,7 @@ export class LeaseTable {
   /** A session does not verify: nobody owes it anything. */
   forget(session: SessionId): void {
     this.#owed.delete(session);
+    this.#fences.forget(session);
     this.#held.delete(session);
   }
 
@@ -143,31 +160,32 @@ export class LeaseTable {
   }
 
   #nothing(request: LeaseRequest): LeaseGrant {
-    return newGrant(request, this.#options.ttlMs).result();
+    return newGrant(request, this.#options).result();
   }
 
   #reconcile(session: SessionId): void {
     const owed = this.#owed.get(session);
     if (owed === undefined) return;
     const running = owed.running();
-    for (const id of Array.from(this.#held.get(session)?.keys() ?? [])) {
-      if (!owed.has(id) && !running.has(id)) this.#drop(session, id);
-    }
+    const known = [...(this.#held.get(session)?.keys() ?? []), ...this.#fences.effects(session)];
+    // What a paused run does not owe now it owes again later: whoever is at it stays at it.
+    const paused = owed.state().run?.phase.startsWith('paused_') === true;
+    for (const id of paused ? [] : known) if (!owed.has(id) && !running.has(id)) this.#drop(session, id);
     for (const [id, { owner, ...call }] of running) {
-      if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, call });
+      if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, epoch: null, call });
     }
     if (owed.state().run === null && owed.state().undos === undefined) this.#owed.delete(session);
     else this.#serve(session);
   }
 
   #grant(request: LeaseRequest, sessions: Iterable<SessionId>): LeaseGrant {
-    const grant = newGrant(request, this.#options.ttlMs);
+    const grant = newGrant(request, this.#options);
     for (const id of sessions) {
       const owed = this.#owed.get(id);
       if (owed === undefined || request.sessions?.includes(id) === false) continue;
-      for (const effect of grant.take(owed, this.#held.get(id) ?? NONE_HELD)) {
+      for (const { effect, epoch } of grant.take(owed, this.#held.get(id) ?? NONE_HELD)) {
         const call = effect.kind === 'tool.call' ? effect : null;
-        this.#hold(id, effect.effect_id, { owner: request.owner, call });
+        this.#hold(id, effect.effect_id, { owner: request.owner, epoch, call });
       }
       if (grant.full()) break;
     }
@@ -191,15 +209,23 @@ export class LeaseTable {
     });
   }
 
-  #hold(session: SessionId, effect: EffectId, { owner, call }: Omit<Lease, 'sweepsLeft'>): void {
+  #hold(session: SessionId, effect: EffectId, { owner, epoch, call }: Omit<Lease, 'sweepsLeft'>): void {
     const leases = this.#held.get(session) ?? new Map<EffectId, Lease>();
     this.#held.set(session, leases);
     const key = call === null ? null : { batch_id: call.batch_id, call_id: call.call_id, attempt: call.attempt };
-    leases.set(effect, { owner, call: key, sweepsLeft: SWEEPS_PER_TTL + 1 });
+    if (epoch !== null) this.#fences.raise(session, effect, epoch);
+    leases.set(effect, { owner, epoch, call: key, sweepsLeft: SWEEPS_PER_TTL + 1 });
     this.#sweepLater();
   }
 
+  /** Nobody can have it any more. */
   #drop(session: SessionId, effect: EffectId): void {
+    this.#fences.drop(session, effect);
+    this.#free(session, effect);
+  }
+
+  /** Anybody may have it, but for those who had it. */
+  #free(session: SessionId, effect: EffectId): void {
     const leases = this.#held.get(session);
     leases?.delete(effect);
     if (leases?.size === 0) this.#held.delete(session);
@@ -224,36 +250,52 @@ export class LeaseTable {
   #expire(session: SessionId, effect: EffectId, { call }: Lease): void {
     const owed = this.#owed.get(session);
     if (owed !== undefined && (call === null || !owed.isRunning(call))) {
-      this.#drop(session, effect);
+      this.#free(session, effect);
       this.#serve(session);
       return;
     }
     // Held until the loss is recorded, so that nobody starts the call meanwhile; and a session whose state is in
     // doubt is left alone until it is loaded again.
-    this.#hold(session, effect, { owner: null, call });
+    this.#hold(session, effect, { owner: null, epoch: null, call });
     if (owed !== undefined && call !== null) this.#options.onCallLost(session, { kind: 'LeaseExpired', ...call });
   }
 
   #heldBy(owner: OwnerId): readonly LeaseKey[] {
-    const keys: LeaseKey[] = [];
-    for (const [session_id, leases] of this.#held) {
-      for (const [effect_id, lease] of leases) if (lease.owner === owner) keys.push({ session_id, effect_id });
-    }
-    return keys;
+    return Array.from(this.#held).flatMap(([session_id, leases]) =>
+      Array.from(leases).flatMap(([effect_id, lease]) => (lease.owner === owner ? [{ session_id, effect_id }] : [])),
+    );
   }
 
-  #extend({ session_id, effect_id }: LeaseKey, owner: OwnerId): boolean {
+  #extend(key: LeaseKey, owner: OwnerId): boolean {
+    const { session_id, effect_id } = key;
+    const standing = this.#standing(key, { owner, epoch: key.epoch });
+    if (standing === 'lost') return false;
     const lease = this.#held.get(session_id)?.get(effect_id);
-    if (lease !== undefined) {
-      if (lease.owner !== owner) return false;
-      lease.sweepsLeft = SWEEPS_PER_TTL + 1;
+    const epoch = key.epoch ?? lease?.epoch ?? null;
+    if (lease?.owner === owner) {
+      this.#hold(session_id, effect_id, { ...lease, epoch });
       return true;
     }
     // After a restart of the engine nobody holds what was not started yet, and whoever is at it takes it up again.
     const effect = this.#owed.get(session_id)?.find(effect_id);
     if (effect === undefined) return false;
-    this.#hold(session_id, effect_id, { owner, call: effect.kind === 'tool.call' ? effect : null });
+    this.#hold(session_id, effect_id, { owner, epoch, call: effect.kind === 'tool.call' ? effect : null });
     return true;
+  }
+
+  #standing({ session_id, effect_id }: Omit<LeaseKey, 'epoch'>, claimant: Claimant): Standing {
+    const lease = this.#held.get(session_id)?.get(effect_id);
+    return standingOf(claimant, {
+      lease,
+      newest: this.#fences.newest(session_id, effect_id),
+      first: this.#options.epochs.first,
+      runs: lease !== undefined && lease.call !== null && this.#owed.get(session_id)?.isRunning(lease.call) === true,
+    });
+  }
+
+  #epochOf(session: SessionId, effect: EffectId, owner: OwnerId): number | null {
+    const lease = this.#held.get(session)?.get(effect);
+    return lease?.owner === owner ? lease.epoch : null;
   }
 }
 

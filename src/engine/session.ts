@@ -4,7 +4,7 @@
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import type { Digest, EventId, OwnerId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { APPEND_BYTES_MAX, EVENTS_PER_APPEND_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -21,8 +21,8 @@ import { fillUndo } from './undo-request.ts';
 
 export interface SessionPorts extends EdgePorts {
   readonly journal: Journal;
-  /** Whether this bridge may report this: null, or why not. */
-  readonly refuseReport: (session: SessionId, ingress: Ingress, owner: OwnerId) => Rejection | null;
+  /** Whether whoever sent the request may report this: null, or why not. */
+  readonly refuseReport: (session: SessionId, ingress: Ingress, request: Submit) => Rejection | null;
   /** Called after each durable append, with the events that were adopted. */
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
   /** Called when the journal and this state may differ: the session must be loaded again. */
@@ -202,7 +202,7 @@ export class LiveSession {
 
   // What is sent again is mostly refused, because what it reports has happened: the journal is asked only then.
   async #takeEvent(ingress: Ingress, { request, tentative, mine, lookUp }: Taking): Promise<Took> {
-    const { expected_version: expected, owner } = request;
+    const { expected_version: expected } = request;
     const conflicts = expected !== undefined && expected !== tentative.state.version;
     const early = conflicts || lookUp === 'first' ? await this.#find(ingress.event_id) : null;
     if (early !== null) return early;
@@ -210,18 +210,13 @@ export class LiveSession {
     if (conflicts) {
       return left(reject('version_conflict', '/expected_version', `the session is at ${tentative.state.version}`));
     }
-    const taken = await this.#takeNew(ingress, owner, mine, tentative.events);
+    const taken = await this.#takeNew(ingress, request, mine, tentative.events);
     if (isRight(taken) || lookUp === 'first') return taken;
     return (await this.#find(ingress.event_id)) ?? taken;
   }
 
-  async #takeNew(
-    ingress: Ingress,
-    owner: OwnerId | undefined,
-    mine: Tentative,
-    before: readonly IngressEvent[],
-  ): Promise<Took> {
-    const refusal = owner === undefined ? null : this.#ports.refuseReport(this.id, ingress, owner);
+  async #takeNew(ingress: Ingress, request: Submit, mine: Tentative, before: readonly IngressEvent[]): Promise<Took> {
+    const refusal = this.#ports.refuseReport(this.id, ingress, request);
     if (refusal !== null) return left(refusal);
     const filled = await this.#fill(ingress, [...before, ...mine.events]);
     if (isLeft(filled)) return filled;

@@ -119,7 +119,8 @@ describe('a call that asks', () => {
 describe('an answer', () => {
   const run = calling(asking(), call('q', 'asks', { n: 1 }), call('f', 'free'), call('z', 'no_such_tool'));
   const allow = { ...run.answerFields('q'), result: 'allow' as const };
-  const refusal = (of: Session, fields: object): string => of.refusal('user.tool_confirmation', { ...allow, ...fields }).code;
+  const refusal = (of: Session, fields: object): string =>
+    of.refusal('user.tool_confirmation', { ...allow, ...fields }).code;
 
   test('is used once', () => {
     expect(refusal(run.allowed('q'), {})).toBe('not_confirmable');
@@ -165,7 +166,10 @@ describe('a grant', () => {
   test('by tool answers every waiting call of it, and those to come', () => {
     const granted = run.allowed('a', { grant: {} });
     expect(statuses(granted)).toEqual(['queued', 'queued', 'queued', 'queued', 'waiting']);
-    const next = granted.denied('d').batchDone().observed([call('e', 'asks_write', { path: 'x' })]);
+    const next = granted
+      .denied('d')
+      .batchDone()
+      .observed([call('e', 'asks_write', { path: 'x' })]);
     expect(statuses(next)).toEqual(['queued']);
     expect(next.plan().planned_calls[0]?.consent).toEqual({
       ask: 'nobody',
@@ -293,7 +297,10 @@ describe('other arguments', () => {
       '/instead/arguments/path',
     ],
   ])('are refused with %s', (_, rest, path) => {
-    expect(run.refusal('user.tool_confirmation', { ...deny, ...rest })).toMatchObject({ code: 'amendment_invalid', path });
+    expect(run.refusal('user.tool_confirmation', { ...deny, ...rest })).toMatchObject({
+      code: 'amendment_invalid',
+      path,
+    });
   });
 
   test('are refused under an id that another amended call has, and when too many wait', () => {

@@ -2,7 +2,14 @@
 // law 6).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ConsentPolicy, type Grant, type JsonObject, type ToolMode, brand, defineTool } from '../../schemas/index.ts';
+import {
+  type ConsentPolicy,
+  type Grant,
+  type JsonObject,
+  type ToolMode,
+  brand,
+  defineTool,
+} from '../../schemas/index.ts';
 import { GRANT_VALUE_CHARS_MAX } from '../../schemas/limits.ts';
 import { decideConsent, isGranted, matches } from '../../reducers/consent.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -49,7 +56,10 @@ describe('reasons', () => {
       decision: 'ask',
       reasons: ['destructive_asks'],
     });
-    expect(decided(strict, ofMode('external', { destructive: true })).reasons).toEqual(['mode_asks', 'destructive_asks']);
+    expect(decided(strict, ofMode('external', { destructive: true })).reasons).toEqual([
+      'mode_asks',
+      'destructive_asks',
+    ]);
   });
 
   test('of a command nobody knows what it destroys, and what a person does asks by itself', () => {

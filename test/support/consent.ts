@@ -12,7 +12,10 @@ export const ASKS_WRITE = tool('asks_write', {
   parallelism_hint: WRITE.parallelism_hint,
 });
 /** Asks before a command, given as words. */
-export const ASKS_RUN = tool('asks_run', { permission_policy: 'always_ask', parallelism_hint: { parallel_safe: true } });
+export const ASKS_RUN = tool('asks_run', {
+  permission_policy: 'always_ask',
+  parallelism_hint: { parallel_safe: true },
+});
 /** Asks first, and then a person does it. */
 export const ASKS_PERSON = tool('asks_person', {
   permission_policy: 'always_ask',

@@ -53,7 +53,8 @@ export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): 
       const durable = book?.events[position]?.event_id === event_id;
       judge.hold(durable, 'durable first', () => `${event_id} is confirmed, and is not on disk`);
       const event = submit.events[index];
-      const report = event === undefined || submit.owner === undefined || repeated ? null : reportOn(event);
+      const retries = book?.states[position]?.run?.retry?.failures ?? 0;
+      const report = event === undefined || submit.owner === undefined || repeated ? null : reportOn(event, retries);
       if (report !== null) checkHolder(from, { session_id: session, effect_id: report.effect }, deliveredMs);
     }
   }

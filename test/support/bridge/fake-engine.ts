@@ -44,6 +44,7 @@ export class FakeEngine {
   tamper: (grant: LeaseGrant) => LeaseGrant = (grant) => grant;
   readonly client: EngineClient;
   #down = false;
+  #epoch = 0;
   #sweeping = false;
   readonly #clock: VirtualClock;
   readonly #states = new Map<SessionId, SessionState>();
@@ -223,7 +224,8 @@ export class FakeEngine {
       const batch = state.active_tool_batch;
       if (batch !== null) plans.push({ session_id: session, batch_id: batch.batch_id, plan: batch.plan });
     }
-    return this.tamper({ effects: granted, plans, ttl_ms: TTL_MS });
+    const epochs = granted.map(() => (this.#epoch += 1));
+    return this.tamper({ effects: granted, epochs, plans, ttl_ms: TTL_MS });
   }
 
   async #lease(request: LeaseRequest, signal: AbortSignal | undefined): Promise<Answer<LeaseGrant>> {

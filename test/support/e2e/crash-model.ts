@@ -35,10 +35,10 @@ export const MARK_VARIABLE = 'REFOLD_CRASH_WORLD';
 const TURNS = 2;
 
 /** The calls of one turn of a run: a command that leaves a mark, for a while, and one call beside it. */
-function callsOf(run: string, turn: number, world: string): readonly Call[] {
+function callsOf(run: string, turn: number, { world, seconds }: CrashModelOptions): readonly Call[] {
   const id = `${run}-${turn}`;
   const slow = (run.length + turn) % 2 === 0;
-  const script = `echo "$0" >> marks.txt${slow ? '; sleep 0.1' : ''}`;
+  const script = `echo "$0" >> marks.txt${slow ? `; sleep ${seconds}` : ''}`;
   const shell = { argv: ['sh', '-c', script, `${id}-mark`], env: { [MARK_VARIABLE]: world } };
   const beside =
     turn === 1
@@ -47,14 +47,21 @@ function callsOf(run: string, turn: number, world: string): readonly Call[] {
   return [{ id: `${id}-mark`, name: 'shell', arguments: shell }, beside];
 }
 
-export async function openCrashModel(world: string): Promise<CrashModel> {
+interface CrashModelOptions {
+  /** What the commands of this world are known by. */
+  readonly world: string;
+  /** How long every second command takes. */
+  readonly seconds: number;
+}
+
+export async function openCrashModel(options: CrashModelOptions): Promise<CrashModel> {
   const unpaired: string[] = [];
   let waiting: (() => void)[] | null = null;
   const answer = (response: ServerResponse, messages: readonly Message[]): void => {
     const asked = messages.findLastIndex(({ role }) => role === 'user');
     const run = String(messages[asked]?.content);
     const turn = messages.slice(asked).filter(({ role }) => role === 'assistant').length + 1;
-    const calls = turn > TURNS ? [] : callsOf(run, turn, world);
+    const calls = turn > TURNS ? [] : callsOf(run, turn, options);
     reply(response, calls);
   };
   const server = createServer((request, response) => {

@@ -44,11 +44,12 @@ export class CrashWorld {
   model!: CrashModel;
   client!: EngineClient;
 
-  static async open(): Promise<CrashWorld> {
+  /** `seconds`: how long every second command takes. */
+  static async open(seconds = 0.1): Promise<CrashWorld> {
     const world = new CrashWorld();
     world.#home = await freshDirectory();
     world.workspace = await freshDirectory(true);
-    world.model = await openCrashModel(world.name);
+    world.model = await openCrashModel({ world: world.name, seconds });
     await world.startEngine();
     world.client = connect(world.url(), (await readFile(join(world.#home, 'data/token'), 'utf8')).trim());
     return world;

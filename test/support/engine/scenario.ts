@@ -54,7 +54,7 @@ const lease =
   };
 
 export function scenario(disk: Disk): readonly Step[] {
-  let grant: LeaseGrant = { effects: [], plans: [], ttl_ms: 1 };
+  let grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1 };
   const known = new Map<string, ReturnType<typeof callsIn>[number]>();
   const remember = (given: LeaseGrant): void => {
     grant = given;

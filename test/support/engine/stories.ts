@@ -215,7 +215,7 @@ export const STORIES: readonly Story[] = [
       observed(3, 'once'),
       starts('c0'),
       settles('c1'),
-      say('stop', { kind: 'RunInterrupted', run_id: 'run-1' }),
+      say('stop', { kind: 'user.interrupt', run_id: 'run-1' }),
       views,
     ],
   },

@@ -12,6 +12,7 @@ import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { LeaseGrant, LeaseKey, LeaseRequest, SubmitReceipt } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { type Engine, startEngine } from '../../../src/engine/engine.ts';
+import { newMemoryEpochs } from '../../../src/engine/epochs.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
 import { profileOf, testPackage } from '../tools.ts';
@@ -145,11 +146,13 @@ export interface World {
 
 export async function newWorld(disk: Disk = newDisk(), clock: VirtualClock = newVirtualClock()): Promise<World> {
   let ids = 0;
+  const epochs = newMemoryEpochs();
   const open = (): Promise<Engine> =>
     done(
       startEngine({
         ...disk.ports(),
         clock,
+        epochs,
         leaseTtlMs: TTL_MS,
         newId: () => {
           ids += 1;

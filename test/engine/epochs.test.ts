@@ -1,0 +1,279 @@
+// Epochs: a lease that was lost is lost, whoever has it now and however often the engine was started again.
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { type EpochStore, newMemoryEpochs, openEpochs, openFileEpochs } from '../../src/engine/epochs.ts';
+import {
+  A,
+  B,
+  type LooseIngress,
+  TTL_MS,
+  type World,
+  ingress,
+  newWorld,
+  settled,
+  started,
+} from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { roundsOf } from '../support/random.ts';
+import { isLeft } from 'fp-ts/lib/Either.js';
+
+type Call = EffectOfKind<'tool.call'>;
+
+interface Held {
+  readonly owner: OwnerId;
+  readonly call: Call;
+  readonly epoch: number;
+}
+
+async function take(world: World, owner: OwnerId): Promise<Held | null> {
+  const { effects, epochs } = await world.talk.lease(owner, { kinds: ['tool.call'] });
+  const [effect] = effects;
+  return effect?.kind === 'tool.call' ? { owner, call: effect, epoch: epochs[0] as number } : null;
+}
+
+async function mustTake(world: World, owner: OwnerId): Promise<Held> {
+  const held = await take(world, owner);
+  if (held === null) throw new Error('nothing was handed out');
+  return held;
+}
+
+async function withCall(tool: 'once' | 'free'): Promise<World> {
+  const world = await newWorld();
+  await world.talk.create();
+  await world.talk.calls(['a', tool]);
+  return world;
+}
+
+async function report(world: World, { owner, call, epoch }: Held, event: LooseIngress): Promise<string> {
+  const request = { events: [ingress(event)], owner, leases: [{ effect_id: call.effect_id, epoch }] };
+  const answer = await world.talk.client.submit(world.talk.id, request)();
+  return isLeft(answer) ? answer.left.code : 'done';
+}
+
+/** Whether the lease is still this one's. */
+async function beats(world: World, { owner, call: { effect_id }, epoch }: Held): Promise<boolean> {
+  const leases = [{ session_id: world.talk.id, effect_id, epoch }];
+  return (await done(world.talk.client.heartbeat({ owner, leases }))).lost.length === 0;
+}
+
+describe('a lease that was lost', () => {
+  it('is refused as stale although nobody else has the call', async () => {
+    const world = await withCall('free');
+    const held = await mustTake(world, A);
+    await world.clock.advance(2 * TTL_MS);
+    expect(await beats(world, held)).toBe(false);
+    expect(await report(world, held, settled(held.call))).toBe('stale_lease');
+    expect(await report(world, held, started(held.call, A))).toBe('stale_lease');
+  });
+
+  it('is refused to the very owner that has the call again', async () => {
+    const world = await withCall('free');
+    const first = await mustTake(world, A);
+    await world.clock.advance(2 * TTL_MS);
+    const second = await mustTake(world, A);
+    expect(second.epoch).toBeGreaterThan(first.epoch);
+    expect(await report(world, first, settled(first.call))).toBe('stale_lease');
+    expect(await beats(world, first)).toBe(false);
+    expect(await report(world, second, settled(second.call))).toBe('done');
+  });
+
+  it('is not given back once more by whoever had it', async () => {
+    const world = await withCall('free');
+    const first = await mustTake(world, A);
+    await world.clock.advance(2 * TTL_MS);
+    const second = await mustTake(world, A);
+    const { session_id, effect_id } = first.call;
+    await done(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
+    expect(await beats(world, second)).toBe(true);
+    expect(await take(world, B)).toBeNull();
+  });
+
+  it('by a restart of the engine is the newest of those who say that they have it', async () => {
+    const world = await withCall('free');
+    const old = await mustTake(world, A);
+    await world.clock.advance(2 * TTL_MS);
+    const now = await mustTake(world, B);
+    await world.restart();
+    // The one that had it speaks first, and is believed until the one that has it speaks as well.
+    expect(await beats(world, old)).toBe(true);
+    expect(await beats(world, now)).toBe(true);
+    expect(await beats(world, old)).toBe(false);
+    expect(await report(world, old, settled(old.call))).toBe('stale_lease');
+    expect(await report(world, now, settled(now.call))).toBe('done');
+  });
+
+  it('that was taken up after a restart is lost like any other', async () => {
+    const world = await withCall('free');
+    const held = await mustTake(world, A);
+    await world.restart();
+    expect(await beats(world, held)).toBe(true);
+    await world.clock.advance(2 * TTL_MS);
+    expect(await beats(world, held)).toBe(false);
+    expect(await report(world, held, settled(held.call))).toBe('stale_lease');
+  });
+
+  it('by a restart of the engine goes to somebody else with an epoch that is newer still', async () => {
+    const world = await withCall('free');
+    const old = await mustTake(world, A);
+    await world.restart();
+    const now = await mustTake(world, B);
+    expect(now.epoch).toBeGreaterThan(old.epoch);
+    expect(await beats(world, old)).toBe(false);
+    expect(await report(world, old, settled(old.call))).toBe('stale_lease');
+  });
+
+  it('is one that no engine has ever given', async () => {
+    const world = await withCall('free');
+    const held = await mustTake(world, A);
+    const forged = { ...held, epoch: held.epoch + 1 };
+    expect(await beats(world, forged)).toBe(false);
+    expect(await report(world, forged, settled(held.call))).toBe('stale_lease');
+    expect(await report(world, held, settled(held.call))).toBe('done');
+  });
+});
+
+describe('a call that runs', () => {
+  it('is its owner’s, by the record, whatever epochs others name', async () => {
+    const world = await withCall('once');
+    const held = await mustTake(world, A);
+    expect(await report(world, held, started(held.call, A))).toBe('done');
+    await world.restart();
+    const stranger = { ...held, owner: B, epoch: held.epoch + 1 };
+    expect(await beats(world, stranger)).toBe(false);
+    expect(await beats(world, held)).toBe(true);
+    expect(await beats(world, stranger)).toBe(false);
+    expect(await report(world, stranger, settled(held.call))).toBe('stale_lease');
+    expect(await report(world, held, settled(held.call))).toBe('done');
+  });
+});
+
+describe('a run that is paused', () => {
+  it('leaves the model’s turn to whoever is at it', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    await world.talk.run();
+    const { effects, epochs } = await world.talk.lease(A);
+    expect(effects.map(({ kind }) => kind)).toEqual(['llm.generate']);
+    await world.talk.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
+    await world.clock.advance(TTL_MS / 2);
+    const leases = effects.map(({ effect_id }, at) => ({ effect_id, epoch: epochs[at] as number }));
+    const keys = leases.map((lease) => ({ session_id: world.talk.id, ...lease }));
+    expect((await done(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
+    await world.talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
+    expect(await world.talk.leased(B)).toEqual([]);
+    const event = ingress({ kind: 'ToolCallsObserved', event_id: 'said', run_id: 'run-1', turn: 1, calls: [] });
+    await done(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
+  });
+});
+
+/** What happens to one call that may run again and that nobody records as started. */
+const act = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(fc.constant('take'), fc.constantFrom('a', 'b', 'c')) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('beat'), fc.nat(8)) },
+  { weight: 3, arbitrary: fc.tuple(fc.constant('pass'), fc.integer({ min: 1, max: TTL_MS })) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('jump'), fc.constantFrom(3_600_000, -3_600_000)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('restart'), fc.constant(0)) },
+);
+
+it('whatever leases, clocks and engines do: epochs grow, one holder at a time, and the rest are refused', async () => {
+  let lastStood = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 30 }), async (acts) => {
+      const world = await withCall('free');
+      const grants: Held[] = [];
+      for (const [what, value] of acts) {
+        if (what === 'take') {
+          const held = await take(world, brand(`bridge-${value}`));
+          if (held === null) continue;
+          for (const { epoch } of grants) expect(held.epoch).toBeGreaterThan(epoch);
+          grants.push(held);
+        } else if (what === 'beat') {
+          const held = grants.at(-1 - (value as number));
+          if (held !== undefined) await beats(world, held);
+        } else if (what === 'pass') await world.clock.advance(value as number);
+        else if (what === 'jump') world.clock.jump(value as number);
+        else await world.restart();
+      }
+      // Whoever is believed, in the order of their epochs: only the last of them is believed still.
+      const first = await Promise.all(grants.map((held) => beats(world, held)));
+      const again: boolean[] = [];
+      for (const held of grants) again.push(await beats(world, held));
+      expect(again.filter(Boolean).length).toBeLessThanOrEqual(1);
+      expect(again.indexOf(true)).toBe(first.lastIndexOf(true));
+      const codes: string[] = [];
+      for (const [index, held] of grants.entries()) {
+        if (again[index] === false) codes.push(await report(world, held, settled(held.call)));
+      }
+      expect(codes.filter((code) => code !== 'stale_lease')).toEqual([]);
+      const holder = grants[again.indexOf(true)];
+      if (holder === undefined) return;
+      lastStood += 1;
+      expect(await report(world, holder, settled(holder.call))).toBe('done');
+    }),
+    { numRuns: roundsOf(60) },
+  );
+  expect(lastStood).toBeGreaterThan(0);
+});
+
+describe('epochs', () => {
+  it('grow across blocks and engines, and are never given twice', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
+    let last = 0;
+    for (let life = 0; life < 5; life += 1) {
+      const epochs = await openEpochs(openFileEpochs(join(path, 'epochs')), 10);
+      expect(epochs.first).toBeGreaterThan(last);
+      for (let given = 0; given < 4 * life; given += 1) {
+        const epoch = epochs.next();
+        // The next block is being put aside meanwhile.
+        if (epoch === null) break;
+        expect(epoch).toBeGreaterThan(last);
+        last = epoch;
+      }
+      await epochs.close();
+    }
+    expect(await readdir(path)).toEqual(['epochs']);
+    await rm(path, { recursive: true });
+  });
+
+  it('go on from block to block while they are used', async () => {
+    const epochs = await openEpochs(newMemoryEpochs(), 4);
+    const given: (number | null)[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      given.push(epochs.next());
+      await Promise.resolve().then(() => Promise.resolve());
+    }
+    expect(given).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  });
+
+  it('are not made up when no more can be put aside', async () => {
+    let broken = false;
+    const memory = newMemoryEpochs();
+    const store: EpochStore = {
+      reserve: (count) => (broken ? Promise.reject(new Error('the disk is full')) : memory.reserve(count)),
+    };
+    const epochs = await openEpochs(store, 2);
+    broken = true;
+    const settle = (): Promise<void> =>
+      new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    expect([epochs.next(), epochs.next(), epochs.next()]).toEqual([1, 2, null]);
+    await settle();
+    broken = false;
+    expect(epochs.next()).toBeNull();
+    await settle();
+    expect(epochs.next()).toBe(3);
+  });
+
+  it('are not guessed from a file that holds something else', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
+    await writeFile(join(path, 'epochs'), '12');
+    await expect(openEpochs(openFileEpochs(join(path, 'epochs')))).rejects.toThrow('does not hold a number');
+    await rm(path, { recursive: true });
+  });
+});
