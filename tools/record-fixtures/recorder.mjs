@@ -12,6 +12,7 @@ import {
   stateDigest,
   step,
 } from '../../dist/src/core/index.js';
+import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { canonicalText, digest, digestText } from '../../dist/schemas/index.js';
 
 /** 2026-01-01T00:00:00Z; event n is recorded n seconds later. */

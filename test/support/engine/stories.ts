@@ -10,6 +10,7 @@ import type { EventRecord, GenesisRecord, StreamRecord } from '../../../schemas/
 import { effects, eventDigest, stateDigest } from '../../../src/core/index.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { importStream } from '../../../src/engine/import-stream.ts';
+import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { done } from '../journal/outcomes.ts';
 import { session as given } from '../session.ts';
 import { FREE, ONCE } from '../tools.ts';
@@ -44,7 +45,11 @@ const client =
     ask(world.engine.client, world.disk);
 
 const create = client(async (engine) => {
-  const created = await engine.createSession({ session_id: SESSION, tool_package: packageOf([ONCE, FREE]) })();
+  const created = await engine.createSession({
+    session_id: SESSION,
+    tool_package: packageOf([ONCE, FREE]),
+    consent: CONSENT_PRESETS.allow_all,
+  })();
   // Sent again after an answer was lost.
   return !isLeft(created) || created.left.code === 'session_exists' ? 'done' : created.left.code;
 });
