@@ -108,11 +108,7 @@ describe('a session with snapshots', () => {
   });
 
   it('names the ones it did not use', async () => {
-<<<<<<< HEAD
-    const world = await stored(8, 140, (stream) => [
-=======
     const world = await stored(8, 400, (stream) => [
->>>>>>> snap
       damaged(snapshotAt(stream, 9), 'text', stream),
       snapshotAt(stream, 5),
       damaged(snapshotAt(stream, 20), 'chain', stream),
