@@ -2,6 +2,7 @@
 import pc from 'picocolors';
 import { type CallId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import { decideConsent } from '../../../reducers/consent.ts';
 import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
 import { type ToolExplanation, newToolHistory, profileInWords } from '../../core/explain-tools.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -46,7 +47,7 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
       profile_id: state.effective_tools.profile_id,
       tool: row,
     });
-    for (const line of toolLines(row)) output.line(line);
+    for (const line of [...toolLines(row), doesLine(state, row)]) output.line(line);
   }
 }
 
@@ -57,6 +58,18 @@ function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplan
     `${mark}  ${pc.bold(tool_name)} ${pc.dim(`${tool_id}, ${when}`)}`,
     ...reasons.map(({ code, speaks_for, text }) => `     ${speaks_for ? '+' : '-'} ${code}: ${text}`),
   ];
+}
+
+/** What the tool does to the world, and whether a call of it would ask. */
+function doesLine({ tool_registry, consent }: SessionState, { tool_id }: ToolExplanation): string {
+  const spec = tool_registry[tool_id];
+  if (spec === undefined) return pc.dim('     not registered any more');
+  const { mode, effects, ownership, executor } = spec;
+  const decided = consent === undefined ? null : decideConsent(consent, spec, null);
+  const asks =
+    decided === null ? 'older than consent: asks nobody' : `${decided.decision} ${decided.reasons.join(', ')}`;
+  const does = effects.length === 0 ? 'no named effects' : effects.join(', ');
+  return pc.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
 }
 
 async function explainCalls(
