@@ -68,7 +68,10 @@ export class Book {
     this.records.push(record);
     const refused = admit(before, event);
     if (refused !== null) {
-      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}): ${refused.code} when folded again`);
+      this.#judge.fail(
+        'replay identity',
+        `event ${this.events.length - 1} (${event.kind}): ${refused.code} when folded again`,
+      );
       return false;
     }
     const { state } = sealTranscript(evolve(before, event));

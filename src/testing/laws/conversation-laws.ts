@@ -13,7 +13,11 @@ export function checkConversation({ messages, run_id }: ModelRequest, book: Book
   let due: string[] = [];
   for (const message of messages) {
     if (message.role === 'tool') {
-      judge.hold(due.shift() === message.call_id, 'pairing', () => `the model reads a result of ${message.call_id} that is not due`);
+      judge.hold(
+        due.shift() === message.call_id,
+        'pairing',
+        () => `the model reads a result of ${message.call_id} that is not due`,
+      );
       checkResult(message, book, judge);
       continue;
     }
@@ -26,7 +30,11 @@ export function checkConversation({ messages, run_id }: ModelRequest, book: Book
   const inOrder = asked.every((id, index) => recorded[index] === id);
   judge.hold(inOrder, 'pairing', () => `the calls that the model reads are not those on record: ${asked.join(' ')}`);
   const live = book.state().run_history.every((run) => run.run_id !== run_id) || book.state().run?.run_id === run_id;
-  judge.hold(live || wasOwed(book, run_id), 'durable first', () => `the model is asked for ${run_id}, which is not on record`);
+  judge.hold(
+    live || wasOwed(book, run_id),
+    'durable first',
+    () => `the model is asked for ${run_id}, which is not on record`,
+  );
 }
 
 const wasOwed = (book: Book, run_id: ModelRequest['run_id']): boolean =>
@@ -46,5 +54,9 @@ function checkResult({ call_id, text, is_error }: Shown, book: Book, judge: Judg
     return;
   }
   const recorded = excerptOf(call.settled);
-  judge.hold(text.startsWith(recorded), 'pairing', () => `the model reads another result of ${call_id} than is on record`);
+  judge.hold(
+    text.startsWith(recorded),
+    'pairing',
+    () => `the model reads another result of ${call_id} than is on record`,
+  );
 }

@@ -28,7 +28,11 @@ export function checkNothingLost(id: SessionId, book: Book, judge: Judge): void 
   const { runs_started, follow_ups } = book.state();
   const asked = book.events.filter(({ kind }) => kind === 'RunRequested' || kind === 'FollowUpQueued').length;
   const there = runs_started + follow_ups.length;
-  judge.hold(asked === there, 'nothing is lost', () => `${id}: ${asked} runs were asked for, ${there} have begun or wait`);
+  judge.hold(
+    asked === there,
+    'nothing is lost',
+    () => `${id}: ${asked} runs were asked for, ${there} have begun or wait`,
+  );
 }
 
 /** Folds the stream a second time from its stored text, checks every digest, and compares the bytes. */

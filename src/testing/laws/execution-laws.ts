@@ -29,7 +29,11 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
       judge.fail('only the plan runs', `${call_id} was rejected, and runs`);
       return;
     }
-    judge.hold(planned.executor.kind !== 'custom', 'approvals bound', () => `${call_id} is for a person to do, and runs`);
+    judge.hold(
+      planned.executor.kind !== 'custom',
+      'approvals bound',
+      () => `${call_id} is for a person to do, and runs`,
+    );
     const allowed = planned.consent?.ask !== 'person' || call.allowed;
     judge.hold(allowed, 'approvals bound', () => `${call_id} runs before a person has allowed it`);
     const bound = digestJson(args) === planned.arguments_digest;

@@ -21,7 +21,8 @@ export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
   const repeated = book.events.findIndex(({ event_id }) => event_id === event.event_id) < book.events.length - 1;
   judge.hold(!repeated, 'settle once', () => `the event id ${event.event_id} is recorded twice`);
   if (event.kind === 'ToolCallStarted') checkStarted(book, event, judge);
-  else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result') checkSettled(book, taken, judge);
+  else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result')
+    checkSettled(book, taken, judge);
   else if (event.kind === 'user.tool_confirmation') checkConfirmed(book, event, judge);
   else if (event.kind === 'LeaseExpired') endCall(book, event, state);
   else if (event.kind === 'ToolCallsObserved') checkPlan(taken, judge);
