@@ -12,6 +12,7 @@ import { type Digest, type Position, type SessionId, brand } from '../../schemas
 import type { EventRecord, GenesisRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject, invariant } from '../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
+import type { PendingUndo } from '../../schemas/undo.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
 import { eventDigest, genesisChain, nextChain } from './chain.ts';
 import { newReplayer } from './replay.ts';
@@ -138,33 +139,46 @@ function settleFork(from: SessionState, chainBefore: Digest, order: ForkOrder): 
   return { facts, state, sealed };
 }
 
-type Fact = Extract<Ingress, { readonly kind: 'LeaseExpired' | 'ToolCallSettled' | 'RunPaused' | 'RunCancelled' }>;
+type FactKind = 'LeaseExpired' | 'ToolCallSettled' | 'UndoSettled' | 'RunPaused' | 'RunCancelled';
+type Fact = Extract<Ingress, { readonly kind: FactKind }>;
 
 /**
  * What the fork has to record next before anybody may work for it; null when it stands on its own. A call that runs
  * is run by the source's bridge, which will never report to the fork: as after any lost bridge it waits again when it
  * may be repeated, and is of unknown outcome when not. A call that waits is the source's to run as well, so that one
- * which may not run twice is answered here instead of being run.
+ * which may not run twice is answered here instead of being run; the same holds for an undo. What waits for a person
+ * goes on waiting: they are asked for each session, and answer for each.
  */
 function nextFact(state: SessionState, order: ForkOrder): Fact | null {
   const { run, active_tool_batch: batch } = state;
-  if (run === null) return null;
-  const { run_id } = run;
   const takes = (kind: 'RunPaused' | 'RunCancelled'): boolean => transitionsOf(phaseOf(state), kind) !== null;
-  if (order.run === 'end' && takes('RunCancelled')) {
-    return { kind: 'RunCancelled', run_id, reason: `forked after ${order.at} events` };
+  if (run !== null && order.run === 'end' && takes('RunCancelled')) {
+    return { kind: 'RunCancelled', run_id: run.run_id, reason: `forked after ${order.at} events` };
   }
   // Paused first: a fork that is cut off while it is stored must not be worked for.
-  if (order.run === 'pause' && takes('RunPaused')) return { kind: 'RunPaused', run_id };
+  if (run !== null && order.run === 'pause' && takes('RunPaused')) return { kind: 'RunPaused', run_id: run.run_id };
+  const [undo] = state.undos ?? [];
+  if (undo !== undefined) return refuseUndo(undo);
   return batch === null ? null : firstUnsettled(batch, order);
 }
+
+const refuseUndo = ({ position, batch_id, call_id }: PendingUndo): Fact => ({
+  kind: 'UndoSettled',
+  position,
+  batch_id,
+  call_id,
+  success: false,
+  code: 'forked',
+  message: 'the session that this one was forked from was asked to undo it',
+});
 
 function firstUnsettled(batch: ActiveToolBatch, order: ForkOrder): Fact | null {
   const { batch_id, plan } = batch;
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
     if (call?.status === 'running') return { kind: 'LeaseExpired', batch_id, call_id, attempt: call.attempt };
-    if (call?.status !== 'queued' || plannedOf(plan, call_id)?.call.repeatable === true) continue;
+    const planned = plannedOf(plan, call_id)?.call;
+    if (call?.status !== 'queued' || planned?.repeatable === true || planned?.executor.kind === 'custom') continue;
     return answerUnrun({ batch_id, call_id, attempt: call.attempt, plan_hash: plan.plan_hash }, order);
   }
   return null;

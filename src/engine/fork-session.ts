@@ -98,8 +98,8 @@ async function copyShared(
     if (isLeft(page)) return page;
     if (page.right.length === 0) return left(reject('damaged', '', `session ${source}, position ${read}: no record`));
     for (const record of page.right) {
-      // The first of the fork's own facts has to be in the same write as the last shared event.
-      if (pending.length === EVENTS_PER_APPEND_MAX - 1) {
+      // The pause and the undos that the fork refuses have to be in the same write as the last shared event.
+      if (pending.length === EVENTS_PER_APPEND_MAX / 2) {
         const failed = await append(journal, session_id, { from: read - pending.length, records: pending }, false);
         if (isLeft(failed)) return failed;
         pending = [];

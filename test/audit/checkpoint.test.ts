@@ -265,7 +265,10 @@ describe('a signature', () => {
     ],
     [
       'another version',
-      { ...checkpoint, sessions: [{ ...first, version: 1 as Version }, ...checkpoint.sessions.slice(1)] },
+      {
+        ...checkpoint,
+        sessions: [{ ...first, version: (first.version + 1) as Version }, ...checkpoint.sessions.slice(1)],
+      },
       /root/,
     ],
     ['one session less', { ...checkpoint, sessions: checkpoint.sessions.slice(1) }, /lists 2 sessions, the head 3/],

@@ -5,6 +5,7 @@ import { type SessionState, type StreamRecord, brand } from '../../schemas/index
 import { type ForkEnd, effects, newForker, newLineageCheck, replay, stateBytes } from '../../src/core/index.ts';
 import { roundsOf, randomFrom } from '../support/random.ts';
 import { Session, call, session } from '../support/session.ts';
+import { PERSON } from '../support/tools.ts';
 import { walk } from '../support/streams.ts';
 import { recordsOf } from './records.ts';
 
@@ -108,6 +109,38 @@ describe('a fork amid a batch', () => {
   });
 });
 
+describe('a fork amid what people do', () => {
+  test('does not undo what its source was asked to undo', () => {
+    const digest = `sha256:${'2'.repeat(64)}`;
+    const undoing = session({ session_id: 'source' })
+      .runRequested()
+      .observed([call('w', 'write', { path: 'a' })])
+      .started('w')
+      .settled('w')
+      .batchSettled()
+      .answered('done')
+      .takes('UndoRequested', {
+        call_id: 'w',
+        batch_id: 'batch-1',
+        changes: [{ path: 'a', before: null, after_digest: digest }],
+      });
+    expect(undoing.effectsOf('call.undo')).toHaveLength(1);
+    for (const run of ['pause', 'go', 'end'] as const) {
+      const forked = fork(recordsOf(undoing), undoing.events.length, run);
+      expect(kindsOf(forked)).toEqual(['UndoSettled']);
+      expect(effects(forked.state)).toEqual([]);
+    }
+  });
+
+  test('leaves to people what people answer', () => {
+    const asked = session({ session_id: 'source' })
+      .runRequested()
+      .observed([call('ask', 'asks'), call('person', PERSON.tool_name)]);
+    const { state } = fork(recordsOf(asked), 2);
+    expect(statuses(state).map(([, status]) => status)).toEqual(['waiting', 'queued']);
+  });
+});
+
 describe('of any stream, at any position', () => {
   const everyCut = (visit: (source: readonly StreamRecord[], at: number, run: Run) => void): void => {
     for (let seed = 0; seed < roundsOf(40); seed += 1) {
@@ -135,6 +168,7 @@ describe('of any stream, at any position', () => {
     everyCut((source, at, run) => {
       const { state } = fork(source, at, run);
       const batch = state.active_tool_batch;
+      expect(state.undos).toBeUndefined();
       if (run === 'end') expect(state.run).toBeNull();
       if (run === 'pause')
         expect(['idle', 'paused_opening', 'paused_generating', 'paused_executing']).toContain(
@@ -144,7 +178,8 @@ describe('of any stream, at any position', () => {
         open += 1;
         expect(status).not.toBe('running');
         const planned = batch?.plan.planned_calls.find(({ call_id }) => call_id === batch.observed[index]?.call_id);
-        if (status === 'queued') expect(planned?.repeatable).toBe(true);
+        // A custom call is a person's to answer, here as there.
+        if (status === 'queued') expect(planned?.repeatable === true || planned?.executor.kind === 'custom').toBe(true);
       }
     });
     expect(open).toBeGreaterThan(20);

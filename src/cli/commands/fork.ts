@@ -72,6 +72,7 @@ function inWords(event: RecordedEvent, { active_tool_batch: batch }: SessionStat
   if (event.kind === 'ToolCallSettled') {
     return `  ${event.call_id}: not run here, because it may not run twice; the model is told`;
   }
+  if (event.kind === 'UndoSettled') return `  ${event.call_id}: not undone here, because its source was asked to`;
   return '';
 }
 
