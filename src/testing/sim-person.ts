@@ -144,7 +144,7 @@ function ingressOf({ what }: Act, state: SessionState | null, nowMs: number): In
 }
 
 /** How long a host session lives that a person opened, in milliseconds. */
-const HOST_LIFE_MS = 5_000;
+const HOST_LIFE_MS = 8_000;
 
 const KINDS = {
   pause: 'RunPaused',
