@@ -46,19 +46,17 @@ const toolKind = fc.constantFrom<Partial<ToolSpec>>(
 
 /** One to eight tools, of every way of running beside others, of consent and of availability. */
 function toolRegistry(): fc.Arbitrary<readonly ToolSpec[]> {
-  return fc
-    .array(toolKind, { minLength: 1, maxLength: 8 })
-    .map((kinds) =>
-      kinds.map((kind, index) =>
-        defineTool({
-          tool_id: `any.tool_${index}`,
-          tool_name: `tool_${index}`,
-          description: `Tool ${index}.`,
-          input_schema: { type: 'object' },
-          ...kind,
-        }),
-      ),
-    );
+  return fc.array(toolKind, { minLength: 1, maxLength: 8 }).map((kinds) =>
+    kinds.map((kind, index) =>
+      defineTool({
+        tool_id: `any.tool_${index}`,
+        tool_name: `tool_${index}`,
+        description: `Tool ${index}.`,
+        input_schema: { type: 'object' },
+        ...kind,
+      }),
+    ),
+  );
 }
 
 /** Calls of these tools, up to twelve, with ids `c0`, `c1`, …; now and then one of a tool that does not exist. */

@@ -51,7 +51,9 @@ vi.mock(import('../../reducers/answer-admission.ts'), async (load) => {
     ...real,
     admitConfirmation: (state, event) => {
       const refused = real.admitConfirmation(state, event);
-      return planted.bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch' ? null : refused;
+      return planted.bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch'
+        ? null
+        : refused;
     },
   };
 });
@@ -177,9 +179,7 @@ vi.mock(import('../../bridge/plan-check.ts'), async (load) => {
     ...real,
     newPlanCheck: (readBlob) => {
       const check = real.newPlanCheck(readBlob);
-      return planted.bug === 'the plan is not checked'
-        ? { check: async (call) => right(call.arguments ?? {}) }
-        : check;
+      return planted.bug === 'the plan is not checked' ? { check: async (call) => right(call.arguments ?? {}) } : check;
     },
   };
 });
@@ -250,7 +250,10 @@ const ZOO: Readonly<Record<string, Bug>> = {
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         renamed += 1;
-        const events = request.events.map((event) => ({ ...event, event_id: brand<'EventId'>(`x-${renamed}-${event.kind}`) }));
+        const events = request.events.map((event) => ({
+          ...event,
+          event_id: brand<'EventId'>(`x-${renamed}-${event.kind}`),
+        }));
         return await client.submit(session, { ...request, events })();
       },
     })),
@@ -263,7 +266,9 @@ const ZOO: Readonly<Record<string, Bug>> = {
         model: {
           generate: (request, signal) => {
             const results = request.messages.filter(({ role }) => role === 'tool').toReversed();
-            const messages = request.messages.map((message) => (message.role === 'tool' ? results.shift() ?? message : message));
+            const messages = request.messages.map((message) =>
+              message.role === 'tool' ? (results.shift() ?? message) : message,
+            );
             return model.generate({ ...request, messages }, signal);
           },
         },
