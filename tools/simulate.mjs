@@ -13,6 +13,8 @@ import { checkBridge, simulate } from '../dist/src/testing/index.js';
 const bridge = ({ model, tools, runTool, ...world }) =>
   runBridge({ ...world, provider: model, executors: combineExecutors([{ tools, run: runTool }]), log: () => {} });
 
+const print = (line) => process.stdout.write(`${line}\n`);
+
 const command = (seed) => `npm run simulate -- --seed ${seed}`;
 
 /** How often the progress is told, in milliseconds. */
@@ -20,9 +22,9 @@ const TOLD_EVERY_MS = 1_000;
 
 async function one(seed) {
   const { violations, trace, events, executions, passedMs, digest } = await simulate({ seed, bridge });
-  for (const line of trace) console.log(line);
-  console.log(`seed ${seed}: ${events} events, ${executions} executions, ${passedMs} ms, ${digest}`);
-  for (const { law, message, atMs } of violations) console.log(`broken after ${atMs} ms: ${law}: ${message}`);
+  for (const line of trace) print(line);
+  print(`seed ${seed}: ${events} events, ${executions} executions, ${passedMs} ms, ${digest}`);
+  for (const { law, message, atMs } of violations) print(`broken after ${atMs} ms: ${law}: ${message}`);
   return violations.length === 0;
 }
 
@@ -41,7 +43,7 @@ async function many(first, last, jobs) {
   let done = 0;
   const failures = [];
   const rate = () => `${Math.round(done / ((performance.now() - started) / 1_000))} seeds/s`;
-  const progress = setInterval(() => console.log(`${done}/${total} seeds, ${rate()}`), TOLD_EVERY_MS);
+  const progress = setInterval(() => print(`${done}/${total} seeds, ${rate()}`), TOLD_EVERY_MS);
   const share = Math.ceil(total / jobs);
   const worker = (job) =>
     new Promise((resolve) => {
@@ -63,13 +65,13 @@ async function many(first, last, jobs) {
     });
   await Promise.all(Array.from({ length: jobs }, (_, job) => worker(job)));
   clearInterval(progress);
-  for (const failure of failures) console.log(failure);
-  console.log(`${done} seeds, ${failures.length} failed, ${rate()} on ${jobs} processes`);
+  for (const failure of failures) print(failure);
+  print(`${done} seeds, ${failures.length} failed, ${rate()} on ${jobs} processes`);
   return failures.length === 0;
 }
 
 function misuse(message) {
-  console.error(`${message}\nusage: npm run simulate -- [--seeds FIRST..LAST] [--jobs N] | --seed N`);
+  process.stderr.write(`${message}\nusage: npm run simulate -- [--seeds FIRST..LAST] [--jobs N] | --seed N\n`);
   process.exit(2);
 }
 

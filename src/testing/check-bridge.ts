@@ -42,10 +42,7 @@ export async function checkBridge(bridge: SimulatedBridge, options: CheckBridgeO
 const defaultCommand = (seed: number): string => `REFOLD_SEED=${seed} npx vitest run`;
 
 /** The smallest scenario found that still breaks a law; null when the seed breaks none. */
-export async function shrink(
-  seed: number,
-  run: (scenario: Scenario) => Promise<Simulation>,
-): Promise<Simulation | null> {
+async function shrink(seed: number, run: (scenario: Scenario) => Promise<Simulation>): Promise<Simulation | null> {
   let smallest: Simulation | null = null;
   let left = SIM_SHRINKS_MAX;
   const holds = async (scenario: Scenario): Promise<boolean> => {

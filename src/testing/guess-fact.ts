@@ -49,6 +49,9 @@ function guessNext(state: SessionState, draw: Draw): Fact {
     }
     case 'batch.settle':
       return { kind: 'ToolBatchSettled', batch_id: owed.batch_id, plan_hash: owed.plan_hash };
+    case 'host_session.open':
+    case 'tool.cancel':
+    case 'wake':
     case undefined:
     default:
       return { kind: 'RunResumed', run_id: run.run_id };

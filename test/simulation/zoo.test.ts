@@ -222,7 +222,7 @@ function eagerJournal({ journal }: EnginePorts): Partial<EnginePorts> {
 
 /** A table of leases that knows of a session only what it was told since it began. */
 function forgetOwed(): void {
-  const load = LeaseTable.prototype.load;
+  const load = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'load')?.value as LeaseTable['load'];
   const seen = new WeakMap<LeaseTable, Set<string>>();
   vi.spyOn(LeaseTable.prototype, 'load').mockImplementation(function forgetting(this: LeaseTable, session, state) {
     const known = seen.get(this) ?? new Set();

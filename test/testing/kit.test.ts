@@ -20,10 +20,11 @@ const CALLS: Fact = {
 
 describe('given, when, then', () => {
   test('says what the state is and what is owed', () => {
-    given([RUN], SOME)
+    const when = given([RUN], SOME)
       .when(CALLS)
       .thenState({ run: { phase: 'executing', calls: 2 }, active_tool_batch: { queued: 1 } })
       .thenOwes({ kind: 'tool.call', call_id: 'a', tool_id: 'read' });
+    expect(isRight(when.outcome)).toBe(true);
   });
 
   test('says why a fact is refused', () => {
