@@ -37,6 +37,13 @@ module.exports = {
     only('audit', '^src/audit/', '^src/', '^src/(audit|core)/'),
     only('engine', '^src/engine/', '^src/', '^src/(engine|core|journal|blobs|client/(?!http|index)|version)'),
     only('server', '^src/server/', '^src/', '^src/(server|client)/'),
+    only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
+    {
+      name: 'nothing-imports-testing',
+      severity: 'error',
+      from: { pathNot: '^(src/testing|test)/' },
+      to: { path: '^src/testing/' },
+    },
     only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core)/'),
     {
       name: 'pure-no-node',
@@ -52,6 +59,7 @@ module.exports = {
     packages('client', '^src/client/', 'eventsource-parser|fp-ts'),
     packages('audit', '^src/audit/', 'fp-ts'),
     packages('engine', '^src/engine/', 'ajv|fp-ts'),
+    packages('testing', '^src/testing/', 'fast-check|fp-ts'),
     packages('server', '^src/server/', 'hono|@hono/node-server|fp-ts'),
     packages('cli', '^src/cli/', 'commander|picocolors|fp-ts'),
     packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),

@@ -54,8 +54,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   /** Epochs of leases that were lost and whose work has not come to its end. */
   const lost = new Map<string, number>();
   let wakers: (() => void)[] = [];
-  let ttlMs = LEASE_TTL_MS;
-  let retimed = new AbortController();
+  const rhythm = newRhythm(clock);
 
   const keys = (): readonly LeaseKey[] => [...held.values()].map(({ key }) => key);
 
@@ -106,20 +105,9 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
         signal.addEventListener('abort', done);
         wakers.push(done);
       }),
-    setTtl(next) {
-      if (next === ttlMs) return;
-      ttlMs = next;
-      retimed.abort();
-    },
+    setTtl: rhythm.setTtl,
     async beat(signal) {
-      while (!signal.aborted) {
-        // An engine whose leases are shorter than was thought is not kept waiting for the beat that was planned.
-        retimed = new AbortController();
-        const either = joinSignals(signal, retimed.signal);
-        await sleep(clock, Math.max(1, Math.floor(ttlMs / 3)), either.signal);
-        either.release();
-        if (!either.signal.aborted) await beatOnce();
-      }
+      while (!signal.aborted) if (await rhythm.isDue(signal)) await beatOnce();
     },
     async release() {
       const leases = keys();
@@ -128,6 +116,32 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
         .release({ owner, leases })()
         .catch(() => null);
       await Promise.race([given, sleep(clock, RELEASE_MS_MAX, new AbortController().signal)]);
+    },
+  };
+}
+
+interface Rhythm {
+  setTtl(ttlMs: number): void;
+  /** Waits for the next beat; false when the signal came first, or leases turned out to last otherwise. */
+  isDue(signal: AbortSignal): Promise<boolean>;
+}
+
+function newRhythm(clock: Clock): Rhythm {
+  let ttlMs = LEASE_TTL_MS;
+  let retimed = new AbortController();
+  return {
+    // An engine whose leases are shorter than was thought is not kept waiting for the beat that was planned.
+    setTtl(next) {
+      if (next === ttlMs) return;
+      ttlMs = next;
+      retimed.abort();
+    },
+    async isDue(signal) {
+      retimed = new AbortController();
+      const either = joinSignals(signal, retimed.signal);
+      await sleep(clock, Math.max(1, Math.floor(ttlMs / 3)), either.signal);
+      either.release();
+      return !either.signal.aborted;
     },
   };
 }

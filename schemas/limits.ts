@@ -330,3 +330,5 @@ export const SESSION_TTL_MS_MAX = 366 * 86_400_000;
 export const SIM_TIMERS_MAX = 50_000;
 /** How long a simulated world is given to come to its end once nothing goes wrong any more, in milliseconds. */
 export const SIM_PATIENCE_MS = 900_000;
+/** Most scenarios that are tried to find a smaller one that still fails. */
+export const SIM_SHRINKS_MAX = 300;

@@ -67,7 +67,11 @@ export interface BridgeWorld {
   /** What to lease: tool ids, exact or with a closing `*`. */
   readonly tools: readonly string[];
   /** Runs a tool. May throw, and may be slow to heed the signal. */
-  runTool(target: ToolTarget, args: JsonObject, context: { readonly signal: AbortSignal }): Promise<ToolAnswer>;
+  readonly runTool: (
+    target: ToolTarget,
+    args: JsonObject,
+    context: { readonly signal: AbortSignal },
+  ) => Promise<ToolAnswer>;
 }
 
 /** Serves sessions until its signal aborts. Throws only when it cannot go on: that is a fault. */

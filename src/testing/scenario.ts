@@ -109,6 +109,7 @@ const act = fc.record<Act>({
     'disable_write',
     'force_write',
     'host_ready',
+    'host_ready',
   ),
 });
 

@@ -51,6 +51,7 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
   const { time, random } = options;
   const faultOf = new Map(options.faults.map((fault) => [fault.nth, fault]));
   let messages = 0;
+  let tampers = 0;
 
   async function deliver(from: string, method: string, request: readonly unknown[]): Promise<Answer> {
     time.touch();
@@ -73,6 +74,7 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
     messages += 1;
     const fault = faultOf.get(messages);
     if (fault !== undefined) options.onFault(from, fault);
+    if (fault?.what === 'tamper') tampers += 1;
     await onWay(fault, 'delay_request');
     if (fault?.what === 'lose_request') return await lost(fault);
     if (fault?.what === 'duplicate' && REPEATABLE.has(method)) {
@@ -81,7 +83,10 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
     const answer = await deliver(from, method, request);
     if (fault?.what === 'lose_answer') return await lost(fault);
     await onWay(fault, 'delay_answer');
-    return fault?.what === 'tamper' && method === 'lease' ? tamper(answer) : answer;
+    // Whoever means to alter a call waits for the next one that passes.
+    const altered = tampers > 0 && method === 'lease' ? tamper(answer) : null;
+    if (altered !== null) tampers -= 1;
+    return altered ?? answer;
   }
 
   async function lost({ ms }: MessageFault): Promise<Answer> {
@@ -132,13 +137,13 @@ const METHODS = [
   'getBlob',
 ] as const satisfies readonly (keyof EngineClient)[];
 
-/** Alters the arguments of the last call in a grant, as a faulty or hostile middleman would. */
-function tamper(answer: Answer): Answer {
-  if (answer._tag === 'Left') return answer;
+/** Alters the arguments of the last call in a grant, as a faulty or hostile middleman would; null: it has none. */
+function tamper(answer: Answer): Answer | null {
+  if (answer._tag === 'Left') return null;
   const grant = answer.right as LeaseGrant;
   const at = grant.effects.findLastIndex(({ kind }) => kind === 'tool.call');
   const effect = grant.effects[at];
-  if (effect?.kind !== 'tool.call') return answer;
+  if (effect?.kind !== 'tool.call') return null;
   const { arguments_ref: _ref, ...rest } = effect;
   const altered = { ...rest, arguments: { ...effect.arguments, path: 'elsewhere' } };
   return right({ ...grant, effects: grant.effects.with(at, altered) });

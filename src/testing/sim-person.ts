@@ -2,7 +2,7 @@
 // answered, and, once nothing goes wrong any more, let every paused run go on.
 import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
-import { type SessionId, brand } from '../../schemas/ids.ts';
+import { type RunId, type SessionId, brand } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
@@ -111,44 +111,37 @@ const AWAY: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage
 /** What an act says of a session as it is; null when there is nothing to do it to. */
 function ingressOf({ what }: Act, state: SessionState | null, nowMs: number): Ingress | null {
   const input = { text: what };
-  const run_id = state?.run?.run_id;
+  const write = simToolId('write');
   switch (what) {
     case 'run':
       return { kind: 'RunRequested', input };
     case 'follow_up':
       return { kind: 'FollowUpQueued', follow_up: { input } };
     case 'disable_write':
-      return { kind: 'ToolOverridesSet', scope: 'session', disable: [simToolId('write')] };
+      return { kind: 'ToolOverridesSet', scope: 'session', disable: [write] };
     case 'force_write':
-      return {
-        kind: 'ToolOverridesSet',
-        scope: 'session',
-        disable: [simToolId('write')],
-        force: [simToolId('write'), simToolId('put')],
-      };
-    case 'host_ready':
-      return {
-        kind: 'HostSessionUpdated',
-        host_session: { host_session_status: 'ready', expires_at_ms: nowMs + HOST_LIFE_MS },
-      };
-    case 'steer':
-    case 'pause':
-    case 'resume':
-    case 'interrupt':
-    case 'interrupt_with':
-    case 'cancel':
-      if (run_id === undefined) return null;
-      if (what === 'steer') return { kind: 'RunSteered', run_id, input };
-      return what === 'interrupt_with' ? { kind: 'user.interrupt', run_id, input } : { kind: KINDS[what], run_id };
+      return { kind: 'ToolOverridesSet', scope: 'session', disable: [write], force: [write, simToolId('put')] };
+    case 'host_ready': {
+      const expires_at_ms = nowMs + HOST_LIFE_MS;
+      return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready', expires_at_ms } };
+    }
+    default: {
+      const run_id = state?.run?.run_id;
+      return run_id === undefined ? null : TO_A_RUN[what](run_id);
+    }
   }
 }
 
 /** How long a host session lives that a person opened, in milliseconds. */
-const HOST_LIFE_MS = 5_000;
+const HOST_LIFE_MS = 8_000;
 
-const KINDS = {
-  pause: 'RunPaused',
-  resume: 'RunResumed',
-  interrupt: 'user.interrupt',
-  cancel: 'RunCancelled',
-} as const;
+type RunAct = 'steer' | 'pause' | 'resume' | 'interrupt' | 'interrupt_with' | 'cancel';
+
+const TO_A_RUN: Readonly<Record<RunAct, (run_id: RunId) => Ingress>> = {
+  steer: (run_id) => ({ kind: 'RunSteered', run_id, input: { text: 'steer' } }),
+  pause: (run_id) => ({ kind: 'RunPaused', run_id }),
+  resume: (run_id) => ({ kind: 'RunResumed', run_id }),
+  interrupt: (run_id) => ({ kind: 'user.interrupt', run_id }),
+  interrupt_with: (run_id) => ({ kind: 'user.interrupt', run_id, input: { text: 'rather this' } }),
+  cancel: (run_id) => ({ kind: 'RunCancelled', run_id }),
+};

@@ -79,6 +79,7 @@ export class SimTime {
     let offset = START_MS;
     let resumesAt = 0;
     let dead = false;
+    const isDead = (): boolean => dead;
     const guarded = (ring: () => void): void => {
       if (dead) return;
       if (this.#passedMs < resumesAt) this.after(resumesAt - this.#passedMs, () => guarded(ring));
@@ -103,10 +104,10 @@ export class SimTime {
       kill: () => {
         dead = true;
       },
-      isDead: () => dead,
+      isDead,
       awake: async () => {
-        while (!dead && this.#passedMs < resumesAt) await this.sleep(resumesAt - this.#passedMs);
-        if (dead) await NEVER;
+        while (this.#passedMs < resumesAt && !isDead()) await this.sleep(resumesAt - this.#passedMs);
+        if (isDead()) await NEVER;
       },
     };
   }

@@ -9,13 +9,14 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { Engine, EnginePorts } from '../engine/engine.ts';
 import { newSchemaCheck } from '../engine/schema-check.ts';
 import type { BridgeWorld, SimulatedBridge } from './bridge-world.ts';
-import { Book } from './laws/book.ts';
+import { Book, type Taken } from './laws/book.ts';
 import { checkConversation } from './laws/conversation-laws.ts';
 import { checkNothingLost, checkReplay, checkRest, isAtRest } from './laws/ending-laws.ts';
 import { newExchangeLaws } from './laws/exchange-laws.ts';
 import { newExecutionLaws } from './laws/execution-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
 import { newPatienceLaw } from './laws/patience-law.ts';
+import { checkEvent } from './laws/stream-laws.ts';
 import { randomFrom } from './random.ts';
 import { FAULTS_END_MS, type ProcessFault, type Scenario } from './scenario.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
@@ -71,10 +72,11 @@ export class SimWorld {
     this.#options = options;
     this.#random = randomFrom(scenario.seed);
     this.#exchanges = newExchangeLaws({ judge: this.judge, bookOf: (id) => this.books.get(id), ttlMs: TTL_MS });
+    const watch = (book: Book, taken: Taken): void => checkEvent(book, taken, this.judge);
     this.#disk = newSimDisk({
       time,
       faults: scenario.disk,
-      onCreated: (id, genesis) => this.books.set(id, new Book(JSON.parse(genesis) as Genesis, this.judge)),
+      onCreated: (id, genesis) => this.books.set(id, new Book(JSON.parse(genesis) as Genesis, this.judge, watch)),
       onDurable: (id, records) => this.#durable(id, records),
     });
     this.#network = newSimNetwork({

@@ -6,25 +6,19 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import {
   type SchemaVerdict,
-  type Branded,
   type CallId,
-  type Content,
   type Digest,
   type Effect,
   type EffectOfKind,
-  EVENT_VERSION,
-  type EventOfKind,
   type Genesis,
   type IngressEvent,
   type IngressKind,
-  type JsonObject,
   type Rejection,
   type RunConfigPatch,
   type SessionState,
   type ToolCallObserved,
   type ToolResult,
   type TranscriptEntry,
-  brand,
 } from '../../schemas/index.ts';
 import {
   type GenesisOverrides,
@@ -34,43 +28,11 @@ import {
   stateBytes,
   step,
 } from '../../src/core/index.ts';
+import { type FieldsOf, type Loose, call, eventOf, say } from '../../src/testing/facts.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { testPackage } from './tools.ts';
 
-/** The same shape with plain strings where ids are branded: tests write literals. */
-export type Loose<T> =
-  T extends Branded<infer _Name>
-    ? string
-    : T extends string | number | boolean | null | undefined
-      ? T
-      : string extends keyof T
-        ? T
-        : T extends readonly (infer Item)[]
-          ? readonly Loose<Item>[]
-          : { readonly [K in keyof T]: Loose<T[K]> };
-
-/** What an event says beside its envelope. */
-export type FieldsOf<K extends IngressKind> = Loose<Omit<EventOfKind<K>, 'kind' | 'v' | 'event_id' | 'at_ms'>>;
-
-/** Event number `index` of a stream: its id and its time follow from the number. */
-export const eventOf = <K extends IngressKind>(kind: K, fields: FieldsOf<K>, index = 1): IngressEvent =>
-  ({
-    kind,
-    v: EVENT_VERSION,
-    event_id: `e-${index}`,
-    at_ms: 1_000 * index,
-    ...(fields as object),
-  }) as unknown as IngressEvent;
-
-export const say = (text: string): Content => ({ text });
-
-/** One observed call. */
-export const call = (
-  call_id: string,
-  tool_name: string,
-  args: JsonObject = {},
-  rest: Loose<Omit<ToolCallObserved, 'call_id' | 'tool_name' | 'arguments'>> = {},
-): ToolCallObserved => ({ call_id: brand<'CallId'>(call_id), tool_name, arguments: args, ...(rest as object) });
+export { type FieldsOf, type Loose, call, eventOf, say };
 
 export const INVALID: SchemaVerdict = { valid: false, message: 'must have a path', path: '/path' };
 

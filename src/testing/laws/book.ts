@@ -14,7 +14,6 @@ import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { initialState } from '../../core/initial-state.ts';
 import type { JournalRecord } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
-import { checkEvent } from './stream-laws.ts';
 
 /** One call a model made, and what is on record of it. */
 export interface CallEntry {
@@ -33,6 +32,15 @@ export interface CallEntry {
   ended: boolean;
 }
 
+/** One event as it becomes durable, between the states before and after it. */
+export interface Taken {
+  readonly before: SessionState;
+  readonly event: IngressEvent;
+  readonly state: SessionState;
+}
+
+type Watch = (book: Book, taken: Taken) => void;
+
 export class Book {
   readonly genesis: Genesis;
   readonly events: IngressEvent[] = [];
@@ -41,11 +49,13 @@ export class Book {
   readonly calls = new Map<CallId, CallEntry>();
   readonly records: JournalRecord[] = [];
   readonly #judge: Judge;
+  readonly #watch: Watch;
 
-  constructor(genesis: Genesis, judge: Judge) {
+  constructor(genesis: Genesis, judge: Judge, watch: Watch) {
     this.genesis = genesis;
     this.states = [initialState(genesis)];
     this.#judge = judge;
+    this.#watch = watch;
   }
 
   state(): SessionState {
@@ -78,7 +88,7 @@ export class Book {
     this.states.push(state);
     const batch = state.active_tool_batch;
     if (batch !== null && batch.batch_id !== before.active_tool_batch?.batch_id) this.#enter(batch);
-    checkEvent(this, { before, event, state }, this.#judge);
+    this.#watch(this, { before, event, state });
     return true;
   }
 

@@ -1,6 +1,6 @@
 // Laws of what leaves an engine: what it hands out is owed by what is durable, what it confirms is durable, and what
 // it takes comes from whoever holds the lease.
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Effect } from '../../../schemas/effect.ts';
 import type { EffectId, SessionId } from '../../../schemas/ids.ts';
@@ -70,15 +70,13 @@ export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): 
     answered(exchange, atMs) {
       const { from, method, request, answer } = exchange;
       if (isLeft(answer)) return;
-      if (method === 'lease') checkGrant(from, right<LeaseGrant>(answer), atMs);
-      if (method === 'submit') checkReceipt(exchange, right<SubmitReceipt>(answer));
+      if (method === 'lease') checkGrant(from, answer.right as LeaseGrant, atMs);
+      if (method === 'submit') checkReceipt(exchange, answer.right as SubmitReceipt);
       if (method === 'release') for (const key of (request[0] as Heartbeat).leases) holders.delete(nameOf(key));
     },
     forget: () => holders.clear(),
   };
 }
-
-const right = <T>(answer: Either<unknown, unknown>): T => (answer as { readonly right: T }).right;
 
 const nameOf = ({ session_id, effect_id }: { session_id: SessionId; effect_id: EffectId }): string =>
   `${session_id} ${effect_id}`;

@@ -1,19 +1,13 @@
 // Laws that a stream shows by itself: held against the bare events, because a fault of the fold would be repeated by
 // folding again.
 import { conflictBetween } from '../../core/conflict.ts';
-import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
+import type { EventOfKind } from '../../../schemas/event.ts';
 import type { CallId } from '../../../schemas/ids.ts';
 import { FOLLOW_UPS_MAX, RUN_HISTORY_MAX, STEERS_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../../../schemas/limits.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas/state.ts';
-import type { Book, CallEntry } from './book.ts';
+import type { Book, CallEntry, Taken } from './book.ts';
 import type { Judge } from './judge.ts';
-
-export interface Taken {
-  readonly before: SessionState;
-  readonly event: IngressEvent;
-  readonly state: SessionState;
-}
 
 /** Checks one event as it becomes durable. */
 export function checkEvent(book: Book, taken: Taken, judge: Judge): void {

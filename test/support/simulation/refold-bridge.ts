@@ -1,6 +1,6 @@
 // refold's own bridge as the simulator takes it.
-import { combineExecutors, runBridge } from '../../bridge/index.ts';
-import type { SimulatedBridge } from '../../src/testing/bridge-world.ts';
+import { combineExecutors, runBridge } from '../../../bridge/index.ts';
+import type { SimulatedBridge } from '../../../src/testing/index.ts';
 
 export const refoldBridge: SimulatedBridge = ({ model, tools, runTool, ...world }) =>
   runBridge({

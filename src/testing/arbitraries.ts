@@ -1,0 +1,99 @@
+// fast-check arbitraries of what goes into a session: tools, the calls a model may make of them, and whole streams of
+// facts that a session takes. All shrink.
+import { isRight } from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { defineTool } from '../../schemas/define-tool.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
+import type { Genesis } from '../../schemas/genesis.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { ToolPackage } from '../../schemas/tool-set.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { defaultGenesis } from '../core/genesis.ts';
+import { initialState } from '../core/initial-state.ts';
+import { step } from '../core/step.ts';
+import { factEvent, packageOf } from './facts.ts';
+import { type Draw, guessFact } from './guess-fact.ts';
+
+/** A genesis record and events that it takes, one after the other, with the state they lead to. */
+export interface IngressStream {
+  readonly genesis: Genesis;
+  readonly events: readonly IngressEvent[];
+  readonly state: SessionState;
+}
+
+export interface IngressStreamOptions {
+  /** The tools of the session; any registry by default. */
+  readonly tool_package?: ToolPackage;
+  /** How many facts are tried at most; 40 by default. Those that are refused are left out. */
+  readonly lengthMax?: number;
+}
+
+const claims = (access: 'read' | 'write'): ToolSpec['parallelism_hint'] => ({
+  parallel_safe: true,
+  claims: [{ space: 'fs', argument: 'path', form: 'path', access }],
+});
+
+const toolKind = fc.constantFrom<Partial<ToolSpec>>(
+  { read_only: true, destructive: false, mode: 'read', parallelism_hint: claims('read') },
+  { mode: 'safe_write', destructive: false, parallelism_hint: claims('write') },
+  { mode: 'safe_write', destructive: false, idempotent: true, parallelism_hint: { parallel_safe: true } },
+  { mode: 'external', destructive: false, interrupt_behavior: 'cancel' },
+  { mode: 'external', destructive: false, permission_policy: 'always_ask' },
+  { mode: 'external', destructive: false, ownership: 'custom', executor: { kind: 'custom' } },
+  { mode: 'read', read_only: true, destructive: false, availability_rules: ['host_session_ready'] },
+);
+
+/** One to eight tools, of every way of running beside others, of consent and of availability. */
+function toolRegistry(): fc.Arbitrary<readonly ToolSpec[]> {
+  return fc.array(toolKind, { minLength: 1, maxLength: 8 }).map((kinds) =>
+    kinds.map((kind, index) =>
+      defineTool({
+        tool_id: `any.tool_${index}`,
+        tool_name: `tool_${index}`,
+        description: `Tool ${index}.`,
+        input_schema: { type: 'object' },
+        ...kind,
+      }),
+    ),
+  );
+}
+
+/** Calls of these tools, up to twelve, with ids `c0`, `c1`, …; now and then one of a tool that does not exist. */
+function toolCalls(registry: readonly ToolSpec[]): fc.Arbitrary<readonly ToolCallObserved[]> {
+  const names = registry.map(({ tool_name }) => tool_name as string);
+  const made = fc.record({
+    tool_name: fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom(...names) },
+      { weight: 1, arbitrary: fc.constant('no_such_tool') },
+    ),
+    arguments: fc.record({ path: fc.constantFrom('a', 'b', 'a/x', 'a/y', 'c'), n: fc.nat({ max: 9 }) }),
+  });
+  return fc
+    .array(made, { maxLength: 12 })
+    .map((calls) => calls.map((call, index) => ({ call_id: `c${index}`, ...call }) as unknown as ToolCallObserved));
+}
+
+/** A stream of plausible facts, late and senseless ones left out. It shrinks to fewer facts. */
+function ingressStream({ tool_package, lengthMax = 40 }: IngressStreamOptions = {}): fc.Arbitrary<IngressStream> {
+  const tools = tool_package === undefined ? toolRegistry().map(packageOf) : fc.constant(tool_package);
+  const draw = fc.record<Draw>({ what: fc.nat({ max: 99 }), a: fc.nat({ max: 999 }), b: fc.nat({ max: 999 }) });
+  return fc
+    .tuple(tools, fc.array(draw, { maxLength: lengthMax }))
+    .map(([made, draws]) => streamOf(defaultGenesis({ tool_package: made }), draws));
+}
+
+function streamOf(genesis: Genesis, draws: readonly Draw[]): IngressStream {
+  let state = initialState(genesis);
+  const events: IngressEvent[] = [];
+  for (const draw of draws) {
+    const event = factEvent(guessFact(state, draw), events.length + 1);
+    const stepped = step(state, event);
+    if (!isRight(stepped)) continue;
+    ({ state } = stepped.right);
+    events.push(event);
+  }
+  return { genesis, events, state };
+}
+
+export const arbitrary = { toolRegistry, toolCalls, ingressStream };

@@ -1,0 +1,87 @@
+// Which fact may happen next to a session, given a few numbers: mostly what its phase waits for, now and then something
+// else.
+import { effects } from '../core/effects.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import { type Fact, call, say } from './facts.ts';
+
+/** What decides: `what` (0 to 99) between kinds of facts, `a` and `b` within one. */
+export interface Draw {
+  readonly what: number;
+  readonly a: number;
+  readonly b: number;
+}
+
+/** Of a hundred facts, how many belong to the phase. */
+const PLAUSIBLE_PERCENT = 80;
+
+export const guessFact = (state: SessionState, draw: Draw): Fact =>
+  draw.what < PLAUSIBLE_PERCENT ? guessNext(state, draw) : guessOther(state, draw);
+
+const pick = <T>(values: readonly T[], at: number): T | undefined => values[at % Math.max(1, values.length)];
+
+function guessNext(state: SessionState, draw: Draw): Fact {
+  const { run } = state;
+  const { a, b } = draw;
+  if (run === null) return { kind: 'RunRequested', input: say(`go ${a}`) };
+  const owed = pick(
+    effects(state).filter(({ kind }) => kind !== 'wake'),
+    a,
+  );
+  switch (owed?.kind) {
+    case 'llm.generate':
+      return { kind: 'ToolCallsObserved', run_id: owed.run_id, turn: owed.turn, calls: guessCalls(state, draw) };
+    case 'tool.call': {
+      const { batch_id, call_id, plan_hash, attempt } = owed;
+      const named = { batch_id, call_id, plan_hash, attempt };
+      if (b % 4 === 0) return { kind: 'ToolCallStarted', ...named, owner: `bridge-${b % 2}` };
+      if (b % 9 === 1) return { kind: 'LeaseExpired', batch_id, call_id, attempt };
+      return { kind: 'ToolCallSettled', ...named, result: { success: b % 5 > 0 }, output: say(`of ${call_id}`) };
+    }
+    case 'agent.tool_use': {
+      const { batch_id, call_id, arguments_digest } = owed;
+      const result = b % 3 === 0 ? 'deny' : 'allow';
+      return { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest, result };
+    }
+    case 'agent.custom_tool_use': {
+      const { batch_id, call_id, arguments_digest } = owed;
+      const answer = { result: { success: b % 5 > 0 }, output: say(`of ${call_id}, by hand`) };
+      return { kind: 'user.custom_tool_result', batch_id, call_id, arguments_digest, ...answer };
+    }
+    case 'batch.settle':
+      return { kind: 'ToolBatchSettled', batch_id: owed.batch_id, plan_hash: owed.plan_hash };
+    case 'host_session.open':
+    case 'tool.cancel':
+    case 'wake':
+    case undefined:
+    default:
+      return { kind: 'RunResumed', run_id: run.run_id };
+  }
+}
+
+function guessCalls(state: SessionState, { a, b }: Draw): readonly ReturnType<typeof call>[] {
+  const names = Object.values(state.tool_registry).map(({ tool_name }) => tool_name as string);
+  return Array.from({ length: b % 5 }, (_, index) =>
+    call(`c${index}`, pick(names, a + index * b) ?? 'no_such_tool', { path: `p${(a + index) % 3}`, n: b + index }),
+  );
+}
+
+function guessOther(state: SessionState, { a, b }: Draw): Fact {
+  const run_id = state.run?.run_id ?? 'run-1';
+  const some = pick(Object.keys(state.tool_registry), b) ?? 'none';
+  const others: readonly Fact[] = [
+    { kind: 'FollowUpQueued', follow_up: { input: say('then') } },
+    { kind: 'RunSteered', run_id, input: say('left') },
+    { kind: 'RunPaused', run_id },
+    { kind: 'RunResumed', run_id },
+    { kind: 'user.interrupt', run_id },
+    { kind: 'user.interrupt', run_id, input: say('rather this') },
+    { kind: 'RunCancelled', run_id, reason: 'no' },
+    { kind: 'RunFailed', run_id, code: 'gave_up', message: 'no' },
+    { kind: 'GenerateFailed', run_id, turn: state.run?.turn ?? 1, code: 'no_answer', message: 'none' },
+    { kind: 'ToolOverridesSet', scope: 'session', disable: [some] },
+    { kind: 'ToolOverridesSet', scope: 'session', force: [some] },
+    { kind: 'HostSessionUpdated', host_session: { host_session_status: b % 3 === 0 ? 'closed' : 'ready' } },
+    { kind: 'SessionConfigured', config: { turns_max: 1 + b } },
+  ];
+  return pick(others, a) as Fact;
+}

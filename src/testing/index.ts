@@ -1,0 +1,22 @@
+// The sub-path `refold/testing`: a simulator for engines and bridges, arbitraries, and given/when/then over the fold.
+// It needs `fast-check`, which the package does not bring along.
+export { type IngressStream, type IngressStreamOptions, arbitrary } from './arbitraries.ts';
+export type {
+  BridgeWorld,
+  Model,
+  ModelMessage,
+  ModelReply,
+  ModelRequest,
+  SimulatedBridge,
+  ToolAnswer,
+  ToolTarget,
+} from './bridge-world.ts';
+export { type CheckBridgeOptions, checkBridge } from './check-bridge.ts';
+export { type Fact, type FieldsOf, type Loose, call, eventOf, packageOf, say } from './facts.ts';
+export { type Given, type Part, type When, given } from './given.ts';
+export type { Law, Violation } from './laws/judge.ts';
+export { type Random, randomFrom } from './random.ts';
+export { type Scenario, scenarioOf, scenarios } from './scenario.ts';
+export { scriptedModel } from './sim-model.ts';
+export { type SimulateOptions, type Simulation, simulate } from './simulate.ts';
+export type { StartEngine } from './sim-world.ts';

@@ -1,0 +1,333 @@
+// The bug zoo: faults as real ones would be, planted one at a time in our own engine and bridge, which the simulator
+// must find. Nothing in production knows of it: functions are replaced while these tests run, or ports wrapped.
+import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { brand } from '../../schemas/ids.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { type EnginePorts, startEngine } from '../../src/engine/engine.ts';
+import { LeaseTable } from '../../src/engine/leases.ts';
+import type { SimulatedBridge } from '../../src/testing/index.ts';
+import { type Law, type StartEngine, simulate } from '../../src/testing/index.ts';
+import { refoldBridge } from '../support/simulation/refold-bridge.ts';
+
+const planted = vi.hoisted(() => ({ bug: '' }));
+
+vi.mock(import('../../reducers/batch-admission.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    admitSettled: (state, event) => {
+      const refused = real.admitSettled(state, event);
+      return planted.bug === 'a call is settled twice' && refused?.code === 'call_already_settled' ? null : refused;
+    },
+  };
+});
+
+vi.mock(import('../../reducers/batch.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    settleCall: (draft, event, state) => {
+      const call = real.draftCall(draft, state, event.call_id);
+      if (planted.bug !== 'a call is settled twice' || call.output === null) real.settleCall(draft, event, state);
+      else call.output = event.output;
+    },
+    loseCall: (draft, event, state) => {
+      if (planted.bug !== 'a lost call runs again') {
+        real.loseCall(draft, event, state);
+        return;
+      }
+      const call = real.draftCall(draft, state, event.call_id);
+      real.moveTo(draft, call, 'queued');
+      call.owner = null;
+      call.attempt += 1;
+    },
+  };
+});
+
+vi.mock(import('../../reducers/answer-admission.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    admitConfirmation: (state, event) => {
+      const refused = real.admitConfirmation(state, event);
+      return planted.bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch'
+        ? null
+        : refused;
+    },
+  };
+});
+
+vi.mock(import('../../reducers/transcript.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    resultEntries: (batch) => {
+      const entries = real.resultEntries(batch);
+      if (planted.bug !== 'a rejected call has no result') return entries;
+      const rejected = new Set(batch.plan.rejected.map(({ index }) => index));
+      return entries.filter((_, index) => !rejected.has(index));
+    },
+  };
+});
+
+vi.mock(import('../../reducers/effective-tools.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    computeEffectiveTools: (input) => {
+      const { session, run } = input.tool_overrides;
+      if (planted.bug !== 'force beats deny' || session.force.length === 0) return real.computeEffectiveTools(input);
+      return real.computeEffectiveTools({ ...input, tool_overrides: { run, session: { ...session, disable: [] } } });
+    },
+  };
+});
+
+vi.mock(import('../../reducers/planner.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    planBatch: (...given) => {
+      const plan = real.planBatch(...given);
+      if (planted.bug !== 'conflicts are not seen') return plan;
+      const ids = plan.planned_calls.map(({ call_id }) => call_id);
+      const after = Object.fromEntries(ids.map((id) => [id, []]));
+      const loose = { ...plan, execution_plan: { groups: ids.length === 0 ? [] : [ids], after } };
+      return { ...loose, plan_hash: real.planHash(loose) };
+    },
+  };
+});
+
+vi.mock(import('../../reducers/evolve.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    evolve: (state, event) => {
+      const next = real.evolve(state, event);
+      return planted.bug === 'a follow-up is lost' && event.kind === 'ToolBatchSettled'
+        ? { ...next, follow_ups: [] }
+        : next;
+    },
+  };
+});
+
+vi.mock(import('../../src/engine/wakes.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newWakes: (...given) => {
+      const wakes = real.newWakes(...given);
+      const known = new Set<string>();
+      const asleep = new Set<string>();
+      return {
+        ...wakes,
+        update: (session, state) => {
+          if (!known.has(session) && state.version > 0) asleep.add(session);
+          known.add(session);
+          if (planted.bug !== 'a wake is lost at a restart' || !asleep.has(session)) wakes.update(session, state);
+        },
+      };
+    },
+  };
+});
+
+vi.mock(import('../../bridge/held-call.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    holdCall: (...given) => {
+      const call = real.holdCall(...given);
+      if (planted.bug === 'calls do not wait') call?.waitsFor.clear();
+      return call;
+    },
+  };
+});
+
+vi.mock(import('../../bridge/outbox.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newOutbox: (options) => {
+      const outbox = real.newOutbox(options);
+      return {
+        ...outbox,
+        report: (session, event) =>
+          planted.bug === 'a start is not recorded' && event.kind === 'ToolCallStarted'
+            ? Promise.resolve(right(undefined))
+            : outbox.report(session, event),
+      };
+    },
+  };
+});
+
+vi.mock(import('../../bridge/call-run.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    runFenced: async (run, limits) => {
+      const again = planted.bug === 'a tool that threw is tried again';
+      const end = await real.runFenced(again ? () => run().catch(() => run()) : run, limits);
+      if (planted.bug !== 'a cancelled call succeeds' || end.outcome !== 'cancelled') return end;
+      return { ...end, outcome: 'succeeded', report: { success: true, text: 'done' } };
+    },
+  };
+});
+
+vi.mock(import('../../bridge/plan-check.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newPlanCheck: (readBlob) => {
+      const check = real.newPlanCheck(readBlob);
+      return planted.bug === 'the plan is not checked' ? { check: async (call) => right(call.arguments ?? {}) } : check;
+    },
+  };
+});
+
+afterEach(() => {
+  planted.bug = '';
+  vi.restoreAllMocks();
+});
+
+interface Bug {
+  /** A seed that shows it. When it does so no longer, all others are tried, and the first is printed. */
+  readonly seed: number;
+  readonly bridge?: SimulatedBridge;
+  readonly startEngine?: StartEngine;
+  readonly plant?: () => void;
+}
+
+/** Our bridge with a client that is not quite as it should be. */
+const withClient =
+  (change: (client: EngineClient) => Partial<EngineClient>): SimulatedBridge =>
+  (world) =>
+    refoldBridge({ ...world, client: { ...world.client, ...change(world.client) } });
+
+const withPorts =
+  (change: (ports: EnginePorts) => Partial<EnginePorts>): StartEngine =>
+  (ports) =>
+    startEngine({ ...ports, ...change(ports) });
+
+/** Answers an append at once, and writes it behind the caller's back. */
+function eagerJournal({ journal }: EnginePorts): Partial<EnginePorts> {
+  let written: Promise<unknown> = Promise.resolve();
+  const versions = new Map<string, number>();
+  const append: typeof journal.append = (session, expected, records, owing) => async () => {
+    versions.set(session, expected + records.length);
+    written = written.then(() => journal.append(session, expected, records, owing)());
+    return right((expected + records.length) as typeof expected);
+  };
+  return { journal: { ...journal, append } };
+}
+
+/** A table of leases that knows of a session only what it was told since it began. */
+function forgetOwed(): void {
+  const load = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'load')?.value as LeaseTable['load'];
+  const seen = new WeakMap<LeaseTable, Set<string>>();
+  vi.spyOn(LeaseTable.prototype, 'load').mockImplementation(function forgetting(this: LeaseTable, session, state) {
+    const known = seen.get(this) ?? new Set();
+    seen.set(this, known);
+    if (known.has(session) || state.version === 0) load.call(this, session, state);
+    known.add(session);
+  });
+}
+
+let renamed = 0;
+
+const ZOO: Readonly<Record<string, Bug>> = {
+  'an answer before it is durable': { seed: 2, startEngine: withPorts(eagerJournal) },
+  'a call is settled twice': { seed: 56 },
+  'a report under a lost lease': {
+    seed: 91,
+    plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
+  },
+  'calls do not wait': { seed: 9 },
+  'a start is not recorded': { seed: 1 },
+  'a tool that threw is tried again': { seed: 12 },
+  'a lost call runs again': { seed: 2 },
+  'sent again under another id': {
+    seed: 16,
+    bridge: withClient((client) => ({
+      submit: (session, request) => async () => {
+        renamed += 1;
+        const events = request.events.map((event) => ({
+          ...event,
+          event_id: brand<'EventId'>(`x-${renamed}-${event.kind}`),
+        }));
+        return await client.submit(session, { ...request, events })();
+      },
+    })),
+  },
+  'results in another order': {
+    seed: 1,
+    bridge: ({ model, ...world }) =>
+      refoldBridge({
+        ...world,
+        model: {
+          generate: (request, signal) => {
+            const results = request.messages.filter(({ role }) => role === 'tool').toReversed();
+            const messages = request.messages.map((message) =>
+              message.role === 'tool' ? (results.shift() ?? message) : message,
+            );
+            return model.generate({ ...request, messages }, signal);
+          },
+        },
+      }),
+  },
+  'a rejected call has no result': { seed: 1 },
+  'a lease never runs out': { seed: 3, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
+  'a wake is lost at a restart': { seed: 109 },
+  'the plan is not checked': { seed: 5 },
+  'a follow-up is lost': { seed: 1 },
+  'owed from memory, not from state': { seed: 91, plant: forgetOwed },
+  'a report is not sent again': {
+    seed: 26,
+    bridge: withClient((client) => ({
+      submit: (session, request) => async () => {
+        const answer = await client.submit(session, request)();
+        const lost = isLeft(answer) && answer.left.code === 'closing';
+        return lost ? (right({ events: [] }) as unknown as typeof answer) : answer;
+      },
+    })),
+  },
+  'a cancelled call succeeds': { seed: 21 },
+  'force beats deny': { seed: 1 },
+  'conflicts are not seen': { seed: 5 },
+  'an approval of other arguments': { seed: 12 },
+  'event ids are not looked up': {
+    seed: 147,
+    startEngine: withPorts(({ journal }) => ({ journal: { ...journal, find: () => async () => right(null) } })),
+  },
+};
+
+const SEEDS_MAX = 5_000;
+
+type Found = readonly [seed: number, law: Law];
+
+/** A seed that shows the bug, and the law it breaks. */
+async function find({ seed: known, bridge = refoldBridge, startEngine: start, plant }: Bug): Promise<Found | null> {
+  plant?.();
+  const shows = async (seed: number): Promise<Found | null> => {
+    const options = { seed, bridge, ...(start === undefined ? {} : { startEngine: start }) };
+    const [violation] = (await simulate(options)).violations;
+    return violation === undefined ? null : [seed, violation.law];
+  };
+  let found = await shows(known);
+  for (let seed = 1; seed <= SEEDS_MAX && found === null; seed += 1) found = await shows(seed);
+  return found;
+}
+
+describe('the simulator finds', () => {
+  test.each(Object.entries(ZOO))('%s', { timeout: 600_000 }, async (name, bug) => {
+    planted.bug = name;
+    const found = await find(bug);
+    expect(found).not.toBeNull();
+    if (found !== null) process.stdout.write(`zoo: ${name}: seed ${found[0]}, ${found[1]}\n`);
+  });
+
+  test('nothing when nothing is planted, at the same seeds', async () => {
+    for (const { seed } of Object.values(ZOO)) {
+      expect((await simulate({ seed, bridge: refoldBridge })).violations, `seed ${seed}`).toEqual([]);
+    }
+  });
+});

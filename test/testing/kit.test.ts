@@ -1,0 +1,99 @@
+// The public test kit: given/when/then, and arbitraries that make what they say.
+import * as fc from 'fast-check';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import { checkGenesis, defaultGenesis, planBatch, stateDigest } from '../../src/core/index.ts';
+import { type Fact, arbitrary, call, given, packageOf, say, scriptedModel } from '../../src/testing/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { roundsOf } from '../support/random.ts';
+import { fold } from '../support/session.ts';
+import { READ, WRITE } from '../support/tools.ts';
+
+const SOME = { tool_package: packageOf([READ, WRITE]), consent: CONSENT_PRESETS.allow_all };
+const RUN: Fact = { kind: 'RunRequested', input: say('go') };
+const CALLS: Fact = {
+  kind: 'ToolCallsObserved',
+  run_id: 'run-1',
+  turn: 1,
+  calls: [call('a', 'read', { path: 'x' }), call('b', 'nope')],
+};
+
+describe('given, when, then', () => {
+  test('says what the state is and what is owed', () => {
+    const when = given([RUN], SOME)
+      .when(CALLS)
+      .thenState({ run: { phase: 'executing', calls: 2 }, active_tool_batch: { queued: 1 } })
+      .thenOwes({ kind: 'tool.call', call_id: 'a', tool_id: 'read' });
+    expect(isRight(when.outcome)).toBe(true);
+  });
+
+  test('says why a fact is refused', () => {
+    given([], SOME).when(CALLS).thenRefused('run_not_active');
+    expect(given([RUN], SOME).and(CALLS).events).toHaveLength(2);
+  });
+
+  test('fails with what differs', () => {
+    const when = given([RUN], SOME).when(CALLS);
+    expect(() => when.thenState({ run: { turn: 2 } })).toThrow('at "/run/turn": 2 was expected, and it is 1');
+    expect(() => when.thenOwes()).toThrow('after ToolCallsObserved');
+    expect(() => when.thenRefused('wrong_turn')).toThrow('was taken');
+    expect(() => given([CALLS], SOME)).toThrow('given ToolCallsObserved: it was refused');
+    expect(() => given([], SOME).when(CALLS).thenState({})).toThrow('was refused');
+  });
+});
+
+describe('arbitraries', () => {
+  test('of registries make packages that a session may be born with, and calls that can be planned', () => {
+    const tools = arbitrary
+      .toolRegistry()
+      .chain((registry) => fc.tuple(fc.constant(registry), arbitrary.toolCalls(registry)));
+    let rejected = 0;
+    fc.assert(
+      fc.property(tools, ([registry, calls]) => {
+        const genesis = defaultGenesis({ tool_package: packageOf(registry) });
+        expect(isRight(checkGenesis(genesis))).toBe(true);
+        const { effective_tools } = fold(genesis, []);
+        const plan = planBatch(effective_tools, calls, { offer: null });
+        expect(plan.planned_calls.length + plan.rejected.length).toBe(calls.length);
+        rejected += plan.rejected.length;
+      }),
+      { numRuns: roundsOf(100) },
+    );
+    expect(rejected).toBeGreaterThan(0);
+  });
+
+  test('of streams make facts that are taken, of most kinds, and fold again to the same digest', () => {
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(arbitrary.ingressStream({ lengthMax: 60 }), ({ genesis, events, state }) => {
+        for (const { kind } of events) kinds.add(kind);
+        expect(stateDigest(fold(genesis, JSON.parse(JSON.stringify(events)) as typeof events))).toBe(
+          stateDigest(state),
+        );
+      }),
+      { numRuns: roundsOf(150), seed: 1 },
+    );
+    expect(kinds.size).toBeGreaterThan(15);
+  });
+
+  test('shrink to what matters', () => {
+    const stream = arbitrary.ingressStream({ tool_package: SOME.tool_package });
+    const found = fc.check(
+      fc.property(stream, ({ events }) => events.every(({ kind }) => kind !== 'ToolCallsObserved')),
+      { seed: 3, numRuns: 200 },
+    );
+    expect(found.counterexample?.[0].events.map(({ kind }) => kind)).toEqual(['RunRequested', 'ToolCallsObserved']);
+  });
+});
+
+test('a scripted model says its turns, and then that it is done', async () => {
+  const model = scriptedModel([{ calls: [{ name: 'read' }] }, null]);
+  const ask = (turn: number) =>
+    model.generate(
+      { session_id: 's', run_id: 'run-1', turn, tools: [], messages: [] } as never,
+      new AbortController().signal,
+    );
+  expect((await ask(1)).calls).toEqual([{ name: 'read' }]);
+  await expect(ask(2)).rejects.toThrow('no answer to run-1 turn 2');
+  expect(await ask(3)).toEqual({ content: 'done', calls: [] });
+});

@@ -1,0 +1,86 @@
+// Simulates refold's own bridge and engine under many seeds, on as many processes as asked for, and says how fast. Exit
+// 1 when a seed breaks a law, with what is needed to understand it and the command that repeats it.
+//
+//   npm run simulate -- [--seeds 1..5000] [--jobs 2]
+//   npm run simulate -- --seed 17            one seed, with everything that happened
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { combineExecutors, runBridge } from '../dist/bridge/index.js';
+import { checkBridge, simulate } from '../dist/src/testing/index.js';
+
+const bridge = ({ model, tools, runTool, ...world }) =>
+  runBridge({ ...world, provider: model, executors: combineExecutors([{ tools, run: runTool }]), log: () => {} });
+
+const print = (line) => process.stdout.write(`${line}\n`);
+
+const command = (seed) => `npm run simulate -- --seed ${seed}`;
+
+/** How often the progress is told, in milliseconds. */
+const TOLD_EVERY_MS = 1_000;
+
+async function one(seed) {
+  const { violations, trace, events, executions, passedMs, digest } = await simulate({ seed, bridge });
+  for (const line of trace) print(line);
+  print(`seed ${seed}: ${events} events, ${executions} executions, ${passedMs} ms, ${digest}`);
+  for (const { law, message, atMs } of violations) print(`broken after ${atMs} ms: ${law}: ${message}`);
+  return violations.length === 0;
+}
+
+async function work(from, seeds) {
+  try {
+    await checkBridge(bridge, { from, seeds, command, onSeed: () => process.send({ done: 1 }) });
+  } catch (error) {
+    process.send({ failed: error.message });
+  }
+  process.disconnect();
+}
+
+async function many(first, last, jobs) {
+  const started = performance.now();
+  const total = last - first + 1;
+  let done = 0;
+  const failures = [];
+  const rate = () => `${Math.round(done / ((performance.now() - started) / 1_000))} seeds/s`;
+  const progress = setInterval(() => print(`${done}/${total} seeds, ${rate()}`), TOLD_EVERY_MS);
+  const share = Math.ceil(total / jobs);
+  const worker = (job) =>
+    new Promise((resolve) => {
+      const from = first + job * share;
+      const seeds = Math.min(share, last - from + 1);
+      if (seeds <= 0) {
+        resolve();
+        return;
+      }
+      const child = fork(fileURLToPath(import.meta.url), ['--from', String(from), '--count', String(seeds)]);
+      child.on('message', (message) => {
+        done += message.done ?? 0;
+        if (message.failed !== undefined) failures.push(message.failed);
+      });
+      child.on('exit', (code) => {
+        if (code !== 0) failures.push(`a process ended with ${code}`);
+        resolve();
+      });
+    });
+  await Promise.all(Array.from({ length: jobs }, (_, job) => worker(job)));
+  clearInterval(progress);
+  for (const failure of failures) print(failure);
+  print(`${done} seeds, ${failures.length} failed, ${rate()} on ${jobs} processes`);
+  return failures.length === 0;
+}
+
+function misuse(message) {
+  process.stderr.write(`${message}\nusage: npm run simulate -- [--seeds FIRST..LAST] [--jobs N] | --seed N\n`);
+  process.exit(2);
+}
+
+const option = { type: 'string' };
+const { values } = parseArgs({ options: { seeds: option, seed: option, jobs: option, from: option, count: option } });
+const range = /^(\d+)\.\.(\d+)$/.exec(values.seeds ?? '1..5000');
+const jobs = Number(values.jobs ?? availableParallelism());
+if (values.from !== undefined) await work(Number(values.from), Number(values.count));
+else if (values.seed !== undefined) process.exitCode = (await one(Number(values.seed))) ? 0 : 1;
+else if (range === null) misuse(`not a range: ${values.seeds}`);
+else if (!Number.isInteger(jobs) || jobs < 1) misuse(`not a number of processes: ${values.jobs}`);
+else process.exitCode = (await many(Number(range[1]), Number(range[2]), jobs)) ? 0 : 1;
