@@ -27,6 +27,7 @@ export type TypeOf<C extends t.Any> = t.TypeOf<C>;
 
 /** The decoded value, or a rejection `invalid_shape` with the path of the first fault. */
 export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A> {
+  if (codec.is(value)) return right(value);
   const decoded = codec.decode(value);
   if (!isLeft(decoded)) return right(decoded.right);
   const error = decoded.left[0];
@@ -181,13 +182,18 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   const names = Object.keys(fields);
   const requiredNames = Object.keys(required);
   const known = (key: string): boolean => Object.hasOwn(fields, key);
+  const codecs = new Map(names.map((key): [string, t.Any] => [key, fields[key] as t.Any]));
+  const isOptional = new Set(Object.keys(optional).filter((key) => !Object.hasOwn(required, key)));
+  // One walk over the fields that are there: as many required ones as there must be are all of them.
   const is = (value: unknown): value is ShapeOf<R, O> => {
     if (!isPlainObject(value)) return false;
-    for (const key of requiredNames) if (!Object.hasOwn(value, key)) return false;
+    let missing = requiredNames.length;
     for (const key of Object.keys(value)) {
-      if (!known(key) || !(fields[key] as t.Any).is(value[key])) return false;
+      const codec = codecs.get(key);
+      if (codec === undefined || !codec.is(value[key])) return false;
+      if (missing > 0 && !isOptional.has(key)) missing -= 1;
     }
-    return true;
+    return missing === 0;
   };
   const explain = (value: unknown, context: t.Context): t.Errors => {
     if (!isPlainObject(value)) return error(value, context, `must be an object: ${name}`);

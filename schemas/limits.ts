@@ -6,6 +6,8 @@ export const JSON_DEPTH_MAX = 64;
 export const JSON_NODES_MAX = 1_000_000;
 /** Largest HTTP request body, and largest JSON document the engine reads, in bytes. */
 export const BODY_BYTES_MAX = 1_048_576;
+/** Most submits that travel in one HTTP request. */
+export const SUBMITS_TOGETHER_MAX = 256;
 /** Largest blob, in bytes. */
 export const BLOB_BYTES_MAX = 64 * 1_048_576;
 /** Text and arguments up to this many UTF-16 units stay inside events and state; larger ones become blobs. */

@@ -34,7 +34,7 @@ const knownResultKeys = new Set(['success', 'terminal', 'needsFollowup', 'nextAc
 export type ToolResult = TypeOf<typeof knownResultFields> & JsonObject;
 export const ToolResult: Codec<ToolResult> = new Codec<ToolResult>(
   'ToolResult',
-  (value): value is ToolResult => isPlainObject(value) && json.is(value) && knownResultFields.is(pickKnown(value)),
+  (value): value is ToolResult => isPlainObject(value) && knownResultFields.is(pickKnown(value)) && json.is(value),
   (value, context) => {
     const known = isPlainObject(value) ? pickKnown(value) : value;
     const validated = knownResultFields.validate(known, context);
@@ -43,8 +43,11 @@ export const ToolResult: Codec<ToolResult> = new Codec<ToolResult>(
   { ...knownResultFields.jsonSchema, additionalProperties: true },
 );
 
+// Mostly all of them are known, and the value itself will do.
 const pickKnown = (value: Readonly<Record<string, unknown>>): object =>
-  Object.fromEntries(Object.entries(value).filter(([key]) => knownResultKeys.has(key)));
+  Object.keys(value).every((key) => knownResultKeys.has(key))
+    ? value
+    : Object.fromEntries(Object.entries(value).filter(([key]) => knownResultKeys.has(key)));
 
 /**
  * Steerable's rule: a result is terminal when `terminal` is true, or when it failed and does not ask for a follow-up.

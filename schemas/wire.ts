@@ -1,10 +1,16 @@
 // What clients and the engine say to each other, in process and over HTTP alike.
-import { type TypeOf, flag, integer, list, oneOf, shape, text } from './codec.ts';
+import { type TypeOf, either, flag, integer, list, oneOf, shape, text } from './codec.ts';
 import { ConsentPolicy } from './consent.ts';
 import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
 import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
-import { CALLS_PER_BATCH_MAX, EVENTS_PER_APPEND_MAX, LEASE_EFFECTS_MAX, LEASE_WAIT_MS_MAX } from './limits.ts';
+import {
+  CALLS_PER_BATCH_MAX,
+  EVENTS_PER_APPEND_MAX,
+  LEASE_EFFECTS_MAX,
+  LEASE_WAIT_MS_MAX,
+  SUBMITS_TOGETHER_MAX,
+} from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
 import { SessionState } from './state.ts';
@@ -139,6 +145,12 @@ export const Problem = shape(
   { code: text('code', { max: 64 }), path: text('path', { max: 4_096 }), detail: text('detail', { max: 4_096 }) },
 );
 export type Problem = TypeOf<typeof Problem>;
+
+/** One answer for each submit of a request that carried several, in their order: a receipt, or why it was refused. */
+export const SubmitsReply = shape('SubmitsReply', {
+  answers: list(either('answer', SubmitReceipt, Problem), SUBMITS_TOGETHER_MAX),
+});
+export type SubmitsReply = TypeOf<typeof SubmitsReply>;
 
 /** What the engine says of itself. */
 export const EngineInfo = shape('EngineInfo', {

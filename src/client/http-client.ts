@@ -18,11 +18,15 @@ import type { EngineClient } from './client.ts';
 import { FollowRefused } from './follow-refused.ts';
 import { followEvents } from './http-follow.ts';
 import { newTransport } from './http-transport.ts';
+import { newSubmitBatch } from './submit-batch.ts';
 
 /** A client of the engine at `url`, with its bearer token. Connects when it is first used. */
 export function connect(url: string, token: string): EngineClient {
   const transport = newTransport(url, token);
   const { call } = transport;
+  const submit = newSubmitBatch(transport, (id, text) =>
+    call(SubmitReceipt, { method: 'POST', path: `${session(id)}/events`, text }),
+  );
 
   // An id becomes a part of the address, so that only an id may.
   const on = <A, B>(
@@ -43,10 +47,7 @@ export function connect(url: string, token: string): EngineClient {
       ),
     sessions: () => call(SessionSummaries, { method: 'GET', path: '/v1/sessions' }),
     session: (id) => on(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
-    submit: (id, request) =>
-      on(SessionId, id, (known) =>
-        call(SubmitReceipt, { method: 'POST', path: `${session(known)}/events`, json: wired(request) }),
-      ),
+    submit: (id, request) => on(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
       on(SessionId, id, (known) => {
         const query = new URLSearchParams();

@@ -49,7 +49,7 @@ export async function* followEvents(transport: Transport, followed: Followed): A
 
 /** The records of one connection, until it ends; throws what the engine refuses for good. */
 async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<EventRecord> {
-  const opened = await transport.send({ method: 'GET', path, signal });
+  const opened = await transport.send({ path, signal });
   if (isLeft(opened)) {
     if (MAY_PASS.has(opened.left.code)) return;
     throw new FollowRefused(opened.left);

@@ -5,6 +5,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
 import { REQUEST_TIMEOUT_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { type Exchanger, type ExchangeReply, newExchanger } from './http-exchange.ts';
 import { joinSignals } from './join-signals.ts';
 import { rejectionFrom } from './problem.ts';
 import { wireText } from './wire-text.ts';
@@ -15,11 +16,16 @@ export interface HttpCall {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly json?: unknown;
+  /** JSON text that was made already. */
+  readonly text?: string;
   readonly bytes?: Uint8Array;
   readonly signal?: AbortSignal | undefined;
   /** How long the engine may take, beyond the time a request usually has. */
   readonly waitMs?: number;
 }
+
+/** A GET whose response is read as it comes. */
+export type StreamCall = Pick<HttpCall, 'path' | 'signal'>;
 
 /** A response whose body is yet to be read; `over` when it has been. */
 export interface OpenResponse {
@@ -29,7 +35,7 @@ export interface OpenResponse {
 
 export interface Transport {
   /** The response, when its status is a success. From then on it may take any time. */
-  readonly send: (call: HttpCall) => Answer<OpenResponse>;
+  readonly send: (call: StreamCall) => Answer<OpenResponse>;
   /** The JSON of the response, when it is what an engine answers. */
   readonly call: <T>(codec: Codec<T>, call: HttpCall) => TaskEither<Rejection, T>;
   /** The bytes of the response. */
@@ -42,18 +48,16 @@ export interface Transport {
 export function newTransport(url: string, token: string): Transport {
   const base = url.replace(/\/+$/, '');
   const closing = new AbortController();
+  // Made when it is first used: an address that is none is told with the first request.
+  let made: Exchanger | null = null;
+  const exchanger = (): Exchanger => (made ??= newExchanger(base));
   const away = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
-  async function send(call: HttpCall): Answer<OpenResponse> {
-    const body = call.json === undefined ? right(undefined) : wireText(call.json);
-    if (isLeft(body)) return body;
-    const patience = startPatience(REQUEST_TIMEOUT_MS + (call.waitMs ?? 0));
-    const { signal, release } = joinSignals(call.signal, closing.signal, patience.signal);
+  async function send({ path, signal: own }: StreamCall): Answer<OpenResponse> {
+    const patience = startPatience(REQUEST_TIMEOUT_MS);
+    const { signal, release } = joinSignals(own, closing.signal, patience.signal);
     try {
-      const { method, path } = call;
-      const content = body.right?.text ?? call.bytes;
-      const init = { method, headers: headersOf(call, token), signal };
-      const response = await fetch(base + path, content === undefined ? init : { ...init, body: content });
+      const response = await fetch(base + path, { headers: headersOf({}, token), signal });
       if (response.ok) return right({ response, over: release });
       const rejection = await rejectionOf(response);
       release();
@@ -66,37 +70,42 @@ export function newTransport(url: string, token: string): Transport {
     }
   }
 
-  const reading =
-    <T>(read: (response: Response) => Promise<Either<Rejection, T>>) =>
+  const exchanging =
+    <T>(read: (body: Buffer) => Either<Rejection, T>) =>
     (call: HttpCall): TaskEither<Rejection, T> =>
     async () => {
-      const patience = startPatience(2 * REQUEST_TIMEOUT_MS + (call.waitMs ?? 0));
-      const { signal, release } = joinSignals(call.signal, patience.signal);
+      const { method, path, signal } = call;
+      const content = call.json === undefined ? right(undefined) : wireText(call.json);
+      if (isLeft(content)) return content;
+      const body = call.text ?? content.right?.text ?? call.bytes;
+      const timeoutMs = REQUEST_TIMEOUT_MS + (call.waitMs ?? 0);
       try {
-        const sent = await send({ ...call, signal });
-        if (isLeft(sent)) return sent;
-        return await read(sent.right.response).finally(sent.right.over);
+        const request = { method, path, headers: headersOf(call, token), body, signal, timeoutMs };
+        if (closing.signal.aborted) return left(away('is no longer asked: the client is closed'));
+        const reply = await exchanger().exchange(request);
+        return reply.status >= 200 && reply.status < 300 ? read(reply.body) : left(rejectionIn(reply));
       } catch (error) {
-        return left(away(`broke off: ${reasonOf(error)}`));
-      } finally {
-        release();
-        patience.end();
+        return left(away(`does not answer: ${reasonOf(error)}`));
       }
     };
 
   const call = <T>(codec: Codec<T>, request: HttpCall): TaskEither<Rejection, T> =>
-    reading(async (response) => {
-      const decoded = decode(codec, await response.json());
+    exchanging((body) => {
+      const decoded = decode(codec, JSON.parse(body.toString()));
       return isLeft(decoded) ? left(away(`is no engine: ${decoded.left.path} ${decoded.left.message}`)) : decoded;
     })(request);
-  const bytes = reading(async (response) => right(new Uint8Array(await response.arrayBuffer())));
+  const bytes = exchanging((body) => right(new Uint8Array(body)));
 
-  return { send, call, bytes, closed: closing.signal, close: () => closing.abort() };
+  const close = (): void => {
+    closing.abort();
+    made?.close();
+  };
+  return { send, call, bytes, closed: closing.signal, close };
 }
 
-function headersOf({ json, bytes }: HttpCall, token: string): Readonly<Record<string, string>> {
+function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Readonly<Record<string, string>> {
   const authorization = `Bearer ${token}`;
-  if (json !== undefined) return { authorization, 'content-type': 'application/json' };
+  if (json !== undefined || text !== undefined) return { authorization, 'content-type': 'application/json' };
   return bytes === undefined ? { authorization } : { authorization, 'content-type': 'application/octet-stream' };
 }
 
@@ -108,11 +117,21 @@ function startPatience(ms: number): { readonly signal: AbortSignal; readonly end
   return { signal: over.signal, end: () => clearTimeout(timer) };
 }
 
-async function rejectionOf(response: Response): Promise<Rejection> {
-  const problem: unknown = await response.json().catch(() => null);
+const rejectionOf = async (response: Response): Promise<Rejection> =>
+  rejectionIn({ status: response.status, body: Buffer.from(await response.text().catch(() => '')) });
+
+function rejectionIn({ status, body }: ExchangeReply): Rejection {
   // Without problem details, whatever answered was not an engine.
-  const unexpected = `unexpected answer ${response.status}; is this the address of an engine?`;
-  return rejectionFrom(problem) ?? reject('closing', '', unexpected);
+  const unexpected = `unexpected answer ${status}; is this the address of an engine?`;
+  return rejectionFrom(parsed(body)) ?? reject('closing', '', unexpected);
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return null;
+  }
 }
 
 const reasonOf = (error: unknown): string => {

@@ -10,6 +10,18 @@ export interface WireText {
   readonly bytes: number;
 }
 
+const taken = new WeakMap<object, number>();
+
+/** Says of a value that was just read from so many bytes of JSON that nobody else has it: it is taken as it is. */
+export function ownWire<T>(value: T, bytes: number): T {
+  if (typeof value === 'object' && value !== null) taken.set(value, bytes);
+  return value;
+}
+
+/** The bytes of a value of {@link ownWire}; undefined for any other. */
+export const ownWireBytes = (value: unknown): number | undefined =>
+  typeof value === 'object' && value !== null ? taken.get(value) : undefined;
+
 /** The JSON text of a request (`null` for none): `invalid_value` or `too_deep` with the path, or `too_large`. */
 export function wireText(request: unknown): Either<Rejection, WireText> {
   const checked = checkJson(request ?? null);

@@ -1,9 +1,9 @@
 // How the client in process takes what it is given: as if it had come over the wire.
-import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { wireText } from '../client/wire-text.ts';
+import { ownWireBytes, wireText } from '../client/wire-text.ts';
 import { writeFault } from './faults.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -43,12 +43,26 @@ export function newIntake(closed: AbortSignal): Intake {
       }),
     request: (codec, request, work) =>
       open(async () => {
-        const wired = wireText(request);
+        const wired = copyOf(request);
         if (isLeft(wired)) return wired;
-        const decoded = decode(codec, JSON.parse(wired.right.text));
-        return isLeft(decoded) ? left(nameUnknownKind(decoded.left)) : await work(decoded.right, wired.right.bytes);
+        const { value, bytes } = wired.right;
+        const decoded = decode(codec, value);
+        return isLeft(decoded) ? left(nameUnknownKind(decoded.left)) : await work(decoded.right, bytes);
       }),
   };
+}
+
+interface Copy {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+/** A copy of a request that nobody else has: what the server has just read is one already. */
+function copyOf(request: unknown): Either<Rejection, Copy> {
+  const bytes = ownWireBytes(request);
+  if (bytes !== undefined) return right({ value: request, bytes });
+  const wired = wireText(request);
+  return isLeft(wired) ? wired : right({ value: JSON.parse(wired.right.text), bytes: wired.right.bytes });
 }
 
 // The union's own fault is more precise than "not an event": an unknown kind is told as one.

@@ -4,7 +4,7 @@
 //   g <session>                                  genesis text
 //   h <session>                                  [version, owing]
 //   i <session> 00 <event id>                    position of the event
-//   r <session> 00 <position, 8 bytes, high first>   [event id, event text, state digest, chain]
+//   r <session> 00 <position, 8 bytes, high first>   [where the event id is in the text, text, digests]
 //
 // Ids are ASCII and hold no byte below 0x21, so the zero byte after a session ends it: no session's keys lie among
 // those of another whose id it begins. Positions have a fixed width, so byte order is stream order.

@@ -15,19 +15,48 @@ const DIGEST_PREFIX = 'sha256:';
 // Stateless: no value needs another to be read, so records can be lost, copied and read one by one.
 const cbor = new Encoder({ useRecords: false, variableMapSize: true, tagUint8Array: false });
 
-export function encodeRecord(record: JournalRecord): Uint8Array {
-  invariant(record.event.isWellFormed(), `the text of event ${record.event_id} is not well-formed`);
-  return cbor.encode([record.event_id, record.event, digestBytes(record.state_digest), digestBytes(record.chain)]);
+/** `[where the text says its event id, or the id of one that does not, text, state digest and chain]`. */
+export function encodeRecord({ event, event_id, state_digest, chain }: JournalRecord): Uint8Array {
+  invariant(event.isWellFormed(), `the text of event ${event_id} is not well-formed`);
+  const said = event.indexOf(ID_FIELD + JSON.stringify(event_id));
+  return cbor.encode([said === -1 ? event_id : said, event, digestPair(state_digest, chain)]);
 }
 
 export function decodeRecord(bytes: Uint8Array): JournalRecord | null {
   const value = decodeValue(bytes);
-  if (!Array.isArray(value) || value.length !== 4) return null;
-  const [event_id, event, state, link] = value as readonly unknown[];
+  if (!Array.isArray(value)) return null;
+  const items = value as readonly unknown[];
+  // Records of an older kind have the two digests apart.
+  const [id, event, state, link] = items.length === 3 ? [items[0], items[1], ...digestsIn(items[2])] : items;
+  if (items.length < 3 || items.length > 4 || !isText(event)) return null;
   const state_digest = digestOf(state);
   const chain = digestOf(link);
-  if (!EventId.is(event_id) || !isText(event) || state_digest === null || chain === null) return null;
+  const event_id = typeof id === 'number' ? idSaidAt(event, id) : id;
+  if (!EventId.is(event_id) || state_digest === null || chain === null) return null;
   return { event, event_id, state_digest, chain };
+}
+
+// An id is most of what a record would say twice. Wherever the text gives a field of this name the very id, it says it.
+const ID_FIELD = '"event_id":';
+
+function idSaidAt(event: string, at: number): unknown {
+  const start = at + ID_FIELD.length;
+  if (event.slice(at, start + 1) !== `${ID_FIELD}"`) return null;
+  for (let end = event.indexOf('"', start + 1); end !== -1; end = event.indexOf('"', end + 1)) {
+    const quoted = event.slice(start, end + 1);
+    if (!quoted.includes('\\')) return quoted.slice(1, -1);
+    const read = readText(quoted);
+    if (read !== null) return read;
+  }
+  return null;
+}
+
+function readText(quoted: string): unknown {
+  try {
+    return JSON.parse(quoted);
+  } catch {
+    return null;
+  }
 }
 
 export interface StoredHead {
@@ -101,6 +130,21 @@ function digestBytes(digest: Digest): Buffer {
   invariant(bytes.length === DIGEST_BYTES, `not a digest: ${digest}`);
   return bytes;
 }
+
+function digestPair(first: Digest, second: Digest): Buffer {
+  const hex = first.slice(DIGEST_PREFIX.length) + second.slice(DIGEST_PREFIX.length);
+  const bytes = Buffer.from(hex, 'hex');
+  invariant(
+    bytes.length === 2 * DIGEST_BYTES && first.length === second.length,
+    `not two digests: ${first}, ${second}`,
+  );
+  return bytes;
+}
+
+const digestsIn = (value: unknown): readonly unknown[] =>
+  value instanceof Uint8Array && value.length === 2 * DIGEST_BYTES
+    ? [value.subarray(0, DIGEST_BYTES), value.subarray(DIGEST_BYTES)]
+    : [];
 
 function digestOf(value: unknown): Digest | null {
   if (!(value instanceof Uint8Array) || value.length !== DIGEST_BYTES) return null;

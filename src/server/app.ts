@@ -4,14 +4,16 @@ import { Hono, type Context } from 'hono';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import { isPlainObject } from '../../schemas/json.ts';
+import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
+import { ownWire, ownWireBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { guard } from './guard.ts';
-import { problemResponse } from './problem.ts';
+import { problemOf, problemResponse } from './problem.ts';
 
 export interface AppOptions {
   readonly token: string;
@@ -34,10 +36,32 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
     if (isLeft(request)) return problemResponse(request.left);
     return answer(await client.createSession(request.right as CreateSession)(), 201);
   });
+  addSubmits(app, client);
   addSessionRoutes(app, client);
   addLeaseRoutes(app, client);
   addBlobRoutes(app, client);
   return app;
+}
+
+/** Submits to many sessions in one request, as {@link SubmitsReply} answers them: taken side by side, each for itself. */
+function addSubmits(app: Hono, client: EngineClient): void {
+  app.post('/v1/submits', async (context) => {
+    const body = await readJson(context);
+    if (isLeft(body)) return problemResponse(body.left);
+    const submits = isPlainObject(body.right) ? body.right['submits'] : undefined;
+    if (!Array.isArray(submits) || submits.length > SUBMITS_TOGETHER_MAX || !submits.every(isPlainObject)) {
+      const most = `must be a list of at most ${SUBMITS_TOGETHER_MAX} submits`;
+      return problemResponse(reject('invalid_shape', '/submits', most));
+    }
+    const bytes = Math.ceil((ownWireBytes(body.right) ?? 0) / submits.length);
+    const answers = await Promise.all(
+      submits.map(async ({ session_id, request }) => {
+        const receipt = await client.submit(session_id as SessionId, ownWire(request, bytes) as unknown as Submit)();
+        return isLeft(receipt) ? problemOf(receipt.left) : receipt.right;
+      }),
+    );
+    return Response.json({ answers });
+  });
 }
 
 function addSessionRoutes(app: Hono, client: EngineClient): void {

@@ -2,6 +2,7 @@
 // web page does not reach it; no page at all as Origin; and the bearer token.
 import type { MiddlewareHandler } from 'hono';
 import { reject } from '../../schemas/rejection.ts';
+import { headerOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
 import { sameToken } from './token.ts';
 
@@ -10,14 +11,14 @@ export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::
 
 export function guard(token: string, hosts: readonly string[]): MiddlewareHandler {
   return async (context, next) => {
-    const host = (context.req.header('host') ?? '').replace(/:\d+$/, '').toLowerCase();
+    const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
       return problemResponse(reject('forbidden', '/host', `the host "${host}" is not one of this engine's`));
     }
-    if (context.req.header('origin') !== undefined) {
+    if (headerOf(context, 'origin') !== undefined) {
       return problemResponse(reject('forbidden', '/origin', 'requests of web pages are not taken'));
     }
-    const given = /^Bearer (\S+)$/.exec(context.req.header('authorization') ?? '')?.[1];
+    const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
     if (given === undefined || !sameToken(given, token)) {
       return problemResponse(reject('unauthorized', '/authorization', 'send "Authorization: Bearer <token>"'));
     }

@@ -38,7 +38,13 @@ describe('stored values', () => {
   it('have the bytes they had when the layout was settled', () => {
     const record = { ...recordOf('e'), event: '{}' };
     const hex = Buffer.from(encodeRecord(record)).toString('hex');
-    expect(hex).toBe(`846165627b7d5820${record.state_digest.slice(7)}5820${record.chain.slice(7)}`);
+    expect(hex).toBe(`836165627b7d5840${record.state_digest.slice(7)}${record.chain.slice(7)}`);
+    const said = { ...record, event: '{"event_id":"e"}' };
+    const saidHex = Buffer.from(encodeRecord(said)).toString('hex');
+    expect(saidHex.slice(0, 6)).toBe('830170');
+    // As records were before they named the place of the id, with their digests apart.
+    const older = `846165627b7d5820${record.state_digest.slice(7)}5820${record.chain.slice(7)}`;
+    expect(decodeRecord(Buffer.from(older, 'hex'))).toEqual(record);
     expect(Buffer.from(encodeHead({ version: version(300), owing: true })).toString('hex')).toBe('8219012cf5');
     expect(Buffer.from(encodePosition(position(7))).toString('hex')).toBe('07');
     expect(Buffer.from(encodeMeta(3)).toString('hex')).toBe('820103');
@@ -47,6 +53,19 @@ describe('stored values', () => {
   it('cost few bytes beside the text of the event', () => {
     const record = recordOf('event-12345', 'x'.repeat(500));
     expect(encodeRecord(record).length - 500).toBeLessThanOrEqual(12 + 2 * 34 + 4);
+  });
+
+  it('say an event id that the text says where the text says it', () => {
+    const id = fc.string({ unit: fc.constantFrom('a', '"', '\\', '~', '/', '}'), minLength: 1, maxLength: 9 });
+    const other = fc.record({ event_id: id, note: fc.string() });
+    fc.assert(
+      fc.property(id, other, (event_id, before) => {
+        const record = recordOf(event_id, JSON.stringify({ calls: [before], event_id, kind: 'x' }));
+        const bytes = encodeRecord(record);
+        expect(decodeRecord(bytes)).toEqual(record);
+        expect(bytes.length - record.event.length).toBeLessThanOrEqual(1 + 3 + 3 + 2 + 2 * 32);
+      }),
+    );
   });
 
   it('are refused, never thrown at, when they are garbage', () => {

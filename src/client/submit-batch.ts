@@ -1,0 +1,81 @@
+// Submits that are made at once travel in one request: a bridge reports on many sessions in the same moment, and a
+// request costs more than what is in it. Each has its own answer, as if it had travelled alone.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { SessionId } from '../../schemas/ids.ts';
+import { BODY_BYTES_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { type Submit, type SubmitReceipt, SubmitsReply } from '../../schemas/wire.ts';
+import type { Transport } from './http-transport.ts';
+import { rejectionFrom } from './problem.ts';
+import { wireText } from './wire-text.ts';
+
+type Receipt = Either<Rejection, SubmitReceipt>;
+/** One submit as a request of its own. */
+type SubmitAlone = (session: SessionId, text: string) => TaskEither<Rejection, SubmitReceipt>;
+
+interface Waiting {
+  readonly session: SessionId;
+  readonly text: string;
+  readonly bytes: number;
+  readonly answer: (receipt: Receipt) => void;
+}
+
+/** What the session id and the frame around one submit take, in bytes. */
+const FRAME_BYTES = 128;
+
+export function newSubmitBatch(
+  { call }: Transport,
+  alone: SubmitAlone,
+): (session: SessionId, request: Submit) => TaskEither<Rejection, SubmitReceipt> {
+  let waiting: Waiting[] = [];
+
+  async function flush(): Promise<void> {
+    const all = waiting;
+    waiting = [];
+    while (all.length > 0) void send(takeTogether(all));
+  }
+
+  async function send(together: readonly Waiting[]): Promise<void> {
+    const text = `{"submits":[${together.map(textOf).join(',')}]}`;
+    const replied =
+      together.length === 1 ? null : await call(SubmitsReply, { method: 'POST', path: '/v1/submits', text })();
+    // Refused as a whole, for what may be the fault of one: each goes alone, and the others are not held up by it.
+    if (replied === null || (isLeft(replied) && replied.left.code !== 'closing')) {
+      for (const one of together) void alone(one.session, one.text)().then(one.answer);
+      return;
+    }
+    for (const [index, { answer }] of together.entries()) {
+      answer(isLeft(replied) ? replied : receiptOf(replied.right.answers[index]));
+    }
+  }
+
+  return (session, request) => () =>
+    new Promise((answer) => {
+      const wired = wireText(request ?? null);
+      if (isLeft(wired)) {
+        answer(wired);
+        return;
+      }
+      if (waiting.length === 0) setImmediate(() => void flush());
+      waiting.push({ session, ...wired.right, answer });
+    });
+}
+
+const textOf = ({ session, text }: Waiting): string => `{"request":${text},"session_id":"${session}"}`;
+
+function receiptOf(answer: SubmitsReply['answers'][number] | undefined): Receipt {
+  if (answer !== undefined && 'version' in answer) return right(answer);
+  return left(rejectionFrom(answer) ?? reject('closing', '', 'the engine did not answer this request'));
+}
+
+function takeTogether(waiting: Waiting[]): readonly Waiting[] {
+  let bytes = 0;
+  let count = 0;
+  for (const one of waiting) {
+    bytes += one.bytes + FRAME_BYTES;
+    if (count === SUBMITS_TOGETHER_MAX || (count > 0 && bytes > BODY_BYTES_MAX)) break;
+    count += 1;
+  }
+  return waiting.splice(0, count);
+}
