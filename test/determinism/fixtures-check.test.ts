@@ -15,6 +15,13 @@ test('the recorded sessions hold every kind of event', async () => {
   expect(code).toBe(0);
 });
 
+test('every recorded session but the demo comes out the same when it is recorded again, of whatever version', async () => {
+  const { code, stdout } = await runNode([at('tools/record-fixtures/main.mjs'), '--check']);
+  expect(stdout).not.toContain('DIFFERS');
+  expect(stdout.match(/: the same$/gm)?.length).toBeGreaterThan(20);
+  expect(code).toBe(0);
+});
+
 test('a kind that occurs in none of them is named', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'refold-fixtures-'));
   try {

@@ -201,7 +201,7 @@ describe('a grant', () => {
   test('ends with the policy it was given under', () => {
     const granted = run.allowed('a', { grant: {} });
     const { policy } = granted.state.consent as NonNullable<typeof granted.state.consent>;
-    expect(granted.takes('ConsentPolicySet', { policy } as never).state.consent?.grants).toEqual([]);
+    expect(granted.takes('ConsentPolicySet', { policy }).state.consent?.grants).toEqual([]);
   });
 
   test('goes with an allowance, names both or neither, and there are not too many', () => {

@@ -1,10 +1,30 @@
-// Random streams: facts that are mostly plausible in the state they meet, with late, stale and senseless ones between.
-import type { IngressEvent, Position } from '../../schemas/index.ts';
+// Random streams: facts that answer what is owed, facts that are only plausible in the state they meet, and late, stale
+// and senseless ones between.
+import type { Effect, EffectOfKind, IngressEvent, Position, ToolPackage } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { permissionTools } from '../../src/toolsets/permission-tools.ts';
+import { ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON } from './consent.ts';
 import { type Random, randomFrom } from './random.ts';
 import { type Session, call, say, session } from './session.ts';
+import { testPackage } from './tools.ts';
+
+const FURTHER = [ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...permissionTools()];
+
+/** The test package, and one tool for each further way of asking. */
+function walkPackage(): ToolPackage {
+  const { registry, profiles, provider_profiles } = testPackage();
+  const ids = FURTHER.map((tool) => tool.tool_id);
+  return {
+    registry: [...registry, ...FURTHER],
+    profiles: profiles.map((profile) =>
+      profile.profile_id === 'all' ? { ...profile, tool_ids: [...profile.tool_ids, ...ids] } : profile,
+    ),
+    provider_profiles,
+  };
+}
 
 const TOOLS = [
+  'read',
   'read',
   'write',
   'copy',
@@ -16,7 +36,13 @@ const TOOLS = [
   'nope',
   'spare',
   'asks',
+  'asks',
+  'asks_write',
   'person',
+  'person_looks',
+  'timed_person',
+  'permissions_check',
+  'permissions_describe',
 ];
 
 type Guess = (of: Session, random: Random) => IngressEvent;
@@ -24,27 +50,108 @@ type Guess = (of: Session, random: Random) => IngressEvent;
 const someCall = (of: Session, random: Random): string =>
   random.pick(of.state.active_tool_batch?.observed.map((made) => made.call_id as string) ?? ['c0']);
 
-const calls = (random: Random) =>
-  Array.from({ length: random.below(5) }, (_, index) =>
-    call(random.oneIn(12) ? 'c0' : `c${index}`, random.pick(TOOLS), {
-      path: `d${random.below(3)}/f${random.below(4)}`,
-      n: random.below(50),
-    }),
-  );
+/** Up to six calls; some share an id with the first, some are the same read as the one before them. */
+function calls(random: Random): readonly ReturnType<typeof call>[] {
+  const made: ReturnType<typeof call>[] = [];
+  const length = random.oneIn(6) ? 0 : 1 + random.below(6);
+  while (made.length < length) {
+    const id = random.oneIn(12) ? 'c0' : `c${made.length}`;
+    const last = made.at(-1);
+    const again = last !== undefined && random.oneIn(3) && /read|looks/.test(last.tool_name);
+    const args = {
+      path: `d${random.below(2)}/f${random.below(3)}`,
+      ...(random.oneIn(2) ? { n: random.below(50) } : {}),
+    };
+    made.push(again ? call(id, last.tool_name, last.arguments) : call(id, random.pick(TOOLS), args));
+  }
+  return made;
+}
 
 const nameOf = (of: Session, id: string): string =>
   of.state.active_tool_batch?.observed.find((made) => made.call_id === id)?.tool_name ?? 'nope';
 
-function confirmation(of: Session, random: Random): IngressEvent {
-  const call_id = someCall(of, random);
+function confirm(of: Session, random: Random, call_id: string): IngressEvent {
   const answer = of.answerFields(call_id);
   if (random.oneIn(3)) {
-    const instead = { call_id: `${call_id}-edited`, tool_name: nameOf(of, call_id), arguments: { n: 1 } };
+    const instead = call(`${call_id}-${of.events.length}`, nameOf(of, call_id), { path: 'd1/f1' });
     return of.next('user.tool_confirmation', { ...answer, result: 'deny', ...(random.oneIn(2) ? { instead } : {}) });
   }
-  const grant = random.oneIn(4) ? { grant: { argument: 'path', pattern: 'd1/**' } } : {};
+  const grant = random.oneIn(5) ? { grant: random.oneIn(4) ? {} : { argument: 'path', pattern: 'd1/**' } } : {};
   return of.next('user.tool_confirmation', { ...answer, result: 'allow', ...grant });
 }
+
+const fulfil = (of: Session, random: Random, call_id: string): IngressEvent =>
+  of.next('user.custom_tool_result', {
+    ...of.answerFields(call_id),
+    result: { success: !random.oneIn(4) },
+    output: say('by hand'),
+    ...(random.oneIn(6) ? { output_verdict: { valid: false, path: '/x', message: 'no' } } : {}),
+  });
+
+const settle = (of: Session, random: Random, call_id: string): IngressEvent => {
+  const outcome = random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'failed', 'cancelled'] as const);
+  return of.next('ToolCallSettled', {
+    ...of.settlementFields(call_id, { outcome }),
+    ...(random.oneIn(2) ? { retryable: true, jitter_permille: 800 + random.below(401) } : {}),
+    ...(random.oneIn(8) ? { output_verdict: { valid: false } } : {}),
+  });
+};
+
+function generated(of: Session, random: Random): IngressEvent {
+  if (random.oneIn(6)) {
+    const failed = { ...of.turnFields(), code: 'no_answer', message: 'none' };
+    return of.next('GenerateFailed', { ...failed, retryable: !random.oneIn(6), jitter_permille: 1_200 });
+  }
+  const usage = { input_tokens: random.below(300), output_tokens: random.below(50) };
+  return of.next('ToolCallsObserved', { ...of.turnFields(), calls: calls(random), content: say('t'), usage });
+}
+
+/** A call that is owed is started, or settled, or lost, or reported too early. */
+function called(of: Session, random: Random, { call_id }: EffectOfKind<'tool.call'>): IngressEvent {
+  const { batch_id, attempt } = of.callFields(call_id);
+  const runs = of.callState(call_id)?.status === 'running';
+  if (runs && random.oneIn(4)) return of.next('LeaseExpired', { batch_id, call_id, attempt });
+  if (!runs && random.oneIn(2)) return of.next('ToolCallStarted', { ...of.callFields(call_id), owner: 'b0' });
+  return settle(of, random, call_id);
+}
+
+/** What answers an effect. */
+function answer(of: Session, random: Random, effect: Effect): IngressEvent {
+  switch (effect.kind) {
+    case 'llm.generate':
+      return generated(of, random);
+    case 'tool.call':
+      return called(of, random, effect);
+    case 'tool.cancel':
+      return settle(of, random, effect.call_id);
+    case 'agent.tool_use':
+      return confirm(of, random, effect.call_id);
+    case 'agent.custom_tool_use':
+      return fulfil(of, random, effect.call_id);
+    case 'batch.settle':
+      return of.next('ToolBatchSettled', of.batchFields());
+    case 'host_session.open':
+      return of.next('HostSessionUpdated', { host_session: { host_session_status: 'ready' } });
+    case 'call.undo': {
+      const { position, batch_id, call_id } = effect;
+      return of.next('UndoSettled', { position, batch_id, call_id, success: random.oneIn(2) });
+    }
+    case 'wake':
+      return of.next('TimeReached', { due_at_ms: effect.at_ms });
+  }
+}
+
+/** Something that is owed, done; a run, when nothing is. */
+const answering: Guess = (of, random) => {
+  const owed = of.effects();
+  // Times come slowly, or nothing would be answered before them.
+  const now = owed.filter((effect) => effect.kind !== 'wake' || random.oneIn(6));
+  if (now.length > 0) return answer(of, random, random.pick(now));
+  if (of.state.run?.phase.startsWith('paused_') === true) return of.next('RunResumed', { run_id: of.runId() });
+  if (owed[0] !== undefined) return answer(of, random, owed[0]);
+  const bounded = random.oneIn(4) ? { tokens_max: 600, wall_ms_max: 40_000 } : {};
+  return of.next('RunRequested', { input: say('go'), run_overrides: bounded });
+};
 
 /** What belongs to the phase the session is in. */
 const PLAUSIBLE: readonly Guess[] = [
@@ -60,13 +167,8 @@ const PLAUSIBLE: readonly Guess[] = [
     ),
   (of, random) => of.next('ToolCallSettled', of.settlementFields(someCall(of, random))),
   (of) => of.next('ToolBatchSettled', of.batchFields()),
-  confirmation,
-  (of, random) =>
-    of.next('user.custom_tool_result', {
-      ...of.answerFields(someCall(of, random)),
-      result: { success: !random.oneIn(4) },
-      output: say('by hand'),
-    }),
+  (of, random) => confirm(of, random, someCall(of, random)),
+  (of, random) => fulfil(of, random, someCall(of, random)),
   (of) => of.next('RunRequested', { input: say('go') }),
 ];
 
@@ -101,7 +203,15 @@ const OTHERS: readonly Guess[] = [
   (of) => of.next('user.interrupt', { run_id: of.runId() }),
   (of) => of.next('user.interrupt', { run_id: of.runId(), input: say('rather this') }),
   (of, random) =>
-    of.next('ConsentPolicySet', { policy: CONSENT_PRESETS[random.pick(['allow_all', 'careful', 'default'] as const)] }),
+    of.next('ConsentPolicySet', {
+      policy: {
+        ...CONSENT_PRESETS[random.pick(['allow_all', 'careful', 'default', 'read_only'] as const)],
+        tools: random.oneIn(3) ? { once: 'deny', free: 'always_ask' } : {},
+        ...(random.oneIn(2) ? { approval_ttl_ms: 1 + random.below(30_000) } : {}),
+      },
+    }),
+  (of) => of.next('RunCompleted', { run_id: of.runId() }),
+  (of) => of.next('ToolRegistrySet', { registry: of.genesis.tool_package.registry }),
   (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no' }),
   (of) => of.next('RunFailed', { run_id: of.runId(), code: 'gave_up', message: 'no' }),
   (of) => of.next('GenerateFailed', { ...of.turnFields(), code: 'no_answer', message: 'none' }),
@@ -127,7 +237,7 @@ const OTHERS: readonly Guess[] = [
 
 /** The event a stream of this seed meets the session with. */
 const guess = (of: Session, random: Random): IngressEvent =>
-  random.pick(random.oneIn(5) ? OTHERS : PLAUSIBLE)(of, random);
+  random.below(10) < 6 ? answering(of, random) : random.pick(random.oneIn(3) ? OTHERS : PLAUSIBLE)(of, random);
 
 export interface Walked {
   readonly session: Session;
@@ -141,7 +251,7 @@ export function walk(
   visit: (before: Session, event: IngressEvent, after: Session | null) => void = () => undefined,
 ): Walked {
   const random = randomFrom(seed);
-  let now = session();
+  let now = session({ tool_package: walkPackage() });
   let refused = 0;
   for (let count = 0; count < length; count += 1) {
     const event = guess(now, random);

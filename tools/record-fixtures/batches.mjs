@@ -40,7 +40,7 @@ export function largeBatch() {
     }
   }
   session.shows('the rest waits', ({ active_tool_batch }) => active_tool_batch.queued === 299 - BARRIER_AT);
-  return session.ofRun('user.interrupt').ended('interrupted').runs('go on').answers('all of it');
+  return session.ofRun('RunInterrupted').ended('interrupted').runs('go on').answers('all of it');
 }
 
 const BARRIER_AT = 70;

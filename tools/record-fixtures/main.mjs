@@ -1,24 +1,36 @@
 // Records the sessions of replay-fixtures/ (all but demo/, which a real run recorded). They are golden: an existing one
 // is left alone unless `--force` is given, and a change of its bytes needs a reason.
 //
-//   npm run build && node tools/record-fixtures/main.mjs [--force] [name…]
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+//   npm run build && node tools/record-fixtures/main.mjs [--force | --check] [name…]
+//
+// With --check nothing is written: it fails when a session would come out differently from the one that is kept.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as batches from './batches.mjs';
+import * as consent from './consent.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
 import * as undo from './undo.mjs';
 
 const FOLDER = fileURLToPath(new URL('../../replay-fixtures/', import.meta.url));
 
-const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { force: { type: 'boolean' }, check: { type: 'boolean' } },
+  allowPositionals: true,
+});
 let refused = 0;
-for (const record of Object.values({ ...runs, ...toolSets, ...batches, ...undo })) {
+for (const record of Object.values({ ...runs, ...toolSets, ...batches, ...undo, ...consent })) {
   const session = record();
   const name = session.state.session_id;
   if (positionals.length > 0 && !positionals.includes(name)) continue;
   const file = `${FOLDER}${name}/session.jsonl`;
+  if (values.check === true) {
+    const same = existsSync(file) && readFileSync(file, 'utf8') === session.text;
+    process.stdout.write(`${name}: ${same ? 'the same' : 'DIFFERS'}\n`);
+    if (!same) process.exitCode = 1;
+    continue;
+  }
   if (existsSync(file) && values.force !== true) {
     process.stderr.write(`${name}: exists; --force records it again\n`);
     refused += 1;

@@ -1,6 +1,7 @@
 // Records one session through the pure core: every event gets the next id and the next second, so that the same script
 // gives the same bytes. An event that is refused stops the recording, and so does an expectation that does not hold:
-// a fixture must show what its note says it guards.
+// a fixture must show what its note says it guards. The first sessions are of version 1, from before there was
+// consent: they are made as they were made then, and must come out the same for ever.
 import assert from 'node:assert/strict';
 import {
   defaultGenesis,
@@ -12,7 +13,6 @@ import {
   stateDigest,
   step,
 } from '../../dist/src/core/index.js';
-import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { canonicalText, digest, digestText } from '../../dist/schemas/index.js';
 
 /** 2026-01-01T00:00:00Z; event n is recorded n seconds later. */
@@ -38,17 +38,22 @@ export const blob = (text) => ({
   tail: text.slice(-512).toWellFormed(),
 });
 
+/** A genesis record as it was before there was consent: what came later is not in it. */
+function asOfVersion1({ consent: _consent, config, ...genesis }) {
+  const { tokens_max: _tokens, wall_ms_max: _wall, retry: _retry, share_reads: _share, ...then } = config;
+  return { ...genesis, config: then };
+}
+
 export class Recorder {
   lines = [];
   events = 0;
+  /** Not before the times that have come. */
+  nowMs = 0;
 
-  constructor(session_id, overrides = {}) {
-    const genesis = defaultGenesis({
-      session_id,
-      created_at_ms: EPOCH_MS,
-      consent: CONSENT_PRESETS.allow_all,
-      ...overrides,
-    });
+  constructor(session_id, overrides = {}, { version = 1 } = {}) {
+    const today = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides });
+    const genesis = version === 1 ? asOfVersion1(today) : today;
+    this.version = version;
     this.state = initialState(genesis);
     this.chain = genesisChain(genesis);
     this.#write({ kind: 'genesis', format: 1, genesis, state_digest: stateDigest(this.state), chain: this.chain });
@@ -61,7 +66,13 @@ export class Recorder {
   /** One fact; throws when it is refused. */
   takes(kind, fields) {
     const number = this.events + 1;
-    const event = { kind, v: 1, event_id: `e-${number}`, at_ms: EPOCH_MS + 1_000 * number, ...fields };
+    const event = {
+      kind,
+      v: this.version,
+      event_id: `e-${number}`,
+      at_ms: Math.max(this.nowMs, EPOCH_MS + 1_000 * number),
+      ...fields,
+    };
     const stepped = step(this.state, event);
     assert.equal(stepped._tag, 'Right', `${kind} was refused: ${JSON.stringify(stepped.left)}`);
     const { state, stateDigest: state_digest } = stepped.right;
@@ -125,6 +136,30 @@ export class Recorder {
     return this.takes('LeaseExpired', { batch_id, call_id, attempt: this.callState(call_id).attempt });
   }
 
+  /** A person's word on a call that waits for it. */
+  confirms(call_id, result, rest = {}) {
+    return this.takes('user.tool_confirmation', { ...this.#named(call_id), result, ...rest });
+  }
+
+  /** A person has done a custom call. */
+  fulfils(call_id, rest = {}) {
+    const answer = { ...this.#named(call_id), result: { success: true }, output: say(`by hand: ${call_id}`) };
+    return this.takes('user.custom_tool_result', { ...answer, ...rest });
+  }
+
+  #named(call_id) {
+    const { batch_id, plan } = this.state.active_tool_batch;
+    const { arguments_digest } = plan.planned_calls.find((planned) => planned.call_id === call_id);
+    return { batch_id, call_id, arguments_digest };
+  }
+
+  /** The time that state waits for has come. */
+  passes(rest = {}) {
+    const { at_ms } = effects(this.state).find((effect) => effect.kind === 'wake');
+    this.nowMs = Math.max(this.nowMs, at_ms);
+    return this.takes('TimeReached', { due_at_ms: at_ms, ...rest });
+  }
+
   settlesBatch() {
     return this.takes('ToolBatchSettled', this.batch);
   }
@@ -162,6 +197,16 @@ export class Recorder {
   /** The status of calls of the open batch. */
   calls(expected) {
     for (const [id, status] of Object.entries(expected)) assert.equal(this.callState(id).status, status, id);
+    return this;
+  }
+
+  /** What is owed of a kind: the ids of the calls it is about. */
+  owes(kind, ...call_ids) {
+    const owed = effects(this.state).filter((effect) => effect.kind === kind);
+    assert.deepEqual(
+      owed.map((effect) => effect.call_id),
+      call_ids,
+    );
     return this;
   }
 

@@ -45,16 +45,16 @@ export function interruptedBatch() {
     ]);
   session.starts('running').starts('willing').settles('settled');
   session.takes('FollowUpQueued', { follow_up: { input: say('next') } });
-  session.ofRun('user.interrupt', { reason: 'typed something else' }).isNow('interrupting');
+  session.ofRun('RunInterrupted', { reason: 'typed something else' }).isNow('interrupting');
   session.calls({ running: 'running', willing: 'running', settled: 'succeeded', queued: 'cancelled' });
   session.settles('willing', { result: { success: false, needsFollowup: true }, outcome: 'cancelled' });
-  session.settles('running').ended('interrupted').isNow('generating').ofRun('user.interrupt').ended('interrupted');
+  session.settles('running').ended('interrupted').isNow('generating').ofRun('RunInterrupted').ended('interrupted');
   // An interrupted run that somebody cancels meanwhile.
   session
     .runs('once more')
     .observes([call('slow', 'read', { path: 'b' })])
     .starts('slow');
-  session.ofRun('user.interrupt').ofRun('RunCancelled', { reason: 'now' }).isNow('cancelling');
+  session.ofRun('RunInterrupted').ofRun('RunCancelled', { reason: 'now' }).isNow('cancelling');
   return session.settles('slow').ended('cancelled').isNow('idle');
 }
 

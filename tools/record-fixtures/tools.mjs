@@ -26,6 +26,21 @@ export const HOSTED = tool('hosted', { availability_rules: ['host_session_ready'
 export const BROWSER = tool('browser', { availability_rules: ['host_session_ready', 'capability:browser'] });
 export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
 
+/** Asks a person, whatever the policy says of its mode. */
+export const ASKS = tool('asks', { permission_policy: 'always_ask', parallelism_hint: claiming('write') });
+/** Sends something out, and says how it went. */
+export const SEND = tool('send', { output_schema: { type: 'object', properties: { ok: { type: 'boolean' } } } });
+const byHand = { ownership: 'custom', executor: { kind: 'custom' } };
+/** A person does it. */
+export const PERSON = tool('person', { ...byHand, parallelism_hint: { parallel_safe: true } });
+/** A person does it within a minute, at one file. */
+export const TIMED = tool('timed', {
+  ...byHand,
+  answer_within_ms: 60_000,
+  parallelism_hint: claiming('write'),
+  output_schema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+});
+
 /** A package whose only profile holds all its tools, and `spare` beside them. */
 export const packageOf = (tools, spare = []) => ({
   registry: [...tools, ...spare],

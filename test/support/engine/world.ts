@@ -154,6 +154,8 @@ export async function newWorld(disk: Disk = newDisk(), clock: VirtualClock = new
         clock,
         epochs,
         leaseTtlMs: TTL_MS,
+        // Jitter of 1,000 thousandths.
+        random: () => 0.5,
         newId: () => {
           ids += 1;
           return `id-${ids}`;
