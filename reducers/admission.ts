@@ -10,6 +10,7 @@ import type { SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
+import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
@@ -69,7 +70,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
 
 /** Run, turn and phase, in this order: what is late is told apart from what is misdirected. */
 function admitPhase(state: SessionState, event: IngressEvent): Rejection | null {
-  if (!PHASE_BOUND_KINDS.has(event.kind)) return null;
+  if (!PHASE_BOUND_KINDS.has(event.kind) || isOfDetached(state, event)) return null;
   const phase = phaseOf(state);
   const { run } = state;
   if (run === null) {
@@ -94,6 +95,10 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   }
   return reject('wrong_phase', '/kind', `a run that is ${phase} does not take ${event.kind}`);
 }
+
+/** A report on a call that goes on by itself is taken whatever the run does meanwhile. */
+const isOfDetached = (state: SessionState, event: IngressEvent): boolean =>
+  (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') && detachedCall(state, event) !== undefined;
 
 /** Paused between two turns, or before it tries again, a run owes no generate: an answer to it is nobody's. */
 const answersNothing = (run: RunState, event: IngressEvent): boolean =>

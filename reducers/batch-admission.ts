@@ -7,6 +7,7 @@ import type { PlannedToolCall } from '../schemas/plan.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
 import { callStateOf, plannedOf } from './batch-index.ts';
+import { admitDetached, detachedCall } from './detached.ts';
 import { isTerminal } from './call-status.ts';
 
 interface BatchReport {
@@ -81,14 +82,21 @@ export function admitStarted(state: SessionState, event: EventOfKind<'ToolCallSt
 }
 
 export function admitSettled(state: SessionState, event: EventOfKind<'ToolCallSettled'>): Rejection | null {
+  const detached = detachedCall(state, event);
+  if (detached !== undefined) return admitDetached(detached, event) ?? findContradiction(event);
   const found = findOpenCall(state, event);
   if (isLeft(found)) return found.left;
-  const { outcome, result } = event;
+  return findContradiction(event);
+}
+
+function findContradiction({ outcome, result }: EventOfKind<'ToolCallSettled'>): Rejection | null {
   if (outcome === undefined || (outcome === 'succeeded') === result.success) return null;
   return reject('inconsistent_result', '/outcome', `outcome ${outcome} with success ${result.success}`);
 }
 
 export function admitLeaseExpired(state: SessionState, event: EventOfKind<'LeaseExpired'>): Rejection | null {
+  const detached = detachedCall(state, event);
+  if (detached !== undefined) return admitDetached(detached, event);
   const found = findOpenCall(state, event);
   if (isLeft(found)) return found.left;
   const { status } = found.right.call;

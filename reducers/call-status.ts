@@ -21,6 +21,7 @@ export const CALL_TRANSITIONS = {
   },
   running: {
     ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued'],
+    'user.interrupt': ['running', 'unknown'],
     LeaseExpired: ['queued', 'unknown', 'cancelled'],
   },
   succeeded: {},

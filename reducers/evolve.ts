@@ -11,6 +11,7 @@ import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
 import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
 import { answerCustomCall, confirmCall } from './answers.ts';
+import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { setRegistry } from './registry.ts';
@@ -53,12 +54,14 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   GenerateFailed: failGenerate,
   ToolCallStarted: startCall,
   ToolCallSettled: (draft, event, state) => {
-    settleCall(draft, event, state);
+    if (detachedCall(state, event) === undefined) settleCall(draft, event, state);
+    else forgetDetached(draft, state, event);
     if (event.host_session !== undefined) applyHostSession(draft, event.host_session);
     if (isEnding(state)) finishEnding(draft, event.at_ms);
   },
   LeaseExpired: (draft, event, state) => {
-    loseCall(draft, event, state);
+    if (detachedCall(state, event) === undefined) loseCall(draft, event, state);
+    else forgetDetached(draft, state, event);
     if (isEnding(state)) finishEnding(draft, event.at_ms);
   },
   ToolBatchSettled: settleBatch,

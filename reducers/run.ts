@@ -11,6 +11,7 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { NO_OVERRIDES, type ToolOverrides } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
+import { detachCalls } from './detached.ts';
 import { computeEffectiveTools } from './effective-tools.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
@@ -184,6 +185,7 @@ export function beginEnding(
 ): void {
   if (to.phase === 'cancelling') delete liveRun(draft).redirect;
   if (state.active_tool_batch !== null) {
+    if (to.phase === 'interrupting') detachCalls(draft, state);
     cancelCalls(draft, state, `error: cancelled: not run, the run was ${to.ending.outcome}`);
     if ((draft.active_tool_batch?.running ?? 0) > 0) {
       const run = liveRun(draft);

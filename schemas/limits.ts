@@ -39,6 +39,8 @@ export const CAPABILITIES_MAX = 64;
 
 /** Longest time a question to a person may stay open, in milliseconds. */
 export const APPROVAL_TTL_MS_MAX = 366 * 86_400_000;
+/** Calls that an interrupt left running and that have not reported yet; beyond it a run waits for them. */
+export const DETACHED_MAX = 64;
 /** Grants a session remembers. */
 export const GRANTS_MAX = 256;
 /** Longest argument a grant's pattern is held against, in UTF-16 units. */

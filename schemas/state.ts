@@ -7,6 +7,7 @@ import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, 
 import {
   CALLS_PER_BATCH_MAX,
   CALL_PAGE_SIZE,
+  DETACHED_MAX,
   FOLLOW_UPS_MAX,
   PROFILES_MAX,
   RUN_HISTORY_MAX,
@@ -115,6 +116,16 @@ export const TranscriptState = shape('TranscriptState', {
 });
 export type TranscriptState = TypeOf<typeof TranscriptState>;
 
+/** A call that an interrupt left running by itself. */
+export const DetachedCall = shape('DetachedCall', {
+  batch_id: BatchId,
+  call_id: CallId,
+  plan_hash: Digest,
+  attempt: integer('attempt', 1),
+  owner: nullable(OwnerId),
+});
+export type DetachedCall = TypeOf<typeof DetachedCall>;
+
 export const SessionState = shape(
   'SessionState',
   {
@@ -149,6 +160,8 @@ export const SessionState = shape(
   {
     /** Absent in a session that was born without a policy, until one is set. */
     consent: ConsentState,
+    /** Calls that go on although the run does not wait for them; absent when there are none. */
+    detached: list(DetachedCall, DETACHED_MAX, 1),
     /** Undos that nobody has answered yet; absent when there is none. */
     undos: list(PendingUndo, UNDOS_MAX, 1),
   },

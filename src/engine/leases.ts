@@ -20,7 +20,7 @@ import type { Clock } from './clock.ts';
 import type { Epochs } from './epochs.ts';
 import { Fences } from './fences.ts';
 import { type Lease, newGrant } from './lease-grant.ts';
-import { Owed } from './owed.ts';
+import { Owed, mayRest } from './owed.ts';
 import { reportOn } from './reports.ts';
 import { type Claimant, type Standing, standingOf } from './standing.ts';
 
@@ -174,7 +174,7 @@ export class LeaseTable {
     for (const [id, { owner, ...call }] of running) {
       if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, epoch: null, call });
     }
-    if (owed.state().run === null && owed.state().undos === undefined) this.#owed.delete(session);
+    if (owed.state().run === null && mayRest(owed.state())) this.#owed.delete(session);
     else this.#serve(session);
   }
 

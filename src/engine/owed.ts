@@ -1,6 +1,7 @@
 // What one session owes to bridges, kept up to date event by event. The effects are those of `effects(state)`; deriving
 // them anew after each report would cost every call of the batch for every call of the batch.
 import { callStateAt, callStateOf } from '../../reducers/batch-index.ts';
+import { detachedCall } from '../../reducers/detached.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
@@ -13,7 +14,10 @@ import { effectOfCall } from './reports.ts';
 
 /** True when a bridge or the clock owes the session something: it has to be in memory. */
 export const owesAnything = (state: SessionState): boolean =>
-  state.run !== null || state.undos !== undefined || nextDeadline(state) !== null;
+  state.run !== null || !mayRest(state) || nextDeadline(state) !== null;
+
+/** Nothing of a session without a live run is in anybody's hands. */
+export const mayRest = ({ undos, detached }: SessionState): boolean => undos === undefined && detached === undefined;
 
 /** An effect that a bridge may do; the others are the clock's, or a person's. */
 export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | RequiredAction>;
@@ -80,6 +84,10 @@ export class Owed {
   /** The calls whose start is on record and whose end is not. */
   running(): ReadonlyMap<EffectId, RunningCall> {
     const running = new Map<EffectId, RunningCall>();
+    for (const { owner, batch_id, call_id, attempt } of this.#state.detached ?? []) {
+      const key = { batch_id, call_id, attempt };
+      running.set(effectOfCall(key), { ...key, owner });
+    }
     const batch = this.#state.active_tool_batch;
     if (batch === null || batch.running === 0) return running;
     for (const [position, { call_id }] of batch.observed.entries()) {
@@ -93,6 +101,7 @@ export class Owed {
 
   isRunning({ batch_id, call_id, attempt }: CallKey): boolean {
     const batch = this.#state.active_tool_batch;
+    if (detachedCall(this.#state, { batch_id, call_id })?.attempt === attempt) return true;
     if (batch?.batch_id !== batch_id) return false;
     const call = callStateOf(batch, call_id);
     return call?.status === 'running' && call.attempt === attempt;

@@ -20,7 +20,8 @@ test('a bridge beats within a third of the life that the first grant names, howe
   const leases = newLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
   const stop = new AbortController();
   const beating = leases.beat(stop.signal);
-  leases.hold({ session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect, () => undefined);
+  const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
+  leases.hold({ effect, epoch: 1 }, () => undefined);
   await clock.settle();
   leases.setTtl(900);
   await clock.until(() => beats.length === 3);

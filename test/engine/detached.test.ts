@@ -1,0 +1,39 @@
+// A call that goes on after an interrupt stays in the hands of the bridge that runs it, also across a restart.
+import { expect, it } from 'vitest';
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import { A, B, TTL_MS, type World, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
+import { tool } from '../support/tools.ts';
+
+const GOES_ON = tool('goes_on', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'continue' });
+
+async function withDetached(): Promise<{ readonly world: World; readonly call: EffectOfKind<'tool.call'> }> {
+  const world = await newWorld();
+  await world.talk.create(packageOf([GOES_ON]));
+  await world.talk.calls(['a', 'goes_on']);
+  const [call] = callsIn(await world.talk.lease(A));
+  if (call === undefined) throw new Error('nothing was leased');
+  await world.talk.submit([started(call, A)], A);
+  await world.talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
+  expect(await world.talk.state()).toMatchObject({ run: null, detached: [{ call_id: 'a', owner: 'bridge-a' }] });
+  return { world, call };
+}
+
+it.each([false, true])('is kept by heartbeats, and reported by its bridge alone (restarted: %s)', async (restarted) => {
+  const { world, call } = await withDetached();
+  if (restarted) await world.restart();
+  const { talk, clock } = world;
+  for (let beat = 0; beat < 6; beat += 1) {
+    await clock.advance(TTL_MS / 2);
+    expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+  }
+  expect(await talk.leased(B)).toEqual([]);
+  expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+  expect(await talk.outcome(settled(call), A)).toBe('done');
+  expect(await talk.state()).not.toHaveProperty('detached');
+});
+
+it('is given up when its bridge is gone', async () => {
+  const { world } = await withDetached();
+  await world.clock.advance(3 * TTL_MS);
+  expect(await world.talk.state()).not.toHaveProperty('detached');
+});
