@@ -105,7 +105,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
         signal.addEventListener('abort', done);
         wakers.push(done);
       }),
-    setTtl: rhythm.setTtl,
+    setTtl: (next) => rhythm.setTtl(next),
     async beat(signal) {
       while (!signal.aborted) if (await rhythm.isDue(signal)) await beatOnce();
     },

@@ -51,6 +51,7 @@ function guessNext(state: SessionState, draw: Draw): Fact {
       return { kind: 'ToolBatchSettled', batch_id: owed.batch_id, plan_hash: owed.plan_hash };
     case 'host_session.open':
     case 'tool.cancel':
+    case 'call.undo':
     case 'wake':
     case undefined:
     default:

@@ -3,7 +3,7 @@
 import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import { type RunId, type SessionId, brand } from '../../schemas/ids.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Rejection, unreachable } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
@@ -125,11 +125,17 @@ function ingressOf({ what }: Act, state: SessionState | null, nowMs: number): In
       const expires_at_ms = nowMs + HOST_LIFE_MS;
       return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready', expires_at_ms } };
     }
-    default: {
+    case 'steer':
+    case 'pause':
+    case 'resume':
+    case 'interrupt':
+    case 'interrupt_with':
+    case 'cancel': {
       const run_id = state?.run?.run_id;
       return run_id === undefined ? null : TO_A_RUN[what](run_id);
     }
   }
+  return unreachable(what);
 }
 
 /** How long a host session lives that a person opened, in milliseconds. */
