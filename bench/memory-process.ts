@@ -57,5 +57,5 @@ function foldEvents(events: number): MemoryUsed {
 const [directory = '', what = '', count = '0'] = process.argv.slice(2);
 if (directory !== '') {
   const used = what === 'sessions' ? await openSessions(Number(count)) : foldEvents(Number(count));
-  process.stdout.write(`${JSON.stringify(await used)}\n`);
+  process.stdout.write(`${JSON.stringify(used)}\n`);
 }
