@@ -3,6 +3,8 @@ import type { Figure } from './figure.ts';
 import { batches } from './figures/batches.ts';
 import { fold } from './figures/fold.ts';
 import { httpTurn } from './figures/http-turn.ts';
+import { journals } from './figures/journals.ts';
+import { memory } from './figures/memory.ts';
 import { path } from './figures/path.ts';
 import { planner } from './figures/planner.ts';
 import { position } from './figures/position.ts';
@@ -22,4 +24,6 @@ export const FIGURES: readonly Figure[] = [
   batches,
   restart,
   startup,
+  memory,
+  journals,
 ];

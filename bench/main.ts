@@ -67,7 +67,7 @@ async function measureAll(options: Options, disk: string, directory: Bench['dire
 const TMPFS = 0x0102_1994;
 
 async function firstNotes(quick: boolean, disk: string): Promise<string[]> {
-  const notes = ['resume from a snapshot is not measured: there are no snapshots yet'];
+  const notes: string[] = [];
   if (quick) notes.unshift('a quick run: it shows that the bench works, and its figures mean nothing');
   const { type } = await statfs(disk);
   if (type === TMPFS) notes.push(`${disk} is in memory: barriers cost nothing there; give --disk DIR on a real disk`);

@@ -8,6 +8,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 export const CLI = at('../src/cli/main.js');
 export const BRIDGE_PROCESS = at('bridge-process.js');
 export const REPLAY_PROCESS = at('replay-process.js');
+export const MEMORY_PROCESS = at('memory-process.js');
 /** The package: sources or an installation. */
 export const PACKAGE_ROOT = at('../../');
 

@@ -1,5 +1,5 @@
 // Folds the log of one session in a process of its own, so that its memory can be told: `replay-process DIRECTORY
-// SESSION verified|bare`. Verified is how the engine loads a session: every digest and chain value is checked. Bare is
+// SESSION verified|bare|resumed`. Verified is how the engine loads a session: every digest and chain value is checked. Bare is
 // the limit: LevelDB is scanned, the texts are parsed and folded, and nothing is checked. Prints one JSON object; with
 // a terminal, progress on standard error.
 import { isLeft } from 'fp-ts/lib/Either.js';
@@ -30,9 +30,16 @@ const PROGRESS_EVENTS = 20_000;
 
 const [directory = '', session = '', how = ''] = process.argv.slice(2);
 if (SessionId.is(session)) {
+  const journal = how === 'resumed' ? await must(openLevelJournal(directory)) : null;
   const startedAt = performance.now();
-  const events = how === 'verified' ? await verified(session) : await bare(session);
+  const events =
+    journal !== null
+      ? await resumed(journal, session)
+      : how === 'verified'
+        ? await verified(session)
+        : await bare(session);
   const ms = performance.now() - startedAt;
+  await journal?.close();
   const replayed: Replayed = { events, ms, memoryMb: process.resourceUsage().maxRSS / 1_024 };
   process.stdout.write(`${JSON.stringify(replayed)}\n`);
 }
@@ -45,6 +52,14 @@ async function verified(id: SessionId): Promise<number> {
   return loaded.right.state.version;
 }
 
+/** From the snapshot, on a journal that is open. */
+async function resumed(journal: Journal, id: SessionId): Promise<number> {
+  const loaded = await loadSession(journal, id);
+  if (isLeft(loaded)) throw new Error(loaded.left.message);
+  if (loaded.right.from.version === 0) throw new Error('the snapshot was not used');
+  return loaded.right.state.version;
+}
+
 async function bare(id: SessionId): Promise<number> {
   const database = new Level<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' });
   await database.open();
@@ -54,7 +69,7 @@ async function bare(id: SessionId): Promise<number> {
     const entries = await iterator.nextv(SCAN_ENTRIES);
     if (entries.length === 0) break;
     for (const [, value] of entries) {
-      const [, text] = decode(value) as readonly [string, string];
+      const [, text] = decode(value) as readonly [unknown, string];
       ({ state } = sealTranscript(evolve(state, JSON.parse(text) as IngressEvent)));
     }
     noteProgress(state.version);

@@ -1,6 +1,8 @@
 // What lies on the path of one turn: durable barriers, the time from the last result on disk to the next generate in
 // the bridge's hands, and the bytes that are stored.
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Level } from 'level';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import { openLevelStore } from '../../src/journal/level-store.ts';
@@ -58,6 +60,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
       handoverRow('p99', hundred.sessions, crowded),
       bytesRow('journal alone', alone, ({ journalBytes }) => journalBytes),
       bytesRow('journal and sealed pages', alone, ({ journalBytes, blobBytes }) => journalBytes + blobBytes),
+      await diskRow(bench, one),
     ];
   } finally {
     await metered.close();
@@ -70,6 +73,36 @@ async function openMetered(directory: string, meter: Meter): Promise<InProcess> 
   const handover = watchHandover(meter);
   const ports = { journal: handover.journal(journal), blobs: meteredBlobs(blobs, meter) };
   return bridgeTo(await must(startEngine(ports)), handover.client);
+}
+
+interface Compacting {
+  compactRange(from: string, to: string): Promise<void>;
+}
+
+/** What is left on disk once LevelDB has merged its files: prefixes of keys are shared, and blocks compressed. */
+async function diskRow(bench: Bench, { sessions, turns }: Round): Promise<Row> {
+  const directory = await bench.directory();
+  const meter = newMeter();
+  const metered = await openMetered(directory, meter);
+  await metered.run({ sessions, turns });
+  await metered.close();
+  const journal = join(directory, 'journal');
+  const database = new Level(journal);
+  await database.open();
+  // LevelDB's own, and not of every database of this interface.
+  await (database as Level & Compacting).compactRange('\u0000', '\u00ff');
+  await database.close();
+  let bytes = 0;
+  for (const name of await readdir(journal)) {
+    if (name.endsWith('.ldb')) bytes += (await stat(join(journal, name))).size;
+  }
+  return rowOf({
+    what: 'bytes stored per turn, journal on disk after compaction, the genesis included',
+    unit: 'B',
+    values: [bytes / turns],
+    limit: { what: 'canonical bytes of its events', values: [meter.eventBytes / turns] },
+    reach: ratioAtMost(REACH_BYTES),
+  });
 }
 
 interface Measured {

@@ -1,45 +1,38 @@
 // Verified replay of a long session from disk, against a scan, a parse and a fold of the same log, each in a process of
 // its own. Both begin when the store is opened.
 import { join } from 'node:path';
-import { canonicalText, digestText } from '../../schemas/canonical.ts';
-import type { Genesis } from '../../schemas/genesis.ts';
-import type { Version } from '../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
-import { genesisChain, nextChain, stateDigest } from '../../src/core/index.ts';
-import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
+import type { Snapshot } from '../../schemas/snapshot.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
+import { type LongLog, writeLog } from '../long-log.ts';
 import { must } from '../must.ts';
 import { REPLAY_PROCESS, runToEnd } from '../processes.ts';
 import type { Replayed } from '../replay-process.ts';
 import { type Row, atMost, ratioAtLeast, rowOf } from '../row.ts';
-import { benchGenesis, recordStream } from '../stream.ts';
+import { benchGenesis } from '../stream.ts';
 
 const REACH_RATE = 0.8;
 const REACH_MEMORY_MB = 300;
+const REACH_RESUME_MS = 50;
 
 export const replay: Figure = { name: 'replay', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const sizes = bench.quick ? [1_000] : bench.full ? [100_000, 1_000_000] : [100_000];
+  const sizes = bench.quick ? [1_000] : bench.full ? [10_000, 100_000, 1_000_000] : [10_000, 100_000];
   const rows: Row[] = [];
   for (const events of sizes) {
     const directory = join(await bench.directory(), 'journal');
     const genesis = benchGenesis();
-    await writeLog(bench, { directory, genesis, events });
+    const snapshot = await writeLog(bench, { directory, genesis, events });
     rows.push(...(await measureLog(bench, { directory, genesis, events })));
+    await keepSnapshot(directory, snapshot);
+    rows.push(...(await measureResume(bench, { directory, genesis, events })));
   }
   return rows;
 }
 
-interface Log {
-  readonly directory: string;
-  readonly genesis: Genesis;
-  readonly events: number;
-}
-
-async function measureLog(bench: Bench, log: Log): Promise<readonly Row[]> {
+async function measureLog(bench: Bench, log: LongLog): Promise<readonly Row[]> {
   const memory: number[] = [];
   const rate = async (how: 'verified' | 'bare'): Promise<number> => {
     const { code, stdout } = await runToEnd([REPLAY_PROCESS, log.directory, log.genesis.session_id, how]);
@@ -65,34 +58,28 @@ async function measureLog(bench: Bench, log: Log): Promise<readonly Row[]> {
   ];
 }
 
-/** The log as the engine would have written it, in larger writes. */
-async function writeLog(bench: Bench, { directory, genesis, events }: Log): Promise<void> {
+async function keepSnapshot(directory: string, snapshot: Snapshot): Promise<void> {
   const journal = await must(openLevelJournal(directory));
-  const { session_id } = genesis;
-  await must(journal.create(session_id, canonicalText(genesis)));
-  let chain = genesisChain(genesis);
-  let page: JournalRecord[] = [];
-  let written = 0;
-  for (const { event, state } of recordStream(genesis, events)) {
-    const text = canonicalText(event);
-    const state_digest = stateDigest(state);
-    chain = nextChain(chain, digestText(text), state_digest);
-    page.push({ event: text, event_id: event.event_id, state_digest, chain });
-    if (page.length < EVENTS_PER_APPEND_MAX) continue;
-    written = await appendPage(journal, session_id, { page, written });
-    page = [];
-    if (written % (80 * EVENTS_PER_APPEND_MAX) === 0) bench.progress(`replay: wrote ${written} of ${events} events`);
-  }
-  await appendPage(journal, session_id, { page, written });
+  await must(journal.snapshots.put(snapshot));
   await journal.close();
 }
 
-interface Pending {
-  readonly page: readonly JournalRecord[];
-  readonly written: number;
-}
-
-async function appendPage(journal: Journal, id: Genesis['session_id'], { page, written }: Pending): Promise<number> {
-  if (page.length === 0) return written;
-  return await must(journal.append(id, written as Version, page, true));
+/** Loading the same session when there is a snapshot of it, as many events before its end as may be. */
+async function measureResume(bench: Bench, { directory, genesis, events }: LongLog): Promise<readonly Row[]> {
+  const runs = sized(bench, 1, 7);
+  const resumed: number[] = [];
+  for (let run = 1; run <= runs; run += 1) {
+    bench.progress(`resume of ${events} events: run ${run}/${runs}`);
+    const { code, stdout } = await runToEnd([REPLAY_PROCESS, directory, genesis.session_id, 'resumed']);
+    if (code !== 0) throw new Error(`the resume ended with ${code}`);
+    resumed.push((JSON.parse(stdout) as Replayed).ms);
+  }
+  return [
+    rowOf({
+      what: `resume of a session of ${events} events from a snapshot, the journal open`,
+      unit: 'ms',
+      values: resumed,
+      reach: atMost(REACH_RESUME_MS),
+    }),
+  ];
 }

@@ -56,7 +56,8 @@ function addSubmits(app: Hono, client: EngineClient): void {
     const bytes = Math.ceil((ownWireBytes(body.right) ?? 0) / submits.length);
     const answers = await Promise.all(
       submits.map(async ({ session_id, request }) => {
-        const receipt = await client.submit(session_id as SessionId, ownWire(request, bytes) as unknown as Submit)();
+        const submit = ownWire(request as Submit, bytes);
+        const receipt = await client.submit(session_id as SessionId, submit)();
         return isLeft(receipt) ? problemOf(receipt.left) : receipt.right;
       }),
     );

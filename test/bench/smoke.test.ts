@@ -22,6 +22,8 @@ const FIGURES = [
   'batches',
   'restart',
   'startup',
+  'memory',
+  'journals',
 ] as const;
 
 const spread = {

@@ -1,0 +1,71 @@
+// What each journal takes: many sessions append the events of one turn after the other, as the engine does; against the
+// floor where it is on disk.
+import { join } from 'node:path';
+import { canonicalText, digestText } from '../../schemas/canonical.ts';
+import { type EventId, type SessionId, type Version, brand } from '../../schemas/ids.ts';
+import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
+import { openLevelJournal } from '../../src/journal/level-journal.ts';
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
+import { alternate } from '../alternate.ts';
+import { type Bench, type Figure, sized } from '../figure.ts';
+import { openFloor } from '../floor.ts';
+import { must } from '../must.ts';
+import { type Row, rowOf } from '../row.ts';
+import { TURN_EVENTS, benchGenesis, recordStream } from '../stream.ts';
+
+export const journals: Figure = { name: 'journals', run: measure };
+
+async function measure(bench: Bench): Promise<readonly Row[]> {
+  const directory = await bench.directory();
+  const level = await must(openLevelJournal(join(directory, 'level')));
+  const memory = openMemoryJournal();
+  const floor = await openFloor(join(directory, 'floor'));
+  const sessions = sized(bench, 10, 100);
+  const turns = sized(bench, 2, 20);
+  try {
+    const contest = {
+      level: () => appendTurns(level, sessions, turns),
+      memory: () => appendTurns(memory, sessions, turns),
+      floored: () => floor.run(sessions, turns),
+    };
+    for (const warmUp of Object.values(contest)) await warmUp();
+    const runs = sized(bench, 2, 5);
+    const values = await alternate(runs, contest, (run) => bench.progress(`journals: run ${run}/${runs}`));
+    const what = (name: string): string => `the journal ${name} alone, ${sessions} sessions`;
+    const limit = { what: 'floor', values: values.floored };
+    return [
+      rowOf({ what: what('on LevelDB'), unit: 'turns/s', values: values.level, limit }),
+      rowOf({ what: what('in memory'), unit: 'turns/s', values: values.memory }),
+    ];
+  } finally {
+    await floor.close();
+    await level.close();
+    await memory.close();
+  }
+}
+
+let rounds = 0;
+
+/** Turns in a second: two appends each, what the model said and what its calls came to. */
+async function appendTurns(journal: Journal, sessions: number, turns: number): Promise<number> {
+  rounds += 1;
+  const texts = [...recordStream(benchGenesis(), 1 + 10 * TURN_EVENTS)]
+    .slice(-TURN_EVENTS)
+    .map(({ event }) => canonicalText(event));
+  const digest = digestText('any');
+  const startedAt = performance.now();
+  const one = async (session: SessionId): Promise<void> => {
+    await must(journal.create(session, '{}'));
+    for (let turn = 0; turn < turns; turn += 1) {
+      const records = texts.map((event, index): JournalRecord => {
+        const event_id: EventId = brand(`turn-${turn}/${index}`);
+        return { event, event_id, state_digest: digest, chain: digest };
+      });
+      const at = turn * TURN_EVENTS;
+      await must(journal.append(session, at as Version, records.slice(0, 1), true));
+      await must(journal.append(session, (at + 1) as Version, records.slice(1), true));
+    }
+  };
+  await Promise.all(Array.from({ length: sessions }, (_, index) => one(brand(`round-${rounds}-${index}`))));
+  return (sessions * turns * 1_000) / (performance.now() - startedAt);
+}
