@@ -75,7 +75,7 @@ export function matches(pattern: string, value: string): boolean {
         continue;
       }
       for (let end = at; end <= value.length; end += 1) {
-        if (next.has(end) && end > at) break;
+        if (next.has(end)) break;
         next.add(end);
         if (token === '*' && /[/\s]/.test(value[end] ?? '/')) break;
       }

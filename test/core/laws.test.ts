@@ -1,7 +1,15 @@
 // The laws (DESIGN section 2) over random streams of plausible and senseless facts.
 import { isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import { Effect, INGRESS_KINDS, type Json, SessionState, decode, limits } from '../../schemas/index.ts';
+import {
+  Effect,
+  type EffectOfKind,
+  INGRESS_KINDS,
+  type Json,
+  SessionState,
+  decode,
+  limits,
+} from '../../schemas/index.ts';
 import {
   CALL_TRANSITIONS,
   computeEffectiveTools,
@@ -54,31 +62,39 @@ function checkBatch({ state }: Session, batch: Batch): void {
   expect(batch.plan.plan_hash).toBe(state.last_tool_plan_hash);
 }
 
+/** A call of the open batch, as it is planned and as it is now. */
+function callOf(batch: Batch, id: string) {
+  const state = batch.pages.flat()[batch.observed.findIndex((made) => made.call_id === id)];
+  const planned = batch.plan.planned_calls.find((entry) => entry.call_id === id);
+  if (state === undefined || planned === undefined) throw new Error(`there is no call ${id}`);
+  return { ...state, ...planned };
+}
+
 /** Whom each open call is owed to: nothing that waits for a person, a time or another call's result is a bridge's. */
 function checkOwed({ state }: Session, batch: Batch): void {
-  const callOf = (id: string) => batch.pages.flat()[batch.observed.findIndex((made) => made.call_id === id)];
-  const plannedOf = (id: string) => batch.plan.planned_calls.find((planned) => planned.call_id === id);
-  for (const effect of effects(state)) {
-    if (!('call_id' in effect) || effect.kind === 'call.undo') continue;
-    const call = callOf(effect.call_id);
-    const planned = plannedOf(effect.call_id);
-    expect(planned?.shares).toBeUndefined();
-    if (effect.kind === 'agent.tool_use') expect([call?.status, planned?.consent?.ask]).toEqual(['waiting', 'person']);
-    else if (effect.kind === 'agent.custom_tool_use') {
-      expect([call?.status, planned?.executor.kind]).toEqual(['queued', 'custom']);
-    } else expect(['queued', 'running']).toContain(call?.status);
-    if (effect.kind !== 'tool.call') continue;
-    expect(planned?.executor.kind === 'custom' || call?.not_before_ms !== undefined).toBe(false);
-    for (const id of effect.after) {
-      const before = callOf(id);
-      expect(before?.status).not.toBe('waiting');
-      expect(before?.not_before_ms).toBeUndefined();
-      expect(plannedOf(id)?.executor.kind).not.toBe('custom');
-    }
+  const owed = effects(state);
+  for (const effect of owed) {
+    if (effect.kind === 'agent.tool_use') {
+      expect(callOf(batch, effect.call_id)).toMatchObject({ status: 'waiting', consent: { ask: 'person' } });
+    } else if (effect.kind === 'agent.custom_tool_use') {
+      expect(callOf(batch, effect.call_id)).toMatchObject({ status: 'queued', executor: { kind: 'custom' } });
+      expect(callOf(batch, effect.call_id)).not.toHaveProperty('shares');
+    } else if (effect.kind === 'tool.call') checkForBridge(batch, effect);
   }
-  const asked = effects(state).filter((effect) => effect.kind === 'agent.tool_use').length;
+  const asked = owed.filter((effect) => effect.kind === 'agent.tool_use').length;
   const stopping = state.run?.phase === 'interrupting' || state.run?.phase === 'cancelling';
   expect(asked).toBe(stopping ? 0 : batch.pages.flat().filter((call) => call.status === 'waiting').length);
+}
+
+/** Neither the call nor what it waits for is a person's, or before its time. */
+function checkForBridge(batch: Batch, { call_id, after }: EffectOfKind<'tool.call'>): void {
+  const owed = callOf(batch, call_id);
+  expect(owed).not.toHaveProperty('shares');
+  for (const call of [owed, ...after.map((id) => callOf(batch, id))]) {
+    expect(['queued', 'running']).toContain(call.status);
+    expect(call.executor.kind).not.toBe('custom');
+    expect(call).not.toHaveProperty('not_before_ms');
+  }
 }
 
 describe('random streams', () => {

@@ -97,7 +97,7 @@ const WAYS = {
       world.talk = new Talk(client);
     };
     connect(served.client);
-    const { restart } = world;
+    const restart = world.restart.bind(world);
     world.restart = async () => {
       await served.close();
       await restart();

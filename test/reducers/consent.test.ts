@@ -2,14 +2,8 @@
 // law 6).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type ConsentPolicy,
-  type Grant,
-  type JsonObject,
-  type ToolMode,
-  brand,
-  defineTool,
-} from '../../schemas/index.ts';
+import { type ConsentPolicy, type Grant, type JsonObject, type ToolMode, brand } from '../../schemas/index.ts';
+import type { ToolDefinition } from '../../schemas/define-tool.ts';
 import { GRANT_VALUE_CHARS_MAX } from '../../schemas/limits.ts';
 import { decideConsent, isGranted, matches } from '../../reducers/consent.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -19,7 +13,7 @@ import { tool } from '../support/tools.ts';
 const MODES: readonly ToolMode[] = ['read', 'safe_write', 'destructive', 'local', 'external'];
 
 /** A tool of this mode that says nothing else of itself. */
-const ofMode = (mode: ToolMode, rest: Partial<Parameters<typeof defineTool>[0]> = {}) =>
+const ofMode = (mode: ToolMode, rest: Partial<ToolDefinition> = {}) =>
   tool('t', { mode, destructive: mode === 'destructive', ...rest });
 
 const decided = (policy: ConsentPolicy, of: ReturnType<typeof ofMode>, grants: readonly Grant[] = []) =>

@@ -1,6 +1,7 @@
 // Random streams: facts that answer what is owed, facts that are only plausible in the state they meet, and late, stale
 // and senseless ones between.
 import type { Effect, EffectOfKind, IngressEvent, Position, ToolPackage } from '../../schemas/index.ts';
+import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
 import { ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON } from './consent.ts';
@@ -139,6 +140,7 @@ function answer(of: Session, random: Random, effect: Effect): IngressEvent {
     case 'wake':
       return of.next('TimeReached', { due_at_ms: effect.at_ms });
   }
+  return unreachable(effect);
 }
 
 /** Something that is owed, done; a run, when nothing is. */

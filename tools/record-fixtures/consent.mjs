@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { permissionTools } from '../../dist/src/toolsets/permission-tools.js';
 import { Recorder, call, say } from './recorder.mjs';
-import { AGAIN, ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
+import { ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
 
 /** A session that was born with consent: its events are of version 2. */
 const recording = (name, overrides) =>
