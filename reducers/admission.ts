@@ -20,7 +20,8 @@ import { admitUndo, admitUndoSettled } from './undo.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {
   const admitKind = ADMISSIONS[event.kind] as Admission<IngressEvent>;
-  return admitPhase(state, event) ?? admitKind(state, event);
+  const misfit = isOfDetached(state, event) ? null : admitPhase(state, event);
+  return misfit ?? admitKind(state, event);
 }
 
 type Admission<E> = (state: SessionState, event: E) => Rejection | null;
@@ -70,7 +71,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
 
 /** Run, turn and phase, in this order: what is late is told apart from what is misdirected. */
 function admitPhase(state: SessionState, event: IngressEvent): Rejection | null {
-  if (!PHASE_BOUND_KINDS.has(event.kind) || isOfDetached(state, event)) return null;
+  if (!PHASE_BOUND_KINDS.has(event.kind)) return null;
   const phase = phaseOf(state);
   const { run } = state;
   if (run === null) {
