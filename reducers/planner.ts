@@ -58,14 +58,15 @@ export function planBatch(
       refuse(judged.refusal);
       continue;
     }
-    const consent = consentTo(call, judged.tool, context);
+    const tool = routed(judged.tool, context);
+    const consent = consentTo(call, tool, context);
     if (consent !== null && 'code' in consent) {
       refuse(consent);
       continue;
     }
-    const plan = planCall(call, judged.tool, consent);
+    const plan = planCall(call, tool, consent);
     const taken = schedule.add(plan);
-    if (taken !== null) planned.push(context.shareReads === true ? sharing.share(plan, judged.tool, taken) : plan);
+    if (taken !== null) planned.push(context.shareReads === true ? sharing.share(plan, tool, taken) : plan);
     else
       refuse({ code: 'batch_too_entangled', message: 'Too many calls wait for each other. Make it in the next turn.' });
   }
@@ -147,6 +148,16 @@ function newSharing(): Sharing {
       return earlier === undefined ? plan : { ...plan, shares: earlier };
     },
   };
+}
+
+const customs = new WeakMap<ToolSpec, ToolSpec>();
+
+/** A custom tool is a person's to fulfil, whatever executor its author named (openboa "Ownership"). */
+function routed(tool: ToolSpec, { consent }: PlanContext): ToolSpec {
+  if (tool.ownership !== 'custom' || tool.executor.kind === 'custom' || consent === undefined) return tool;
+  const known = customs.get(tool) ?? { ...tool, executor: { kind: 'custom' } };
+  customs.set(tool, known);
+  return known;
 }
 
 const executors = new WeakMap<ToolSpec, ToolSpec['executor']>();
