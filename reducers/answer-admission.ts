@@ -7,6 +7,7 @@ import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { findBatchFault } from './batch-admission.ts';
 import { callStateOf, plannedOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
+import { openWaitsIn } from './waits.ts';
 
 type Confirmation = EventOfKind<'user.tool_confirmation'>;
 type CustomResult = EventOfKind<'user.custom_tool_result'>;
@@ -31,8 +32,7 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   if (planned.shares !== undefined) {
     return reject('shares_result', '/call_id', `"${planned.shares}" is answered for it`);
   }
-  const after = batch.plan.execution_plan.after[event.call_id] ?? [];
-  const open = after.find((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued'));
+  const [open] = openWaitsIn(batch, event.call_id);
   if (open !== undefined) return reject('call_not_ready', '/call_id', `it waits for "${open}"`);
   const verdict = event.output_verdict;
   if (verdict?.valid === false) {

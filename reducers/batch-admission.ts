@@ -9,6 +9,7 @@ import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.
 import { callStateOf, plannedOf } from './batch-index.ts';
 import { admitDetached, detachedCall } from './detached.ts';
 import { isTerminal } from './call-status.ts';
+import { openWaitsIn } from './waits.ts';
 
 interface BatchReport {
   readonly batch_id: BatchId;
@@ -76,8 +77,7 @@ export function admitStarted(state: SessionState, event: EventOfKind<'ToolCallSt
   if (isLeft(found)) return found.left;
   const { batch, call } = found.right;
   if (call.status !== 'queued') return reject('call_not_queued', '/call_id', `it is ${call.status}`);
-  const waitsFor = batch.plan.execution_plan.after[event.call_id] ?? [];
-  const open = waitsFor.find((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued'));
+  const [open] = openWaitsIn(batch, event.call_id);
   return open === undefined ? null : reject('call_not_ready', '/call_id', `it waits for "${open}"`);
 }
 

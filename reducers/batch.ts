@@ -16,6 +16,7 @@ import { isTerminal } from './call-status.ts';
 import type { Refusal } from './judge-call.ts';
 import { planBatch } from './planner.ts';
 import { retryDelay } from './retry.ts';
+import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 
 /** The calls that make up a batch, and what is known of them before they are planned. */
@@ -76,7 +77,8 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
     if (planned?.consent?.ask === 'person') open.add(call.call_id);
     if (planned?.consent?.ask === 'person') return { ...base, status: 'waiting', output: null, code: null, ...due };
     if (planned?.executor.kind !== 'workflow') {
-      const ready = !(plan.execution_plan.after[call.call_id] ?? []).some((id) => open.has(id));
+      const statusOf = (id: CallId): CallStatus => (open.has(id) ? 'queued' : 'succeeded');
+      const ready = openWaits(plan, call.call_id, statusOf).length === 0;
       open.add(call.call_id);
       const within = ready ? planned?.answer_within_ms : undefined;
       const answerBy = within === undefined ? {} : { due_at_ms: atMs + within };
@@ -236,8 +238,7 @@ export function beginCustomCalls(draft: Draft<SessionState>, { plan }: ActiveToo
   for (const { call_id, answer_within_ms = 0 } of timedCustomsOf(plan)) {
     const call = statusOf(call_id);
     if (call?.status !== 'queued' || call.due_at_ms !== undefined) continue;
-    const after = plan.execution_plan.after[call_id] ?? [];
-    if (!after.every((id) => isTerminal(statusOf(id)?.status ?? 'queued'))) continue;
+    if (openWaits(plan, call_id, (id) => statusOf(id)?.status).length > 0) continue;
     call.due_at_ms = atMs + answer_within_ms;
     batch.timed = [...(batch.timed ?? []), call_id];
   }

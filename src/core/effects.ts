@@ -2,6 +2,7 @@
 // answer is the same; after a crash it is simply computed again.
 import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
+import { openWaitsIn } from '../../reducers/waits.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
@@ -79,7 +80,7 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const planned = plannedOf(batch.plan, call_id)?.call;
     if (call === undefined || planned === undefined || isTerminal(call.status)) continue;
     if (positionOf(batch, call_id) !== position || planned.shares !== undefined) continue;
-    const open = (batch.plan.execution_plan.after[call_id] ?? []).filter((id) => isOpen(batch, id));
+    const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
     if (effect !== null || isHeld(planned, call) || open.some((id) => held.has(id))) held.add(call_id);
@@ -109,8 +110,6 @@ function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall)
 
 const isHeld = (planned: PlannedToolCall, call: CallState): boolean =>
   call.status === 'queued' && (planned.executor.kind === 'custom' || call.not_before_ms !== undefined);
-
-const isOpen = (batch: ActiveToolBatch, id: CallId): boolean => !isTerminal(callStateOf(batch, id)?.status ?? 'queued');
 
 function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
   const consent = planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };
@@ -166,7 +165,6 @@ function callEffect(
   const observed = batch.observed[position] as ActiveToolBatch['observed'][number];
   const { call, group } = plannedOf(batch.plan, observed.call_id) as NonNullable<ReturnType<typeof plannedOf>>;
   const attempt = callStateAt(batch, position)?.attempt ?? 1;
-  const after = batch.plan.execution_plan.after[call.call_id] ?? [];
   return {
     kind: 'tool.call',
     effect_id: brand(`${batch.batch_id}/${call.call_id}/${attempt}`),
@@ -180,7 +178,7 @@ function callEffect(
     executor: call.executor,
     arguments_digest: call.arguments_digest,
     ...argumentsOf(observed),
-    after: after.filter((id) => isOpen(batch, id)),
+    after: openWaitsIn(batch, call.call_id),
     group,
     repeatable: call.repeatable,
     timeout_ms: call.timeout_ms,

@@ -6,6 +6,23 @@ import { initialState, sessionStatus } from '../../src/core/index.ts';
 import { asking, calling, owed, statuses } from '../support/consent.ts';
 import { Session, ZERO_DIGEST, call } from '../support/session.ts';
 
+// Found by the simulator (seed 3396): the plan has the barrier wait for the question alone, which waits for the read.
+test('a call that waits for one that is denied goes on waiting for what that one waited for', () => {
+  const run = calling(
+    asking(),
+    call('first', 'read', { path: 'a' }),
+    call('q', 'asks_write', { path: 'a' }),
+    call('last', 'barrier'),
+  ).denied('q');
+  expect(run.plan().execution_plan.after).toMatchObject({ last: ['q'], q: ['first'] });
+  expect(run.effectsOf('tool.call').map(({ call_id, after }) => [call_id, after])).toEqual([
+    ['first', []],
+    ['last', ['first']],
+  ]);
+  expect(run.refusal('ToolCallStarted', { ...run.callFields('last'), owner: 'b' }).code).toBe('call_not_ready');
+  expect(run.settled('first').started('last').callState('last')?.status).toBe('running');
+});
+
 describe('a call that asks', () => {
   const run = calling(
     asking(),
