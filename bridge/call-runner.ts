@@ -1,25 +1,14 @@
 // The life of one leased call in this bridge: check it against the plan, put its start on record where it must not
 // run twice, run it, report it, and let go of the lease.
-import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
-import type { Ingress } from '../schemas/event.ts';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import type { OwnerId } from '../schemas/ids.ts';
 import type { JsonObject } from '../schemas/json.ts';
-import type { Rejection } from '../schemas/rejection.ts';
 import type { CallBoard } from './call-board.ts';
 import type { PutBlob } from './call-output.ts';
-import {
-  type CallEnd,
-  CallStopped,
-  type StopReason,
-  clip,
-  messageOf,
-  notRun,
-  runFenced,
-  stopReasonOf,
-} from './call-run.ts';
+import { newCallTeller } from './call-teller.ts';
+import { type CallEnd, CallStopped, type StopReason, messageOf, notRun, runFenced, stopReasonOf } from './call-run.ts';
 import type { Clock } from './clock.ts';
-import { eventIdOf } from './event-id.ts';
-import { type CallReport, failedReport } from './executors/call-report.ts';
+import { failedReport } from './executors/call-report.ts';
 import type { Executors } from './executors/executors.ts';
 import type { HeldCall } from './held-call.ts';
 import type { BridgeLedger } from './ledger/bridge-ledger.ts';
@@ -54,13 +43,14 @@ export interface CallRunner {
 }
 
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
-  const { board, leases, outbox, planCheck, ledger, putBlob, clock, log } = options;
+  const { board, leases, planCheck, ledger, putBlob, clock, log } = options;
+  const teller = newCallTeller(options);
 
   async function run(call: HeldCall): Promise<void> {
     const before = ledger.find(call.effect);
     if (before !== null) {
       board.ranOut(call);
-      await settle(call, before.event ?? unknownSettlement(call.effect));
+      await teller.settle(call, before.event ?? unknownSettlement(call.effect));
       options.moved();
       return;
     }
@@ -82,8 +72,8 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
       return notRun(failedReport('executor_missing', message));
     }
     if (!call.effect.repeatable) {
-      if (!(await recordStart(call))) return null;
-      const fault = await noteStart(call);
+      if (!(await teller.recordStart(call))) return null;
+      const fault = await teller.noteStart(call);
       if (fault !== null) return notRun(fault);
     }
     const { group, attempt, timeout_ms, output_bytes_max } = call.effect;
@@ -93,69 +83,15 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     return await runFenced(act(checked.right), { clock, timeoutMs: timeout_ms, abort: call.abort });
   }
 
-  async function recordStart(call: HeldCall): Promise<boolean> {
-    const { effect_id, session_id, batch_id, call_id, plan_hash, attempt } = call.effect;
-    const answer = await outbox.report(
-      session_id,
-      {
-        kind: 'ToolCallStarted',
-        // Not the same in every process: a second bridge must be refused, not given the first one's answer.
-        event_id: eventIdOf(effect_id, `started/${options.nonce}`),
-        batch_id,
-        call_id,
-        plan_hash,
-        attempt,
-        owner: options.owner,
-      },
-      effect_id,
-    );
-    call.started = isRight(answer);
-    return call.started;
-  }
-
-  /** What a process that comes after this one has to know before the call runs; the report when that failed. */
-  async function noteStart({ effect: { session_id, effect_id, plan_hash } }: HeldCall): Promise<CallReport | null> {
-    try {
-      const epoch = leases.epochOf({ session_id, effect_id });
-      await ledger.started({ session_id, effect_id, plan_hash, ...(epoch === undefined ? {} : { epoch }) });
-      return null;
-    } catch (error) {
-      const what = `the call was not run: its start could not be noted in the bridge's ledger (${messageOf(error)})`;
-      return failedReport('ledger_failed', clip(what));
-    }
-  }
-
   async function report(call: HeldCall, end: CallEnd): Promise<void> {
     const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
       unreportable(call.effect, { code: 'blob_refused', message: messageOf(error) }),
     );
-    const answer = await settle(call, event);
+    const answer = await teller.settle(call, event);
     if (isLeft(answer)) return;
     const { outcome, durationMs } = end;
     const code = outcome === 'succeeded' ? {} : { code: end.report.code ?? 'tool_failed' };
     log({ event: 'call_settled', ...namesOf(call), outcome, ...code, duration_ms: durationMs });
-  }
-
-  async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
-    const answer = await tell(call, event);
-    if (isRight(answer) || answer.left.code === 'call_already_settled') board.settled(call);
-    else board.drop(call);
-    leases.end(call.effect);
-    // An answer that was not waited for is not one: the next process asks for it.
-    if (isRight(answer) || answer.left.code !== 'closing') ledger.closed(call.effect);
-    return answer;
-  }
-
-  /** A report that is refused for what it looks like is replaced by one that cannot be. */
-  async function tell(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
-    const { session_id, effect_id, repeatable } = call.effect;
-    // On its way to the ledger and to the engine at the same time: either may outlive this process.
-    if (!repeatable) void ledger.ended(call.effect, event);
-    const answer = await outbox.report(session_id, event, effect_id);
-    if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
-    const plain = unreportable(call.effect, answer.left);
-    if (!repeatable) void ledger.ended(call.effect, plain);
-    return await outbox.report(session_id, plain, effect_id);
   }
 
   // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.
@@ -186,14 +122,6 @@ function isAbandoned({ started, abort }: HeldCall): boolean {
   const why = stopReasonOf(abort.signal);
   return !started && (why === 'lost' || why === 'stopping');
 }
-
-const MALFORMED: ReadonlySet<string> = new Set<Rejection['code']>([
-  'invalid_shape',
-  'invalid_value',
-  'too_large',
-  'too_deep',
-  'inconsistent_result',
-]);
 
 /** Text from a random source that tells this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

@@ -53,7 +53,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   const held = new Map<string, Lease>();
   /** Epochs of leases that were lost and whose work has not come to its end. */
   const lost = new Map<string, number>();
-  let wakers: (() => void)[] = [];
+  const waiting = newWaiting();
   const rhythm = newRhythm(clock);
 
   const keys = (): readonly LeaseKey[] => [...held.values()].map(({ key }) => key);
@@ -61,9 +61,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   function end(key: LeaseKey): void {
     lost.delete(nameOf(key));
     if (!held.delete(nameOf(key))) return;
-    const waiting = wakers;
-    wakers = [];
-    for (const wake of waiting) wake();
+    waiting.wake();
   }
 
   // A beat that is not answered is made up for by the next one.
@@ -76,7 +74,8 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     if (reply === null || isLeft(reply)) return;
     for (const key of reply.right.lost) {
       const lease = held.get(nameOf(key));
-      if (lease === undefined) continue;
+      // Granted anew while this was asked: then it is not the one that was lost.
+      if (lease === undefined || (key.epoch ?? lease.key.epoch) !== lease.key.epoch) continue;
       log({ event: 'lease_lost', session_id: key.session_id, effect_id: key.effect_id });
       end(key);
       lost.set(nameOf(key), lease.key.epoch);
@@ -95,17 +94,8 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     has: (key) => held.has(nameOf(key)),
     end,
     room: () => LEASES_HELD_MAX - held.size,
-    roomMade: (signal) =>
-      new Promise((resolve) => {
-        const done = (): void => {
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', done);
-        wakers.push(done);
-      }),
-    setTtl: (next) => rhythm.setTtl(next),
+    roomMade: (signal) => waiting.wait(signal),
+    setTtl: (ttlMs) => rhythm.setTtl(ttlMs),
     async beat(signal) {
       while (!signal.aborted) if (await rhythm.isDue(signal)) await beatOnce();
     },
@@ -143,5 +133,27 @@ function newRhythm(clock: Clock): Rhythm {
       either.release();
       return !either.signal.aborted;
     },
+  };
+}
+
+/** Those who wait until they are woken, all at once, or their signal aborts. */
+function newWaiting() {
+  let wakers: (() => void)[] = [];
+  return {
+    wake(): void {
+      const waiting = wakers;
+      wakers = [];
+      for (const wake of waiting) wake();
+    },
+    wait: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        const done = (): void => {
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', done);
+        wakers.push(done);
+      }),
   };
 }

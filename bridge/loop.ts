@@ -3,19 +3,11 @@
 import { setMaxListeners } from 'node:events';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
-import { effects } from '../src/core/index.ts';
 import type { EffectOfKind } from '../schemas/effect.ts';
 import type { OwnerId, SessionId } from '../schemas/ids.ts';
-import {
-  BACKOFF_MS_BASE,
-  CONCURRENCY_MAX,
-  LEASE_EFFECTS_MAX,
-  LEASE_WAIT_MS_MAX,
-  STOP_GRACE_MS,
-  WATCH_EVERY_MS,
-} from '../schemas/limits.ts';
+import { BACKOFF_MS_BASE, CONCURRENCY_MAX, LEASE_EFFECTS_MAX, STOP_GRACE_MS } from '../schemas/limits.ts';
 import { unreachable } from '../schemas/rejection.ts';
-import type { LeaseGrant, LeaseRequest } from '../schemas/wire.ts';
+import type { LeaseGrant, LeaseKey } from '../schemas/wire.ts';
 import { batchSettled, closingOf } from './batch-close.ts';
 import { type BlobReader, newBlobReader } from './blob-reader.ts';
 import { type CallBoard, newCallBoard } from './call-board.ts';
@@ -27,6 +19,7 @@ import type { Executors } from './executors/executors.ts';
 import { undoCall } from './executors/undo.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
+import { leaseRequest } from './lease-request.ts';
 import { type Leased, type Leases, newLeases } from './leases.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { type Link, newLink } from './link.ts';
@@ -35,6 +28,7 @@ import { type Outbox, newOutbox } from './outbox.ts';
 import { newPlanCheck } from './plan-check.ts';
 import type { Provider } from './providers/provider.ts';
 import { recover } from './recover.ts';
+import { watchStrangers } from './watch-strangers.ts';
 
 export interface BridgeOptions {
   readonly client: EngineClient;
@@ -70,7 +64,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   });
   failed.catch(() => undefined);
   void crew.leases.beat(gone.signal);
-  void watchStrangers(crew, signal);
+  void watchStrangers({ ...crew, client: options.client, clock, moved: () => startCalls(crew) }, signal);
   try {
     await Promise.race([serve(crew, signal), failed]);
     log({ event: 'stopping', running: crew.work.size });
@@ -116,7 +110,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   const link = newLink({ clock, random, log, signal: gone });
   const board = newCallBoard(options.concurrency ?? CONCURRENCY_MAX);
   const leases = newLeases({ client, owner, clock, log });
-  const { epochOf } = leases;
+  const epochOf = (key: LeaseKey): number | undefined => leases.epochOf(key);
   const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board) });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
@@ -158,20 +152,6 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
     if (fresh === 0 && clock.now() - askedAt < BACKOFF_MS_BASE) await sleep(clock, BACKOFF_MS_BASE, signal);
   }
-}
-
-function leaseRequest({ owner, executors, sessions, undoOnly }: BridgeOptions, max: number): LeaseRequest {
-  const opens = executors.find(OPEN_TOOL) === null ? [] : (['host_session.open'] as const);
-  const undoes = executors.restore === null ? [] : (['call.undo'] as const);
-  return {
-    owner,
-    kinds:
-      undoOnly === true ? undoes : ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
-    tools: executors.tools,
-    max,
-    wait_ms: LEASE_WAIT_MS_MAX,
-    ...(sessions === undefined ? {} : { sessions }),
-  };
 }
 
 /** How many of the effects were new here. */
@@ -291,19 +271,6 @@ async function undo(crew: Crew, effect: EffectOfKind<'call.undo'>, abort: AbortC
   crew.leases.end(effect);
   const { session_id, call_id } = effect;
   log({ event: 'undone', session_id, call_id, success: event.success, message: event.message ?? '' });
-}
-
-/** Calls that wait for what another bridge holds: the engine is asked now and then what is still owed. */
-async function watchStrangers(crew: Crew, signal: AbortSignal): Promise<void> {
-  const { client, clock } = crew.options;
-  while (!signal.aborted) {
-    await sleep(clock, WATCH_EVERY_MS, signal);
-    for (const session of crew.board.watched()) {
-      const view = await crew.link.ask('session', () => client.session(session), signal);
-      if (!isLeft(view)) crew.board.observe(session, effects(view.right.state));
-    }
-    startCalls(crew);
-  }
 }
 
 function stopAll(crew: Crew): void {

@@ -118,6 +118,8 @@ export const QUEUE_BYTES_MAX = 32 * 1_048_576;
 export const APPEND_BYTES_MAX = 4 * 1_048_576;
 /** Sessions kept in memory while nothing is owed to them; the least recently used beyond it are loaded again when asked for. */
 export const LIVE_SESSIONS_MAX = 1_024;
+/** Sessions that are loaded at a time when an engine starts. */
+export const LOADED_TOGETHER = 16;
 /** How long the engine waits before it tries again what its storage did not take, in milliseconds. */
 export const RETRY_MS = 1_000;
 /** Longest time a wake sleeps before it looks at the clock again, which may have jumped meanwhile, in milliseconds. */

@@ -5,7 +5,7 @@ import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import { type TypeOf, decode, tagged, variants } from '../../schemas/codec.ts';
 import { Ingress } from '../../schemas/event.ts';
 import { Digest, EffectId, OwnerId, SessionId } from '../../schemas/ids.ts';
-import { type Json, parseJson } from '../../schemas/json.ts';
+import { parseJson } from '../../schemas/json.ts';
 import { LEDGER_LINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { Epoch } from '../../schemas/wire.ts';
 
@@ -29,7 +29,7 @@ const checkOf = (text: string): string => digestText(text).slice('sha256:'.lengt
 
 /** The line with its end; null when it is too long to be noted. */
 export function lineText(line: LedgerLine): string | null {
-  const text = canonicalText(line as unknown as Json);
+  const text = canonicalText(line);
   return text.length > LEDGER_LINE_CHARS_MAX ? null : `${checkOf(text)} ${text}\n`;
 }
 

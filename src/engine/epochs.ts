@@ -30,18 +30,19 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
   let after: number | null = null;
   let asking: Promise<void> | null = null;
 
+  async function reserve(): Promise<void> {
+    try {
+      after = await store.reserve(block);
+    } catch {
+      // Asked again with the next grant.
+    } finally {
+      asking = null;
+    }
+  }
+
   function putAside(): void {
     if (asking !== null || after !== null) return;
-    const reserved = store.reserve(block).then(
-      (start) => {
-        after = start;
-      },
-      // Asked again with the next grant.
-      () => undefined,
-    );
-    asking = reserved.then(() => {
-      asking = null;
-    });
+    asking = reserve();
   }
 
   return {

@@ -133,7 +133,8 @@ export class LeaseTable {
       const report = reportOn(event, retries);
       if (report?.answers === true) this.#drop(session, report.effect);
       else if (event.kind === 'ToolCallStarted' && report !== null && owed.isRunning(event)) {
-        const epoch = this.#epochOf(session, report.effect, event.owner);
+        const known = this.#held.get(session)?.get(report.effect);
+        const epoch = known?.owner === event.owner ? known.epoch : null;
         this.#hold(session, report.effect, { owner: event.owner, epoch, call: event });
       }
     }
@@ -291,11 +292,6 @@ export class LeaseTable {
       first: this.#options.epochs.first,
       runs: lease !== undefined && lease.call !== null && this.#owed.get(session_id)?.isRunning(lease.call) === true,
     });
-  }
-
-  #epochOf(session: SessionId, effect: EffectId, owner: OwnerId): number | null {
-    const lease = this.#held.get(session)?.get(effect);
-    return lease?.owner === owner ? lease.epoch : null;
   }
 }
 

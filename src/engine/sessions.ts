@@ -4,7 +4,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
-import { LIVE_SESSIONS_MAX, RETRY_MS } from '../../schemas/limits.ts';
+import { LIVE_SESSIONS_MAX, LOADED_TOGETHER, RETRY_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
@@ -143,15 +143,22 @@ export class Sessions {
   async loadOwing(): Answer<readonly Rejection[]> {
     const all = await this.#ports.journal.sessions()();
     if (isLeft(all)) return all;
-    const faults: Rejection[] = [];
-    for (const { session_id, owing } of all.right) {
-      if (!owing) continue;
-      const loaded = await this.get(session_id);
-      if (!isLeft(loaded)) continue;
-      faults.push(loaded.left);
-      if (isTransient(loaded.left.code)) this.#reloadLater(session_id);
-    }
-    return right(faults);
+    const owing = all.right.filter((head) => head.owing).map(({ session_id }) => session_id);
+    const faults: (Rejection | null)[] = [];
+    let next = 0;
+    // While the store reads for one session, another one is folded.
+    const loadNext = async (): Promise<void> => {
+      for (let at = next++; at < owing.length; at = next++) faults[at] = await this.#loadOwed(owing[at] as SessionId);
+    };
+    await Promise.all(Array.from({ length: LOADED_TOGETHER }, loadNext));
+    return right(faults.filter((fault) => fault !== null));
+  }
+
+  async #loadOwed(id: SessionId): Promise<Rejection | null> {
+    const loaded = await this.get(id);
+    if (!isLeft(loaded)) return null;
+    if (isTransient(loaded.left.code)) this.#reloadLater(id);
+    return loaded.left;
   }
 
   /** How many are in memory. */

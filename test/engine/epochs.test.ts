@@ -193,10 +193,10 @@ it('whatever leases, clocks and engines do: epochs grow, one holder at a time, a
           for (const { epoch } of grants) expect(held.epoch).toBeGreaterThan(epoch);
           grants.push(held);
         } else if (what === 'beat') {
-          const held = grants.at(-1 - (value as number));
+          const held = grants.at(-1 - value);
           if (held !== undefined) await beats(world, held);
-        } else if (what === 'pass') await world.clock.advance(value as number);
-        else if (what === 'jump') world.clock.jump(value as number);
+        } else if (what === 'pass') await world.clock.advance(value);
+        else if (what === 'jump') world.clock.jump(value);
         else await world.restart();
       }
       // Whoever is believed, in the order of their epochs: only the last of them is believed still.

@@ -185,7 +185,7 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
       const name = brand<'OwnerId'>(owner);
       let dead = false;
       // Two bridges must not make the same random numbers, whatever their names are.
-      let seed = [...owner].reduce((sum, letter) => 31 * sum + letter.charCodeAt(0), first) % 2_147_483_647;
+      let seed = Array.from(Buffer.from(owner)).reduce((sum, byte) => 31 * sum + byte, first) % 2_147_483_647;
       const done = runBridge({
         client: mortal(engine.client, () => dead),
         owner: name,

@@ -8,6 +8,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../../schemas/event.ts';
 import { type Position, type SessionId, brand } from '../../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../../src/client/index.ts';
+import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { type CrashModel, MARK_VARIABLE, openCrashModel } from './crash-model.ts';
 import { ancestorsOf, processesWith } from './processes.ts';
 import { ROOT, freshDirectory, must } from './refold.ts';
@@ -144,7 +145,9 @@ export class CrashWorld {
 
   async createSession(id: string): Promise<SessionId> {
     const config = { provider: 'openai', model: 'test', host_session_open: true };
-    return (await must(this.client.createSession({ session_id: brand<'SessionId'>(id), config }))).session_id;
+    const session_id = brand<'SessionId'>(id);
+    const consent = CONSENT_PRESETS.allow_all;
+    return (await must(this.client.createSession({ session_id, config, consent }))).session_id;
   }
 
   /** Waits until a session has nothing left to do. */
@@ -164,7 +167,7 @@ export class CrashWorld {
       }
       clearTimeout(late);
       over.abort();
-      if (more === 0) throw new Error(`session ${id} does not go on: ${JSON.stringify(state.run)}`);
+      if (more === 0) throw new Error(`session ${id} does not go on: ${state.run?.phase ?? 'no run'}`);
     }
   }
 

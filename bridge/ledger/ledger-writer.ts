@@ -1,0 +1,89 @@
+// Writes the lines of one ledger: those that come while a write is under way travel together in the next one. After a
+// write that failed nobody knows what is in the file, so the next write makes it anew, whole.
+import { LEDGER_BYTES_MAX } from '../../schemas/limits.ts';
+import type { LedgerDisk, LedgerFile } from './ledger-disk.ts';
+
+export interface LedgerWriter {
+  /** Answers when the line is in the file, and with `durable` when it survives a power cut. */
+  write(text: string, how: WriteOptions): Promise<void>;
+  /** Makes the file anew. */
+  rewrite(): Promise<void>;
+  /** Waits for what is under way. */
+  close(): Promise<void>;
+}
+
+interface WriteOptions {
+  readonly durable: boolean;
+  /** Called when it failed, before anything else is written. */
+  readonly undo: () => void;
+}
+
+interface Waiting extends WriteOptions {
+  readonly text: string;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** `whole`: everything the file should hold by now, what is being written included. */
+export function newLedgerWriter(disk: LedgerDisk, name: string, whole: () => string): LedgerWriter {
+  let waiting: Waiting[] = [];
+  let draining: Promise<void> | null = null;
+  let file: LedgerFile | null = null;
+  let bytes = 0;
+  let rewriteAt = 0;
+
+  async function abandon(): Promise<void> {
+    const old = file;
+    file = null;
+    await old?.close().catch(() => undefined);
+  }
+
+  async function rewrite(): Promise<void> {
+    await abandon();
+    const all = Buffer.from(whole());
+    file = await disk.create(name, all);
+    bytes = all.length;
+    rewriteAt = Math.max(LEDGER_BYTES_MAX, 2 * bytes);
+  }
+
+  async function append(together: readonly Waiting[]): Promise<void> {
+    const more = Buffer.from(together.map(({ text }) => text).join(''));
+    if (file === null || bytes + more.length > rewriteAt) return await rewrite();
+    try {
+      await file.append(more);
+      bytes += more.length;
+      if (together.some(({ durable }) => durable)) await file.sync();
+    } catch (error) {
+      await abandon();
+      throw error;
+    }
+  }
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      const together = waiting;
+      waiting = [];
+      try {
+        await append(together);
+        for (const { done } of together) done();
+      } catch (error) {
+        for (const { undo } of together) undo();
+        for (const { failed } of together) failed(error);
+      }
+    }
+    draining = null;
+  }
+
+  return {
+    write: (text, how) =>
+      new Promise((done, failed) => {
+        waiting.push({ ...how, text, done, failed });
+        draining ??= drain();
+      }),
+    rewrite,
+    async close() {
+      await draining;
+      await abandon();
+    },
+  };
+}
