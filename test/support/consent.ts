@@ -12,7 +12,7 @@ export const ASKS_WRITE = tool('asks_write', {
   parallelism_hint: WRITE.parallelism_hint,
 });
 /** Asks before a command, given as words. */
-export const ASKS_RUN = tool('asks_run', {
+const ASKS_RUN = tool('asks_run', {
   permission_policy: 'always_ask',
   parallelism_hint: { parallel_safe: true },
 });
@@ -56,7 +56,7 @@ export const CONSENT_TOOLS: readonly ToolSpec[] = [
   ...permissionTools(),
 ];
 
-export const packageWith = (tools: readonly ToolSpec[]): ToolPackage => ({
+const packageWith = (tools: readonly ToolSpec[]): ToolPackage => ({
   registry: tools,
   profiles: [profileOf('all', tools)],
   provider_profiles: [{ provider_contains: '', profile_id: brand<'ProfileId'>('all') }],
