@@ -15,8 +15,15 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** How often a process that ended by itself is started again. */
-const RESTARTS_MAX = 5;
+/** How often a process that ended by itself is started again, and how long to wait after a start that failed. */
+const RESTARTS_MAX = 8;
+const RESTART_WAIT_MS = 500;
+
+/** A process that is started again when it ends by itself. */
+export interface KeptChild extends Child {
+  /** Rejects once it is not started again any more; otherwise it stays open. */
+  readonly givenUp: Promise<never>;
+}
 
 /**
  * Keeps a process going: starts it again when it ends without having been asked to. Nothing is lost by that: the
@@ -25,11 +32,16 @@ const RESTARTS_MAX = 5;
 export async function keepGoing(
   startIt: (before: Child | null) => Promise<Child>,
   onRestart: (problem: string | null) => void,
-): Promise<Child> {
+): Promise<KeptChild> {
   let child = await startIt(null);
   let stopped = false;
   let restarting: Promise<void> = Promise.resolve();
   let restarts = 0;
+  let giveUp: (why: CommandFailure) => void = () => undefined;
+  const givenUp = new Promise<never>((_, fail) => {
+    giveUp = fail;
+  });
+  givenUp.catch(() => undefined);
   const guard = (): void => {
     child.process.once('exit', () => {
       if (!stopped) restarting = restart();
@@ -37,14 +49,20 @@ export async function keepGoing(
   };
   const restart = async (): Promise<void> => {
     restarts += 1;
-    if (restarts > RESTARTS_MAX) return onRestart(`it ended ${restarts} times and is not started again`);
+    if (restarts > RESTARTS_MAX) {
+      giveUp(new CommandFailure('child_failed', `a process ended ${restarts} times and is not started again`));
+      return;
+    }
     onRestart(null);
     try {
       child = await startIt(child);
       guard();
       if (stopped) await child.stop();
     } catch (error) {
-      onRestart(String(error));
+      // Another command may have the data directory open for a moment.
+      onRestart(`it did not start: ${error instanceof Error ? error.message : String(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, RESTART_WAIT_MS * restarts));
+      if (!stopped) await restart();
     }
   };
   guard();
@@ -53,6 +71,7 @@ export async function keepGoing(
       return child.process;
     },
     ready: child.ready,
+    givenUp,
     stop: async () => {
       stopped = true;
       await restarting;

@@ -13,7 +13,7 @@ import { readToken, tokenFile } from '../../server/token.ts';
 import { bridgeStateDir, findEngine } from '../data-dir.ts';
 import { type Output, must } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
-import { type Child, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { type Child, type KeptChild, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
 import { newTerminalAsker, type Asker } from '../people/terminal.ts';
 import { newAllowingAsker, newTellingAsker } from '../people/unattended.ts';
 import { userName } from '../people/user-name.ts';
@@ -56,11 +56,12 @@ export async function runCommand(command: RunCommand, output: Output): Promise<n
 export async function runPrompt(command: RunCommand, output: Output): Promise<RunSummary> {
   const started: Child[] = [];
   try {
-    const { client, url } = await engineFor(command.dataDir, started, output);
+    const { client, url, engine } = await engineFor(command.dataDir, started, output);
     const id = command.session ?? (await must(client.createSession(newSession(command)))).session_id;
     const bridge = await startBridge(command, { url, id }, output);
     started.push(bridge);
-    const summary = await follow(command, client, id, output);
+    const lost = [bridge.givenUp, ...(engine === undefined ? [] : [engine.givenUp])];
+    const summary = await Promise.race([follow(command, client, id, output), ...lost]);
     await client.close();
     return summary;
   } finally {
@@ -75,7 +76,7 @@ async function engineFor(
   dataDir: string,
   started: Child[],
   output: Output,
-): Promise<{ client: EngineClient; url: string }> {
+): Promise<{ client: EngineClient; url: string; engine?: KeptChild }> {
   const running = await findEngine(dataDir);
   if (running !== null) {
     output.line(`engine ${running.url} ${pc.dim('(was running)')}`);
@@ -90,14 +91,14 @@ async function engineFor(
   const url = String(engine.ready['url']);
   output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
   output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
-  return { client: connect(url, await readToken(tokenFile(dataDir))), url };
+  return { client: connect(url, await readToken(tokenFile(dataDir))), url, engine };
 }
 
 async function startBridge(
   { dataDir, workspace, bridgeArgs, secrets }: RunCommand,
   { url, id }: { readonly url: string; readonly id: SessionId },
   output: Output,
-): Promise<Child> {
+): Promise<KeptChild> {
   const args = ['--session', id, ...bridgeArgs];
   const stateDir = bridgeStateDir(dataDir);
   const bridge = await keepGoing(
