@@ -136,12 +136,14 @@ interface Sharing {
   share(plan: PlannedToolCall, tool: ToolSpec, after: readonly CallId[]): PlannedToolCall;
 }
 
-// A read may stand for an identical one that waits for the very same calls: nothing can change between the two.
+// A read of a closed world may stand for an identical one that waits for the very same calls: nothing can change between
+// the two. What an open world answers may differ each time.
 function newSharing(): Sharing {
   const first = new Map<string, CallId>();
   return {
     share(plan, tool, after) {
-      if (!tool.read_only || plan.consent?.ask === 'person' || tool.executor.kind === 'workflow') return plan;
+      const { read_only, open_world, executor } = tool;
+      if (!read_only || open_world || plan.consent?.ask === 'person' || executor.kind === 'workflow') return plan;
       const key = [plan.tool_id, plan.arguments_digest, ...after].join('\n');
       const earlier = first.get(key);
       if (earlier === undefined) first.set(key, plan.call_id);

@@ -1,5 +1,6 @@
 // Identical read-only calls of one batch run once, and every one of them is answered.
 import { describe, expect, test } from 'vitest';
+import { planBatch } from '../../src/core/index.ts';
 import { asking, calling, owed, statuses } from '../support/consent.ts';
 import { type Session, call } from '../support/session.ts';
 
@@ -32,6 +33,19 @@ describe('which calls share', () => {
     expect(
       shares(calling(asking({ tools: { read: 'always_ask' } }, { share_reads: true }), read('a'), read('b'))),
     ).toEqual([null, null]);
+  });
+
+  test('none of an open world, whose answer may differ each time', () => {
+    const { effective_tools } = open(read('a')).state;
+    const planned = (open_world: boolean) => {
+      const ordered_tools = effective_tools.ordered_tools.map((entry) => ({ ...entry, open_world }));
+      const plan = planBatch({ ...effective_tools, ordered_tools }, [read('a'), read('b')], { shareReads: true });
+      return plan.planned_calls.map((entry) => entry.shares ?? null);
+    };
+    expect([planned(false), planned(true)]).toEqual([
+      [null, 'a'],
+      [null, null],
+    ]);
   });
 
   test('none in a run that shares nothing', () => {

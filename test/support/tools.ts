@@ -15,7 +15,12 @@ const rule = (
   argument = 'path',
 ): ToolSpec['parallelism_hint'] => ({ parallel_safe: true, claims: [{ space: 'fs', argument, form, access }] });
 
-export const READ = tool('read', { read_only: true, destructive: false, parallelism_hint: rule('read') });
+export const READ = tool('read', {
+  open_world: false,
+  read_only: true,
+  destructive: false,
+  parallelism_hint: rule('read'),
+});
 export const WRITE = tool('write', { parallelism_hint: rule('write') });
 /** Reads `from` and writes `to`: one call, two claims. */
 const COPY = tool('copy', {

@@ -197,8 +197,10 @@ export function budgets() {
 }
 
 export function sharedReads() {
+  // What an open world answers is not shared.
+  const closed = { ...READ, open_world: false };
   const session = recording('shared-reads', {
-    tool_package: packageOf([READ, WRITE, ONCE]),
+    tool_package: packageOf([closed, WRITE, ONCE]),
     config: { share_reads: true },
   });
   session

@@ -12,8 +12,8 @@ export interface DescribeOptions {
   readonly readFile?: (path: string) => string | null;
   /** The arguments when they are in a blob. */
   readonly storedArguments?: JsonObject;
-  /** Other actions that wait beside this one. */
-  readonly others: number;
+  /** The other actions that wait beside this one. */
+  readonly others: readonly RequiredAction[];
 }
 
 /** The lines that show one action; text of the call is made visible, so that it cannot pass for ours. */
@@ -25,12 +25,18 @@ export function describeAction(action: RequiredAction, options: DescribeOptions)
   const head = `${pc.yellow('?')} ${pc.bold(visible(action.tool_name))} ${pc.dim(action.mode)} ${what}${reasons}`;
   const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
   const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
-  const others =
-    options.others === 0
-      ? []
-      : [pc.dim(`${options.others} more ${options.others === 1 ? 'waits' : 'wait'} after this`)];
+  const others = options.others.length === 0 ? [] : [pc.dim(`waiting too: ${namesOf(options.others)}`)];
   return [head, ...[...preview, ...due, ...others].map((line) => `  ${line}`)];
 }
+
+/** Names of what else waits, the first few of them. */
+function namesOf(actions: readonly RequiredAction[]): string {
+  const names = actions.slice(0, NAMES_MAX).map(({ tool_name, call_id }) => visible(`${tool_name} (${call_id})`));
+  const more = actions.length - names.length;
+  return [...names, ...(more === 0 ? [] : [`${more} more`])].join(', ');
+}
+
+const NAMES_MAX = 5;
 
 const previewLines = (action: RequiredAction, args: JsonObject, { readFile }: DescribeOptions): readonly string[] =>
   previewCall({

@@ -38,7 +38,11 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
 
   async function ask(action: RequiredAction, withdrawn: AbortSignal): Promise<void> {
-    for (const line of describeAction(action, { readFile, others: pending().length - 1 })) print(line);
+    for (const line of describeAction(action, {
+      readFile,
+      others: pending().filter(({ effect_id }) => effect_id !== action.effect_id),
+    }))
+      print(line);
     const event = await (action.kind === 'agent.tool_use' ? askConsent(action, withdrawn) : askWork(action, withdrawn));
     const submitted = await client.submit(action.session_id, { events: [event] })();
     if (isLeft(submitted)) print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
