@@ -93,16 +93,18 @@ export function describeDamage({ aside, sessions, vanished: spans }: Damage): re
     ({ first, last }) =>
       `sessions between "${first}" and ${last === null ? 'the end' : `"${last}"`} may be gone without a trace; their ids are refused as damaged`,
   );
-  const lost = sessions.size === 0 ? 'every session is whole' : `${sessions.size} sessions lost something, the others are whole`;
-  return [
-    `the journal was rebuilt after damage to its files, which are kept in ${aside}: ${lost}`,
-    ...gone,
-  ];
+  const lost =
+    sessions.size === 0 ? 'every session is whole' : `${sessions.size} sessions lost something, the others are whole`;
+  return [`the journal was rebuilt after damage to its files, which are kept in ${aside}: ${lost}`, ...gone];
 }
 
 const lostOf = (session: SessionId, { first, last }: LostPositions, { aside }: Damage): Rejection => {
   const where =
-    last === null ? `positions from ${first} on` : last === first ? `position ${first}` : `positions ${first} to ${last}`;
+    last === null
+      ? `positions from ${first} on`
+      : last === first
+        ? `position ${first}`
+        : `positions ${first} to ${last}`;
   return reject(
     'damaged',
     '',

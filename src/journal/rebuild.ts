@@ -34,7 +34,9 @@ export interface RebuildOptions {
 /** Ends a switch that a crash interrupted. */
 export const finishSwitch = async (directory: string, onStep: OnStep): Promise<void> => {
   if (!(await isSwitchPending(directory))) return;
-  await holdingLock(lockDirectory(directory), () => filing('rebuilding the journal', () => endSwitch(directory, onStep)));
+  await holdingLock(lockDirectory(directory), () =>
+    filing('rebuilding the journal', () => endSwitch(directory, onStep)),
+  );
 };
 
 /** Verifies the files again, under the lock, and rebuilds the journal if tables are still found damaged. */
@@ -83,8 +85,7 @@ async function rebuild(
   }
 }
 
-const describe = ({ name, message }: DamagedTable): string =>
-  `${name} of the journal was damaged: ${message}`;
+const describe = ({ name, message }: DamagedTable): string => `${name} of the journal was damaged: ${message}`;
 
 async function fill(
   store: Store,
@@ -103,7 +104,8 @@ async function fill(
     }
     await copy(store, mergeNewest(tables, [...logged.values()]), { tell, onStep });
   } catch (error) {
-    if (error instanceof RangeError) refuse('damaged', `a block that has its checksum does not decode: ${error.message}`);
+    if (error instanceof RangeError)
+      refuse('damaged', `a block that has its checksum does not decode: ${error.message}`);
     throw error;
   }
   await onStep('looking for what is lost');
@@ -112,7 +114,11 @@ async function fill(
   await store.write([putRebuilding({ aside, vanished })]);
 }
 
-async function copy(store: Store, entries: AsyncIterable<NewestEntry>, { tell, onStep }: RebuildOptions): Promise<void> {
+async function copy(
+  store: Store,
+  entries: AsyncIterable<NewestEntry>,
+  { tell, onStep }: RebuildOptions,
+): Promise<void> {
   let puts: Put[] = [];
   let bytes = 0;
   let copied = 0;

@@ -16,7 +16,16 @@ import {
   sessionsIn,
   spansHold,
 } from './key-spans.ts';
-import { HEAD_RANGE, META_KEY, eventIdKey, genesisKey, headKey, positionOfKey, recordKey, recordRange } from './keys.ts';
+import {
+  HEAD_RANGE,
+  META_KEY,
+  eventIdKey,
+  genesisKey,
+  headKey,
+  positionOfKey,
+  recordKey,
+  recordRange,
+} from './keys.ts';
 import { refuse } from './refusal.ts';
 import { decodeHead, decodeMeta, decodeRecord, encodeHead, encodeMeta, encodePosition } from './stored-values.ts';
 import type { Version } from '../../schemas/ids.ts';
@@ -44,7 +53,8 @@ export async function surveySessions(store: Store, losses: Losses): Promise<read
       const lost = widest(before?.sessions.get(id) ?? null, found);
       if (found !== null && !before?.sessions.has(id)) damaged += 1;
       // The record of it is read back whole at every opening, under one more key.
-      if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `more than ${damaged} sessions of the journal are damaged`);
+      if (damaged >= DAMAGED_SESSIONS_MAX)
+        refuse('damaged', `more than ${damaged} sessions of the journal are damaged`);
       if (lost !== null) await store.write([putLost(id, lost)]);
       from = `${id}\x01`;
     }

@@ -165,7 +165,10 @@ describe('a journal of which tables are damaged', () => {
       expect(truth.damaged).toBeGreaterThan(0);
       const lost = journal.damage?.sessions;
       await journal.close();
-      expect(steps.slice(-2)).toEqual(['putting the damaged journal aside', 'putting the rebuilt journal in its place']);
+      expect(steps.slice(-2)).toEqual([
+        'putting the damaged journal aside',
+        'putting the rebuilt journal in its place',
+      ]);
       for (const [k] of steps.entries()) {
         const path = join(directory, `killed-${k}`, 'journal');
         const opened = await done(openLevelJournal(path));
@@ -174,7 +177,8 @@ describe('a journal of which tables are damaged', () => {
         await goOn(path, opened, streams);
         expect(await readdir(join(directory, `killed-${k}`))).toContain('journal.damaged-1');
       }
-    }));
+    }),
+  );
 
   it('is refused and left as it was when the k-th step fails, and opened when it does not', { timeout: 120_000 }, () =>
     inTemporaryDirectory(async (directory) => {
@@ -201,7 +205,8 @@ describe('a journal of which tables are damaged', () => {
         expect((await holdAgainst(opened, streams)).right).toBeGreaterThan(0);
         await opened.close();
       }
-    }));
+    }),
+  );
 
   it('is not touched while another engine has it open', () =>
     inTemporaryDirectory(async (directory) => {
@@ -241,7 +246,8 @@ describe('a journal of which tables are damaged', () => {
         await opened.right.close();
       }
       expect(twice).toBeGreaterThan(2);
-    }));
+    }),
+  );
 });
 
 describe('a damaged journal on a full disk', () => {
@@ -295,7 +301,8 @@ describe('a journal whose CURRENT is damaged', () => {
       const journal = await done(openLevelJournal(path));
       expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
       await journal.close();
-    }));
+    }),
+  );
 
   it('is refused, and no new one made in its place, when the manifest cannot be told', () =>
     inTemporaryDirectory(async (directory) => {

@@ -39,7 +39,9 @@ export async function writeManyTables(directory: string, random: Random): Promis
 // Does not compress, so that a block holds few records.
 function noise(random: Random): string {
   const length = random.below(3) === 0 ? 1_500 : 90;
-  return Array.from({ length }, () => String.fromCodePoint(0x23 + random.below(50))).join('').replaceAll('\\', '/');
+  return Array.from({ length }, () => String.fromCodePoint(0x23 + random.below(50)))
+    .join('')
+    .replaceAll('\\', '/');
 }
 
 export interface StoredFile {
