@@ -17,7 +17,18 @@ export interface Manifest {
 
 /** Null when there is no database yet. Refuses one whose manifest cannot be told. */
 export async function findManifest(directory: string): Promise<Manifest | null> {
-  const names = await namesIn(directory);
+  try {
+    return await readNamed(directory);
+  } catch (error) {
+    // What is no directory, LevelDB itself reports.
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
+    if (!(error instanceof Error) || codeOf(error) === null) throw error;
+    return refuse('storage_failed', `verifying the journal: ${error.message}`);
+  }
+}
+
+async function readNamed(directory: string): Promise<Manifest | null> {
+  const names = await readdir(directory);
   const current = names.includes('CURRENT') ? await readFile(join(directory, 'CURRENT'), 'latin1') : '';
   const named = /^(MANIFEST-\d+)\n$/.exec(current)?.[1];
   if (named !== undefined && names.includes(named)) {
@@ -50,15 +61,4 @@ async function writeCurrent(directory: string, manifest: string): Promise<void> 
   }
   await rename(temporary, join(directory, 'CURRENT'));
   await syncDirectory(directory);
-}
-
-async function namesIn(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    // What is no directory, LevelDB itself reports.
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
-    if (!(error instanceof Error) || codeOf(error) === null) throw error;
-    return refuse('storage_failed', `verifying the journal: ${error.message}`);
-  }
 }

@@ -57,15 +57,13 @@ function takeNewest(cursors: Cursor[], key: Buffer): NewestEntry {
   let newest: NewestEntry = { key, value: null, sequence: -1 };
   for (let at = cursors.length - 1; at >= 0; at -= 1) {
     const cursor = cursors[at];
-    while (cursor !== undefined && cursor.entry.key.equals(key)) {
-      if (cursor.entry.sequence > newest.sequence) newest = cursor.entry;
-      const next = cursor.next();
-      if (next === null) {
-        cursors.splice(at, 1);
-        break;
-      }
-      cursor.entry = next;
+    if (cursor === undefined) continue;
+    let entry: NewestEntry | null = cursor.entry;
+    for (; entry?.key.equals(key) === true; entry = cursor.next()) {
+      if (entry.sequence > newest.sequence) newest = entry;
     }
+    if (entry === null) cursors.splice(at, 1);
+    else cursor.entry = entry;
   }
   return newest;
 }

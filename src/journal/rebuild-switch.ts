@@ -10,7 +10,7 @@ import { basename, dirname, join } from 'node:path';
 import { syncDirectory } from './directories.ts';
 import { codeOf } from './file-failure.ts';
 
-export const salvageDirectory = (directory: string): string => `${directory}.salvage`;
+const salvageDirectory = (directory: string): string => `${directory}.salvage`;
 export const rebuiltDirectory = (directory: string): string => join(salvageDirectory(directory), 'store');
 export const lockDirectory = (directory: string): string => join(salvageDirectory(directory), 'lock');
 

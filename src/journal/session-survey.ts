@@ -3,8 +3,8 @@
 // nothing is deleted. So a record that is there is right, and a session is whole when its genesis and all of its records
 // are there and its end is known: by a head that cannot be an older one, or by a place behind its last record where
 // nothing can have been lost. Of a whole session, head and index are made again from the records.
-import type { Put, Store, StoreView } from './store.ts';
-import { type Position, SessionId } from '../../schemas/ids.ts';
+import { Buffer } from 'node:buffer';
+import { type Position, SessionId, type Version } from '../../schemas/ids.ts';
 import { DAMAGED_SESSIONS_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { type LostPositions, putLost, readDamage } from './damage-record.ts';
 import {
@@ -28,7 +28,7 @@ import {
 } from './keys.ts';
 import { refuse } from './refusal.ts';
 import { decodeHead, decodeMeta, decodeRecord, encodeHead, encodeMeta, encodePosition } from './stored-values.ts';
-import type { Version } from '../../schemas/ids.ts';
+import type { Put, Store, StoreView } from './store.ts';
 
 /** Where keys may be lost, or may be there in an older version. */
 export interface Losses {
@@ -42,36 +42,44 @@ const inDoubt = ({ spans, isLogged }: Losses, key: Uint8Array): boolean => spans
 /** Puts heads, indexes and losses in order; gives where sessions may have been of which nothing is left. */
 export async function surveySessions(store: Store, losses: Losses): Promise<readonly SessionSpan[]> {
   const indexed = sessionsIn(losses.spans, 'i');
-  const touched = mergeSessions(['g', 'h', 'i', 'r'].flatMap((letter) => sessionsIn(losses.spans, letter)));
   const before = await store.view(readDamage);
-  let damaged = before?.sessions.size ?? 0;
-  for (const span of touched) {
-    for (let from = span.first; ;) {
-      const id = await store.view((view) => nextSession(view, from));
-      if (id === null || (span.last !== null && id > span.last)) break;
-      const found = await surveySession(store, id, { losses, indexed: sessionsHold(indexed, id) });
-      const lost = widest(before?.sessions.get(id) ?? null, found);
-      if (found !== null && !before?.sessions.has(id)) damaged += 1;
-      // The record of it is read back whole at every opening, under one more key.
-      if (damaged >= DAMAGED_SESSIONS_MAX)
-        refuse('damaged', `more than ${damaged} sessions of the journal are damaged`);
-      if (lost !== null) await store.write([putLost(id, lost)]);
-      from = `${id}\x01`;
-    }
+  const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
+  let damaged = lostBefore.size;
+  for await (const id of sessionsTouched(store, losses)) {
+    const lost = await surveySession(store, id, { losses, indexed: sessionsHold(indexed, id) });
+    if (lost === null) continue;
+    if (!lostBefore.has(id)) damaged += 1;
+    // The record of it is read back whole at every opening, under one more key.
+    if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `more than ${damaged} sessions of the journal are damaged`);
+    await store.write([putLost(id, widest(lost, lostBefore.get(id) ?? lost))]);
   }
   return [...(before?.vanished ?? []), ...(await countSessions(store, losses))];
 }
 
-function widest(a: LostPositions | null, b: LostPositions | null): LostPositions | null {
-  if (a === null || b === null) return a ?? b;
+function widest(a: LostPositions, b: LostPositions): LostPositions {
   const last = a.last === null || b.last === null ? null : Math.max(a.last, b.last);
   return { first: Math.min(a.first, b.first), last };
 }
 
+/** Every session of which anything is there and something may be lost. */
+async function* sessionsTouched(store: Store, { spans }: Losses): AsyncGenerator<SessionId> {
+  for (const { first, last } of mergeSessions(LETTERS.flatMap((letter) => sessionsIn(spans, letter)))) {
+    for (let from = first; ;) {
+      const id = await store.view((view) => nextSession(view, from));
+      if (id === null || (last !== null && id > last)) break;
+      yield id;
+      from = `${id}\x01`;
+    }
+  }
+}
+
+/** The first letters of the keys of a session. */
+const LETTERS = ['g', 'h', 'i', 'r'];
+
 /** The first session, in order, of which anything is there. */
 async function nextSession(view: StoreView, from: string): Promise<SessionId | null> {
   let next: SessionId | null = null;
-  for (const letter of ['g', 'h', 'i', 'r']) {
+  for (const letter of LETTERS) {
     const range = { gte: bytes(letter + from), lt: bytes(String.fromCodePoint(letter.charCodeAt(0) + 1)) };
     const [entry] = await view.scan(range, { limit: 1 });
     if (entry === undefined) continue;
@@ -92,24 +100,31 @@ interface Survey {
 
 /** What a session lost, or null when it is whole; its head and its index are in order then. */
 async function surveySession(store: Store, id: SessionId, survey: Survey): Promise<LostPositions | null> {
-  const { losses } = survey;
   const [genesis, headBytes] = await store.view((view) => view.getMany([genesisKey(id), headKey(id)]));
   const head = headBytes === undefined ? null : decodeHead(headBytes);
   const missing: number[] = genesis === undefined ? [-1] : [];
   const { next, gaps } = await surveyRecords(store, id, survey);
   if (gaps !== null) missing.push(gaps.first, gaps.last);
-  const isHeadNewest = head !== null && !inDoubt(losses, headKey(id));
-  const isEnd = !inDoubt(losses, recordKey(id, next as Position)) && (head?.version ?? 0) <= next;
-  const version = isHeadNewest ? head.version : isEnd ? next : null;
-  if (version !== null && version !== next) missing.push(Math.min(version, next), Math.max(version, next) - 1);
+  const version = endOf(id, head?.version ?? null, { next, losses: survey.losses });
   if (version === null) missing.push(next);
-  if (head === null || head.version !== (version ?? -1) || missing.length > 0) {
+  else if (version !== next) missing.push(Math.min(version, next), Math.max(version, next) - 1);
+  if (head === null || head.version !== version || missing.length > 0) {
     // Owing, so that it is looked at when the engine starts: that is when damage is told, and costs a whole one nothing.
     const known = Math.max(version ?? 0, next, head?.version ?? 0) as Version;
     await store.write([{ key: headKey(id), value: encodeHead({ version: known, owing: true }) }]);
   }
   if (missing.length === 0) return null;
   return { first: Math.min(...missing), last: version === null ? null : Math.max(...missing) };
+}
+
+/** The version of a session of which such a head is there, or null when its last records may be lost. */
+function endOf(
+  id: SessionId,
+  head: number | null,
+  { next, losses }: { readonly next: number; readonly losses: Losses },
+): number | null {
+  if (head !== null && !inDoubt(losses, headKey(id))) return head;
+  return inDoubt(losses, recordKey(id, next as Position)) || (head ?? 0) > next ? null : next;
 }
 
 interface Records {

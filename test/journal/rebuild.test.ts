@@ -8,7 +8,7 @@ import type { SessionId } from '../../schemas/ids.ts';
 import { type LevelJournal, openLevelJournal } from '../../src/journal/level-journal.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { Refusal } from '../../src/journal/refusal.ts';
-import { type Streams, flipBit, storedFiles, writeManyTables } from '../support/journal/many-tables.ts';
+import { type Streams, flipBit, liveTables, storedFiles, writeManyTables } from '../support/journal/many-tables.ts';
 import { done, outcome, refusal } from '../support/journal/outcomes.ts';
 import { eventId, position, readAll, recordOf, session, version } from '../support/journal/samples.ts';
 import { mountSmallDisk } from '../support/journal/small-disk.ts';
@@ -81,7 +81,7 @@ async function goOn(directory: string, journal: LevelJournal, streams: Streams):
 }
 
 async function damageTables(directory: string, random: Random): Promise<void> {
-  const tables = await storedFiles(directory, TABLE);
+  const tables = await liveTables(directory);
   for (let flips = 1 + random.below(3); flips > 0; flips -= 1) {
     const { name, size } = random.pick(tables);
     const path = join(directory, name);
@@ -97,7 +97,7 @@ async function damageTables(directory: string, random: Random): Promise<void> {
 async function damagedJournal(directory: string, seed: number): Promise<Streams> {
   const random = randomFrom(seed);
   const streams = await writeManyTables(directory, random);
-  const tables = await storedFiles(directory, TABLE);
+  const tables = await liveTables(directory);
   const largest = tables.reduce((a, b) => (a.size > b.size ? a : b));
   await flipBit(join(directory, largest.name), Math.floor(largest.size * 0.8));
   return streams;
@@ -213,7 +213,7 @@ describe('a journal of which tables are damaged', () => {
       const path = join(directory, 'journal');
       await writeManyTables(path, randomFrom(6));
       const journal = await done(openLevelJournal(path));
-      const [table] = await storedFiles(path, TABLE);
+      const [table] = await liveTables(path);
       await flipBit(join(path, table?.name ?? ''), 100);
       expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');
       expect((await readdir(directory)).filter((name) => name.includes('damaged'))).toEqual([]);
@@ -229,7 +229,7 @@ describe('a journal of which tables are damaged', () => {
         const first = await done(openLevelJournal(path));
         await first.close();
         await (await done(openLevelJournal(path))).close();
-        const tables = await storedFiles(path, TABLE);
+        const tables = await liveTables(path);
         const largest = tables.reduce((a, b) => (a.size > b.size ? a : b));
         await flipBit(join(path, largest.name), Math.floor(largest.size * 0.6));
         const opened = await openLevelJournal(path)();
@@ -269,7 +269,7 @@ describe('a damaged journal on a full disk', () => {
       }
       await journal.close();
       await (await done(openLevelJournal(path))).close();
-      const [table] = await storedFiles(path, TABLE);
+      const [table] = await liveTables(path);
       await flipBit(join(path, table?.name ?? ''), Math.floor((table?.size ?? 0) / 2));
       const files = await storedFiles(path, TABLE);
       const reserve = join(disk.directory, 'reserve');

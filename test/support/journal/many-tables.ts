@@ -3,6 +3,7 @@ import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { JournalRecord } from '../../../src/journal/journal.ts';
+import { verifyLevelFiles } from '../../../src/journal/level-files.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import type { Random } from '../random.ts';
 import { done } from './outcomes.ts';
@@ -44,7 +45,7 @@ function noise(random: Random): string {
     .replaceAll('\\', '/');
 }
 
-export interface StoredFile {
+interface StoredFile {
   readonly name: string;
   readonly size: number;
 }
@@ -52,6 +53,12 @@ export interface StoredFile {
 export async function storedFiles(directory: string, pattern: RegExp): Promise<readonly StoredFile[]> {
   const names = (await readdir(directory)).filter((name) => pattern.test(name)).sort();
   return await Promise.all(names.map(async (name) => ({ name, size: (await stat(join(directory, name))).size })));
+}
+
+/** The tables that are in use: one that was merged into another may not be deleted yet. */
+export async function liveTables(directory: string): Promise<readonly StoredFile[]> {
+  const live = new Set((await verifyLevelFiles(directory)).tables.map(({ name }) => name));
+  return (await storedFiles(directory, /\.ldb$/)).filter(({ name }) => live.has(name));
 }
 
 export async function flipBit(path: string, offset: number, bit = 0): Promise<void> {
