@@ -157,6 +157,11 @@ export const SNAPSHOTS_WAITING_MAX = 1_024;
 export const SNAPSHOT_DELAY_MS = 20;
 /** Torn last writes of a journal that are kept on record. */
 export const TORN_TAILS_KEPT = 64;
+/** Sessions of one journal that may be on record as damaged; with more of them it is not opened. */
+export const DAMAGED_SESSIONS_MAX = 100_000;
+/** Bytes that one write holds when a damaged journal is rebuilt, and after how many of them progress is told. */
+export const REBUILD_WRITE_BYTES = 1_048_576;
+export const REBUILD_TOLD_BYTES = 64 * 1_048_576;
 /** How long a blob that nothing refers to is kept after it was last put: somebody may be about to refer to it. */
 export const GC_GRACE_MS = 24 * 3_600_000;
 /** Most files the blob store has open at a time. */

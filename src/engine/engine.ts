@@ -35,6 +35,8 @@ export interface EngineOptions {
   readonly newId?: () => string;
   /** A number from 0 to below 1, for the jitter of retries. */
   readonly random?: () => number;
+  /** Told what takes long while the engine opens: the rebuilding of a damaged journal. */
+  readonly tell?: (message: string) => void;
 }
 
 /** The stores an engine runs on, when they are not those of a data directory. */
@@ -51,7 +53,7 @@ export interface Engine {
   readonly client: EngineClient;
   /** Sessions that owe something and did not verify; the others go on. */
   readonly faults: readonly Rejection[];
-  /** What the operator should know of the stores as they were found: last writes that a crash tore, and that are gone. */
+  /** What the operator should know of the stores as they were found: last writes that a crash tore, and damaged files. */
   readonly notices: readonly string[];
   /** Refuses what is new, waits for what was begun, and closes the stores. */
   close(): Promise<void>;
@@ -66,14 +68,15 @@ export const openEngine =
     } catch (error) {
       return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${String(error)}`));
     }
-    const journal = await openLevelJournal(join(options.dataDir, 'journal'))();
+    const { tell } = options;
+    const journal = await openLevelJournal(join(options.dataDir, 'journal'), tell === undefined ? {} : { tell })();
     if (isLeft(journal)) return journal;
     const blobs = await openFileBlobs(join(options.dataDir, 'blobs'))();
     if (isLeft(blobs)) {
       await journal.right.close();
       return blobs;
     }
-    const notices = journal.right.tornTails.map(describeTornTail);
+    const notices = [...journal.right.tornTails.map(describeTornTail), ...journal.right.notices];
     const epochs = openFileEpochs(join(options.dataDir, 'epochs'));
     const started = await startEngine({ ...options, journal: journal.right, blobs: blobs.right, epochs })();
     return map((engine: Engine) => ({ ...engine, notices }))(started);

@@ -3,12 +3,16 @@ import { join } from 'node:path';
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Rejection } from '../../schemas/rejection.ts';
+import { type Damage, describeDamage, readDamage, refuseLost } from './damage-record.ts';
 import { openFileSnapshots } from './file-snapshots.ts';
 import type { Journal } from './journal.ts';
-import { verifyLevelFiles } from './level-files.ts';
+import { type VerifiedFiles, verifyLevelFiles } from './level-files.ts';
 import { openLevelStore } from './level-store.ts';
 import { type TornTail, markClosed, recordTornTails } from './level-tail.ts';
-import { answering } from './refusal.ts';
+import { type RebuildOptions, finishSwitch, rebuildJournal } from './rebuild.ts';
+import { isSwitchPending } from './rebuild-switch.ts';
+import { answering, refuse } from './refusal.ts';
+import type { Store } from './store.ts';
 import { openStoredJournal } from './stored-journal.ts';
 
 /** The directory of the snapshots within that of a journal. LevelDB leaves alone what it does not know. */
@@ -17,22 +21,53 @@ export const SNAPSHOTS = 'snapshots';
 export interface LevelJournal extends Journal {
   /** Last writes that a crash had torn, and that were cut off when this journal was opened. */
   readonly tornTails: readonly TornTail[];
+  /** What damage to its files took of it, now or at an earlier opening; null when nothing ever did. */
+  readonly damage: Damage | null;
+  /** What an operator should know of the damage. */
+  readonly notices: readonly string[];
 }
 
-/** Opens or creates the journal in `directory`, which one process may have open at a time. Verifies its files first. */
+const QUIETLY: RebuildOptions = { tell: () => undefined, onStep: () => Promise.resolve() };
+
+/**
+ * Opens or creates the journal in `directory`, which one process may have open at a time. Verifies its files first; when
+ * tables are damaged, the journal is rebuilt from the rest, and sessions that lost something are refused as `damaged`.
+ */
 export const openLevelJournal =
-  (directory: string): TaskEither<Rejection, LevelJournal> =>
+  (directory: string, options: Partial<RebuildOptions> = {}): TaskEither<Rejection, LevelJournal> =>
   async () => {
-    const verified = await answering(() => verifyLevelFiles(directory))();
+    const verified = await answering(() => prepare(directory, { ...QUIETLY, ...options }))();
     if (isLeft(verified)) return verified;
+    const { torn: tornTails, damaged } = verified.right;
     const snapshots = openFileSnapshots(join(directory, SNAPSHOTS));
-    const opened = await openStoredJournal(() => openLevelStore(directory), snapshots)();
+    let damage: Damage | null = null;
+    const open = async (): Promise<Store> => {
+      const store = await openLevelStore(directory);
+      try {
+        // Another process may have moved the journal away since it was verified, and this one made an empty one.
+        if (await isSwitchPending(directory)) refuse('storage_failed', 'the journal is being rebuilt; try again');
+        damage = await store.view(readDamage);
+      } catch (error) {
+        await store.close();
+        throw error;
+      }
+      return store;
+    };
+    const opened = await openStoredJournal(open, snapshots)();
     if (isLeft(opened)) return opened;
-    const journal = opened.right;
-    const tornTails = verified.right;
+    const lost = damage as Damage | null;
+    const journal = lost === null ? opened.right : refuseLost(opened.right, lost);
     // Only now: another process may have had the directory open, and been in the middle of a write.
     await recordTornTails(directory, tornTails);
     let closing: Promise<void> | null = null;
     const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));
-    return right({ ...journal, tornTails, close });
+    const rebuilt = damaged.map(({ name, message }) => `${name} of the journal was damaged: ${message}`);
+    const notices = [...rebuilt, ...(lost === null ? [] : describeDamage(lost))];
+    return right({ ...journal, tornTails, damage: lost, notices, close });
   };
+
+async function prepare(directory: string, options: RebuildOptions): Promise<VerifiedFiles> {
+  await finishSwitch(directory, options.onStep);
+  const files = await verifyLevelFiles(directory);
+  return files.damaged.length === 0 ? files : await rebuildJournal(directory, options);
+}

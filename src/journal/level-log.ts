@@ -47,6 +47,16 @@ export function isFollowed(log: Buffer, faultAt: number): boolean {
   return false;
 }
 
+/**
+ * Whether what begins at a fault is whole when it is taken to end with its block or file: then nothing tore it, and
+ * it is its length that is damaged.
+ */
+export function isWholeToTheEnd(log: Buffer, faultAt: number): boolean {
+  const end = Math.min(log.length, faultAt - (faultAt % BLOCK_BYTES) + BLOCK_BYTES);
+  if (faultAt + HEADER_BYTES >= end) return false;
+  return maskCrc(crc32c(log.subarray(faultAt + 6, end))) === log.readUInt32LE(faultAt);
+}
+
 interface Piece {
   readonly type: number;
   readonly bytes: Buffer;

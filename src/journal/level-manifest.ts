@@ -2,30 +2,39 @@
 // and logs that it does not name are leftovers, which LevelDB deletes.
 import type { Buffer } from 'node:buffer';
 import { ByteReader } from './byte-reader.ts';
+import { type KeySpan, userKey } from './key-spans.ts';
 import { readLog } from './level-log.ts';
 
 export interface LiveFiles {
-  readonly tables: ReadonlySet<number>;
+  /** The tables by number, each with its first and last key. */
+  readonly tables: ReadonlyMap<number, KeySpan>;
   /** Whether the log of this number holds writes that no table holds yet. */
   readonly isLiveLog: (number: number) => boolean;
+  /** Where the first edit begins that is torn or damaged. */
+  readonly faultAt: number | null;
+  /** Whether the edits were read to their end. */
+  readonly isWhole: boolean;
 }
 
 interface Edits {
-  readonly tables: Set<number>;
+  readonly tables: Map<number, KeySpan>;
   firstLog: number;
   previousLog: number;
 }
 
 /** Ends at the first edit that is torn or damaged: LevelDB itself verifies its manifest, and says so. */
 export function readManifest(manifest: Buffer): LiveFiles {
-  const edits: Edits = { tables: new Set(), firstLog: 0, previousLog: 0 };
+  const edits: Edits = { tables: new Map(), firstLog: 0, previousLog: 0 };
+  const { records, faultAt } = readLog(manifest);
+  let isWhole = faultAt === null;
   try {
-    for (const record of readLog(manifest).records) applyEdit(record, edits);
+    for (const record of records) applyEdit(record, edits);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
+    isWhole = false;
   }
   const { tables, firstLog, previousLog } = edits;
-  return { tables, isLiveLog: (number) => number >= firstLog || number === previousLog };
+  return { tables, isLiveLog: (number) => number >= firstLog || number === previousLog, faultAt, isWhole };
 }
 
 function applyEdit(record: Uint8Array, edits: Edits): void {
@@ -53,10 +62,7 @@ function applyEdit(record: Uint8Array, edits: Edits): void {
         break;
       case 7: // a new table: level, number, size, first and last key
         reader.varint();
-        edits.tables.add(reader.varint());
-        reader.varint();
-        reader.sized();
-        reader.sized();
+        addTable(reader, edits);
         break;
       case 9:
         edits.previousLog = reader.varint();
@@ -65,4 +71,10 @@ function applyEdit(record: Uint8Array, edits: Edits): void {
         throw new RangeError(`an edit of unknown kind ${tag}`);
     }
   }
+}
+
+function addTable(reader: ByteReader, { tables }: Edits): void {
+  const number = reader.varint();
+  reader.varint();
+  tables.set(number, { first: userKey(reader.sized()), last: userKey(reader.sized()) });
 }

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { RejectionCode } from '../../schemas/rejection.ts';
 import type { Journal } from '../../src/journal/journal.ts';
+import { verifyLevelFiles } from '../../src/journal/level-files.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { done } from '../support/journal/outcomes.ts';
 import { eventId, numbersFrom, position, recordOf, session, version } from '../support/journal/samples.ts';
@@ -93,7 +94,9 @@ async function flipBits(pattern: RegExp, flips: number): Promise<Readonly<Record
   return inTemporaryDirectory(async (directory) => {
     const intact = join(directory, 'intact');
     await writeJournal(intact);
-    const files = await filesOf(intact, pattern);
+    // A table that was merged into another one may not be deleted yet, and nothing is lost with it.
+    const live = new Set((await verifyLevelFiles(intact)).tables.map(({ name }) => name));
+    const files = (await filesOf(intact, pattern)).filter(({ name }) => !name.endsWith('.ldb') || live.has(name));
     expect(files.length).toBeGreaterThan(0);
     const below = numbersFrom(7_190);
     const endings = { unopened: 0, refused: 0, right: 0 };
@@ -110,11 +113,12 @@ async function flipBits(pattern: RegExp, flips: number): Promise<Readonly<Record
 }
 
 describe('a journal whose files are damaged', () => {
-  it(`is not opened when a table is, for ${FLIPS} flipped bits`, async () => {
+  it(`refuses what a table lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
     const { unopened, right } = await flipBits(/\.ldb$/, FLIPS);
-    // A few bytes of a table mean nothing: those between the handles in its footer and its end.
-    expect(right).toBeLessThan(FLIPS / 10);
-    expect(unopened + right).toBe(FLIPS);
+    // A few bytes of a table mean nothing: those between the handles in its footer and its end. Of others only what can
+    // be made again is lost: hints, heads and indexes.
+    expect(right).toBeLessThan(FLIPS / 2);
+    expect(unopened).toBe(0);
   });
 
   it(`is not opened when its log is, for ${FLIPS} flipped bits`, async () => {

@@ -102,9 +102,12 @@ describe('the check of a journal before it is opened', () => {
       await appendEach(tabled, 0, 20, () => randomBytes(2_000).toString('hex'));
       await (await done(openLevelJournal(tabled))).close();
       await zero(await only(tabled, /\.ldb$/), 8_192, 4_096);
-      const refusedTable = await refusal(openLevelJournal(tabled));
-      expect(refusedTable.code).toBe('damaged');
-      expect(refusedTable.message).toMatch(/^\d+\.ldb of the journal: the block at \d+ does not have its checksum/);
+      const rebuilt = await done(openLevelJournal(tabled));
+      expect(rebuilt.notices[0]).toMatch(/^\d+\.ldb of the journal was damaged: the block at \d+ does not have its/);
+      const refused = await refusal(rebuilt.head(id));
+      expect(refused.code).toBe('damaged');
+      expect(refused.message).toMatch(/^session s, positions \d+ to \d+: lost/);
+      await rebuilt.close();
     }));
 
   it('says that a table is cut short or none', () =>

@@ -26,7 +26,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   }
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { leaseTtlMs } = command;
-  const engine = await must(openEngine({ dataDir, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
+  const tell = (message: string): void => {
+    output.line(pc.yellow(message));
+    output.object({ event: 'notice', message });
+  };
+  const engine = await must(openEngine({ dataDir, tell, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
   const token = await ensureToken(dataDir);
   const serving = await serve(engine.client, { token, port, host }).catch(async (error: unknown) => {
     await engine.close();
@@ -36,10 +40,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const stopped = untilStopped(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);
-  for (const message of engine.notices) {
-    output.line(pc.yellow(message));
-    output.object({ event: 'notice', message });
-  }
+  for (const message of engine.notices) tell(message);
   for (const { message } of engine.faults) {
     output.line(pc.yellow(`left aside: ${message}`));
     output.object({ event: 'fault', message });

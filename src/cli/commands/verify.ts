@@ -7,6 +7,7 @@ import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
+import { readRebuilt } from '../../journal/rebuild-switch.ts';
 import { withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
@@ -78,18 +79,20 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
       await verify([...wanted].map((id) => sessionSource(client, id)));
     });
   }
-  if (all || verdicts.some(({ snapshots }) => snapshots !== null)) await reportTornTails(dataDir, output);
+  if (all || verdicts.some(({ snapshots }) => snapshots !== null)) await reportFindings(dataDir, output);
   const unseen = checkpoint?.unseen().length ?? 0;
   if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not looked at; --all looks at each`));
   return summarise(verdicts, since(startedAt), output);
 }
 
-/** Last writes that crashes tore, since the data directory was made: no fault, and not to be kept from the operator. */
-async function reportTornTails(dataDir: string, output: Output): Promise<void> {
+/** Last writes that crashes tore, and damage that was put aside: not to be kept from the operator. */
+async function reportFindings(dataDir: string, output: Output): Promise<void> {
   const torn = await readTornTails(join(dataDir, 'journal'));
-  if (torn.length === 0) return;
-  output.object({ torn_tails: torn });
+  if (torn.length > 0) output.object({ torn_tails: torn });
   for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
+  const rebuilt = await readRebuilt(join(dataDir, 'journal'));
+  if (rebuilt.length > 0) output.object({ rebuilt });
+  for (const notice of rebuilt) output.line(`${pc.yellow('rebuilt')}     ${notice}`);
 }
 
 const PROGRESS_EVERY = 10_000;
@@ -156,11 +159,18 @@ async function foldSource(
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     if (!isAboutTheStream(error)) return { broken: null, unreadable: error };
-    return { broken: { position: folded - 1, what: 'record', message: error.message }, unreadable: null };
+    const position = lostFrom(error.message) ?? folded - 1;
+    return { broken: { position, what: 'record', message: error.message }, unreadable: null };
   } finally {
     output.note('');
   }
   return { broken: null, unreadable: null };
+}
+
+/** Where what a stream lost begins. Nothing of such a stream is given out, so that the fold does not get there. */
+function lostFrom(message: string): number | null {
+  const [, first] = /^session \S+, positions? (?:from )?(-?\d+)/.exec(message) ?? [];
+  return first === undefined ? null : Number(first);
 }
 
 interface ChecksBeside {

@@ -1,0 +1,91 @@
+// Spans of keys that may be lost with a damaged piece of a table, and which sessions they touch.
+import { Buffer } from 'node:buffer';
+
+/** From the first to the last key, both of them in it. */
+export interface KeySpan {
+  readonly first: Buffer;
+  readonly last: Buffer;
+}
+
+/** From the first to the last session id, both of them in it; no last one: to the end. Ids are ASCII, in byte order. */
+export interface SessionSpan {
+  readonly first: string;
+  readonly last: string | null;
+}
+
+/** Every key in LevelDB's files ends with eight bytes of sequence number and kind. */
+const TAG_BYTES = 8;
+
+/** The key without its sequence number; a RangeError when it is too short for one. */
+export function userKey(key: Buffer): Buffer {
+  if (key.length < TAG_BYTES) throw new RangeError('a key is too short');
+  return key.subarray(0, -TAG_BYTES);
+}
+
+/** The sequence number of a key, and whether it is one of a deletion. */
+export function tagOf(key: Buffer): { readonly sequence: number; readonly deletes: boolean } {
+  const tag = key.readBigUInt64LE(key.length - TAG_BYTES);
+  return { sequence: Number(tag >> 8n), deletes: (tag & 0xffn) === 0n };
+}
+
+export const spansHold = (spans: readonly KeySpan[], key: Uint8Array): boolean =>
+  spans.some(({ first, last }) => Buffer.compare(first, key) <= 0 && Buffer.compare(key, last) <= 0);
+
+/** The same spans in order, with those that overlap made one. */
+export function mergeSpans(spans: readonly KeySpan[]): readonly KeySpan[] {
+  const merged: KeySpan[] = [];
+  for (const span of [...spans].sort((a, b) => Buffer.compare(a.first, b.first))) {
+    const before = merged.at(-1);
+    if (before === undefined || Buffer.compare(before.last, span.first) < 0) merged.push(span);
+    else if (Buffer.compare(before.last, span.last) < 0) {
+      merged[merged.length - 1] = { first: before.first, last: span.last };
+    }
+  }
+  return merged;
+}
+
+/** The sessions that may have keys with this first letter in the spans. */
+export function sessionsIn(spans: readonly KeySpan[], letter: string): readonly SessionSpan[] {
+  return mergeSessions(
+    spans.flatMap(({ first, last }) => {
+      const [from, to] = [first.toString('latin1'), last.toString('latin1')];
+      const begin = from.slice(0, 1) < letter ? '' : from.startsWith(letter) ? idIn(from) : null;
+      const end = to.slice(0, 1) > letter ? null : to.startsWith(letter) ? idIn(to) : undefined;
+      return begin === null || end === undefined ? [] : [{ first: begin, last: end }];
+    }),
+  );
+}
+
+// A key in an index of a table may be cut short. What is left of it still lies between the keys on both its sides.
+const idIn = (key: string): string => key.slice(1).split('\0', 1)[0] ?? '';
+
+export function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
+  const merged: SessionSpan[] = [];
+  for (const span of [...spans].sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
+    const before = merged.at(-1);
+    if (before === undefined || (before.last !== null && before.last < span.first)) merged.push(span);
+    else if (before.last !== null && (span.last === null || span.last > before.last)) {
+      merged[merged.length - 1] = { first: before.first, last: span.last };
+    }
+  }
+  return merged;
+}
+
+/** The ids in both. */
+export const intersectSessions = (
+  some: readonly SessionSpan[],
+  others: readonly SessionSpan[],
+): readonly SessionSpan[] =>
+  mergeSessions(
+    some.flatMap((one) =>
+      others.flatMap((other) => {
+        const first = one.first > other.first ? one.first : other.first;
+        const last =
+          one.last === null ? other.last : other.last === null || one.last < other.last ? one.last : other.last;
+        return last === null || first <= last ? [{ first, last }] : [];
+      }),
+    ),
+  );
+
+export const sessionsHold = (spans: readonly SessionSpan[], id: string): boolean =>
+  spans.some(({ first, last }) => first <= id && (last === null || id <= last));

@@ -1,0 +1,68 @@
+// A journal of several sessions over several tables, and what it holds.
+import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { JournalRecord } from '../../../src/journal/journal.ts';
+import { verifyLevelFiles } from '../../../src/journal/level-files.ts';
+import { openLevelJournal } from '../../../src/journal/level-journal.ts';
+import type { Random } from '../random.ts';
+import { done } from './outcomes.ts';
+import { recordOf, session, version } from './samples.ts';
+
+/** The records of every session. */
+export type Streams = ReadonlyMap<SessionId, readonly JournalRecord[]>;
+
+/** Every opening makes a table of what the one before left in the log; from the fourth on, tables are merged. */
+export async function writeManyTables(directory: string, random: Random): Promise<Streams> {
+  const streams = new Map<SessionId, JournalRecord[]>();
+  for (let opening = 0; opening < 3 + random.below(5); opening += 1) {
+    const journal = await done(openLevelJournal(directory));
+    for (let step = 0; step < 12; step += 1) {
+      const id = session(`s${random.below(9)}${'x'.repeat(random.below(2))}`);
+      const records = streams.get(id);
+      if (records === undefined) {
+        await done(journal.create(id, `genesis of ${id}`));
+        streams.set(id, []);
+        continue;
+      }
+      const added = Array.from({ length: 1 + random.below(4) }, (_, n) => {
+        const name = `${id}-${records.length + n}`;
+        return recordOf(name, `{"event_id":"${name}","note":"${noise(random)}"}`);
+      });
+      await done(journal.append(id, version(records.length), added, random.below(2) === 0));
+      records.push(...added);
+    }
+    await journal.close();
+  }
+  return streams;
+}
+
+// Does not compress, so that a block holds few records.
+function noise(random: Random): string {
+  const length = random.below(3) === 0 ? 1_500 : 90;
+  return Array.from({ length }, () => String.fromCodePoint(0x23 + random.below(50)))
+    .join('')
+    .replaceAll('\\', '/');
+}
+
+interface StoredFile {
+  readonly name: string;
+  readonly size: number;
+}
+
+export async function storedFiles(directory: string, pattern: RegExp): Promise<readonly StoredFile[]> {
+  const names = (await readdir(directory)).filter((name) => pattern.test(name)).sort();
+  return await Promise.all(names.map(async (name) => ({ name, size: (await stat(join(directory, name))).size })));
+}
+
+/** The tables that are in use: one that was merged into another may not be deleted yet. */
+export async function liveTables(directory: string): Promise<readonly StoredFile[]> {
+  const live = new Set((await verifyLevelFiles(directory)).tables.map(({ name }) => name));
+  return (await storedFiles(directory, /\.ldb$/)).filter(({ name }) => live.has(name));
+}
+
+export async function flipBit(path: string, offset: number, bit = 0): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[offset] = (bytes[offset] ?? 0) ^ (1 << bit);
+  await writeFile(path, bytes);
+}
