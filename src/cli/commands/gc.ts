@@ -21,6 +21,10 @@ export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output:
   }
   const journal = await must(openLevelJournal(join(dataDir, 'journal')));
   try {
+    if ((journal.damage?.vanished.length ?? 0) > 0) {
+      const message = `sessions may be gone whose blobs would be collected: ${journal.notices.join('; ')}. Restore ${dataDir} from a backup first.`;
+      throw new CommandFailure('damaged', message);
+    }
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
     const found = await must(collectBlobs({ journal, blobs, nowMs: systemClock.now(), graceMs, remove }));
     await blobs.close();
