@@ -30,6 +30,8 @@ export const CLAIMS_PER_CALL_MAX = 256;
 
 /** Most tools in a registry. */
 export const TOOLS_MAX = 1_024;
+/** Tool packages whose parts sessions share in memory. */
+export const PACKAGES_SHARED_MAX = 16;
 /** Most profiles beside a registry. */
 export const PROFILES_MAX = 64;
 /** Longest tool description, in UTF-16 units. */

@@ -2,7 +2,6 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { freeze } from 'immer';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
-import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
 import { digestJson } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
@@ -11,24 +10,23 @@ import { pointerSegment } from '../../schemas/pointer.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { NO_OVERRIDES } from '../../schemas/tool-set.ts';
+import { type PackageParts, partsOf } from './package-parts.ts';
 
 /** The genesis record itself when its shape, its tool package and the package's digest are right. */
 export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
   const decoded = decode(Genesis, value);
   if (isLeft(decoded)) return decoded;
   const genesis = decoded.right;
-  const fault = findPackageFault(genesis.tool_package);
-  if (fault !== null) return left({ ...fault, path: `/tool_package${fault.path}` });
-  if (genesis.tool_package_digest !== digestJson(genesis.tool_package)) {
+  const parts = partsOf(genesis.tool_package);
+  if (parts.fault !== null) return left({ ...parts.fault, path: `/tool_package${parts.fault.path}` });
+  if (genesis.tool_package_digest !== parts.digest) {
     return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
   }
-  const stranger = Object.keys(genesis.consent?.tools ?? {}).find(
-    (id) => !genesis.tool_package.registry.some((tool) => tool.tool_id === id),
-  );
+  const stranger = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
   if (stranger !== undefined) {
     return left(reject('tool_unknown', `/consent/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`));
   }
-  const tools = computeEffectiveTools(bare(genesis));
+  const tools = computeEffectiveTools(bare(genesis, parts));
   return isLeft(tools) ? tools : right(genesis);
 }
 
@@ -36,7 +34,7 @@ export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
 export function initialState(genesis: Genesis): SessionState {
   const checked = checkGenesis(genesis);
   invariant(!isLeft(checked), `not a genesis record: ${JSON.stringify(isLeft(checked) ? checked.left : null)}`);
-  const parts = bare(genesis);
+  const parts = bare(genesis, partsOf(genesis.tool_package));
   const tools = computeEffectiveTools(parts);
   invariant(!isLeft(tools), 'a checked genesis has effective tools');
   const state: SessionState = {
@@ -61,12 +59,12 @@ export function initialState(genesis: Genesis): SessionState {
   return freeze(state, true);
 }
 
-const bare = (genesis: Genesis) => ({
+const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profiles }: PackageParts) => ({
   config: genesis.config,
   run: null,
-  tool_registry: registryOf(genesis.tool_package.registry),
-  tool_profiles: profilesOf(genesis.tool_package.profiles),
-  provider_profiles: genesis.tool_package.provider_profiles,
+  tool_registry,
+  tool_profiles,
+  provider_profiles,
   tool_profile: null,
   tool_overrides: { session: NO_OVERRIDES, run: NO_OVERRIDES },
   tool_runtime_context: {

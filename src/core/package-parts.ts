@@ -1,0 +1,42 @@
+// Tool packages are large, and thousands of sessions share a few of them. What follows from a package alone is worked out
+// once for each digest, and shared: its specs, and with them their digests, are in memory once.
+import { freeze } from 'immer';
+import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
+import { digestJson } from '../../schemas/canonical.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import { PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { ToolPackage, ToolProfiles, ToolRegistry } from '../../schemas/tool-set.ts';
+
+export interface PackageParts {
+  readonly digest: Digest;
+  /** Why it is no package; the parts of one that is none mean nothing. */
+  readonly fault: Rejection | null;
+  readonly tool_registry: ToolRegistry;
+  readonly tool_profiles: ToolProfiles;
+  readonly provider_profiles: ToolPackage['provider_profiles'];
+}
+
+const shared = new Map<Digest, PackageParts>();
+
+/** The parts of a package, frozen; the package itself is left as it is. */
+export function partsOf(tool_package: ToolPackage): PackageParts {
+  const digest = digestJson(tool_package);
+  const known = shared.get(digest);
+  if (known !== undefined) return known;
+  const { registry, profiles, provider_profiles } = JSON.parse(JSON.stringify(tool_package)) as ToolPackage;
+  const parts: PackageParts = freeze(
+    {
+      digest,
+      fault: findPackageFault(tool_package),
+      tool_registry: registryOf(registry),
+      tool_profiles: profilesOf(profiles),
+      provider_profiles,
+    },
+    true,
+  );
+  const [oldest] = shared.keys();
+  if (shared.size >= PACKAGES_SHARED_MAX && oldest !== undefined) shared.delete(oldest);
+  shared.set(digest, parts);
+  return parts;
+}
