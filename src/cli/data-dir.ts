@@ -5,9 +5,9 @@ import { join, resolve } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
-import { openEngine } from '../engine/engine.ts';
+import { type Engine, openEngine } from '../engine/engine.ts';
 import { readToken, tokenFile } from '../server/token.ts';
-import { must } from './output.ts';
+import { mustBe } from './output.ts';
 
 /** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
 export const dataDirOf = (option: string | undefined): string =>
@@ -48,9 +48,22 @@ export async function findEngine(
 
 /** Works with the engine of a data directory: the running one, or one opened for this command alone. */
 export async function withEngine<T>(dataDir: string, work: (client: EngineClient) => Promise<T>): Promise<T> {
-  const running = await findEngine(dataDir);
-  if (running !== null) return await work(running.client).finally(() => running.client.close());
-  const engine = await must(openEngine({ dataDir }));
+  for (let looks = 1; ; looks += 1) {
+    const running = await findEngine(dataDir);
+    if (running !== null) return await work(running.client).finally(() => running.client.close());
+    const opened = await openEngine({ dataDir })();
+    if (!isLeft(opened)) return await workWith(opened.right, work);
+    // Whoever has the directory open may be an engine that is just starting, and is found a moment later.
+    if (opened.left.code !== 'in_use' || looks >= LOOKS_MAX) return mustBe(opened);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** How often, and how long apart, a directory that somebody has open is looked at before that is told. */
+const LOOKS_MAX = 20;
+const LOOK_EVERY_MS = 250;
+
+async function workWith<T>(engine: Engine, work: (client: EngineClient) => Promise<T>): Promise<T> {
   try {
     return await work(engine.client);
   } finally {

@@ -15,7 +15,7 @@ export async function refuseWhenOpen(directory: string): Promise<void> {
     for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
       if ('code' in cause && cause.code === 'LEVEL_LOCKED') {
         refuse(
-          'storage_failed',
+          'in_use',
           'another refold engine has this data directory open; reach it through the client, or stop it first',
         );
       }

@@ -92,7 +92,7 @@ function refuseFailure(doing: string, error: unknown): never {
   if (codes.length === 0) throw error;
   if (codes.includes('LEVEL_LOCKED')) {
     refuse(
-      'storage_failed',
+      'in_use',
       'another refold engine has this data directory open; reach it through the client, or stop it first',
     );
   }

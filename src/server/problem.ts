@@ -18,6 +18,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   unknown_blob: 404,
   queue_full: 429,
   storage_failed: 503,
+  in_use: 503,
   storage_full: 507,
   storage_unknown: 503,
   closing: 503,

@@ -42,7 +42,7 @@ describe('the journal on LevelDB', () => {
     inTemporaryDirectory(async (directory) => {
       const journal = await done(openLevelJournal(directory));
       const second = await refusal(openLevelJournal(directory));
-      expect(second.code).toBe('storage_failed');
+      expect(second.code).toBe('in_use');
       expect(second.message).toContain('another refold engine has this data directory open');
       await done(journal.create(session('still-served'), '{}'));
       await journal.close();

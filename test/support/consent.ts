@@ -36,6 +36,7 @@ export const PERSON_LOOKS = tool('person_looks', {
   ownership: 'custom',
   executor: { kind: 'custom' },
   read_only: true,
+  open_world: false,
   destructive: false,
   parallelism_hint: { parallel_safe: true },
 });
