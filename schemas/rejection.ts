@@ -16,7 +16,7 @@ export const REJECTIONS = {
   queue_full: 'Too many requests wait. Try again later.',
   storage_failed: 'The journal did not accept the write. Nothing was recorded; look at the disk and try again.',
   storage_full: 'The disk is full. Nothing was recorded; free some space and try again, without a restart.',
-  in_use: 'Another engine has this data directory open. Reach it through the client, or stop it first.',
+  in_use: 'One process at a time may have it open. Reach that one through the client, or stop it first.',
   storage_unknown: 'The journal did not answer. Look the event id up before you send it again.',
   damaged: 'The stored stream does not verify. Restore it from an export or a backup.',
   unauthorized: 'The bearer token is missing or wrong.',

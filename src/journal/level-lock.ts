@@ -14,10 +14,7 @@ export async function refuseWhenOpen(directory: string): Promise<void> {
   } catch (error) {
     for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
       if ('code' in cause && cause.code === 'LEVEL_LOCKED') {
-        refuse(
-          'in_use',
-          'another refold engine has this data directory open; reach it through the client, or stop it first',
-        );
+        refuse('in_use', 'another refold engine has this data directory open');
       }
     }
     return;

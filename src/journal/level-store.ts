@@ -91,10 +91,7 @@ function refuseFailure(doing: string, error: unknown): never {
   }
   if (codes.length === 0) throw error;
   if (codes.includes('LEVEL_LOCKED')) {
-    refuse(
-      'in_use',
-      'another refold engine has this data directory open; reach it through the client, or stop it first',
-    );
+    refuse('in_use', 'another refold engine has this data directory open');
   }
   if (codes.includes('LEVEL_CORRUPTION')) refuse('damaged', `${doing}: ${message}`);
   refuse(storageCode(message), `${doing}: ${message} (${codes.at(-1)})`);

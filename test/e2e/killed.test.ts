@@ -155,6 +155,6 @@ test('given both killed at once, the run ends all the same', async () => {
 test('a second engine on the same data directory is told so', async () => {
   const system = await startSystem();
   await expect(start(['serve', '--data-dir', system.dataDir, '--port', '0'])).resolves.toMatchObject({
-    ready: { error: { code: 'storage_failed', message: expect.stringContaining('open') } },
+    ready: { error: { code: 'in_use', message: expect.stringContaining('open') } },
   });
 });
