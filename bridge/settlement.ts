@@ -35,28 +35,26 @@ export async function settlementOf(
 
 /** What is said of a call whose own settlement the engine would not take for what it is. */
 export function unreportable(call: ToolCall, { code, message }: { code: string; message: string }): Ingress {
-  const report = failedReport('invalid_output', clip(`the result could not be recorded (${code}: ${message})`));
-  return {
-    ...addressOf(call),
-    event_id: eventIdOf(call.effect_id, 'unreportable'),
-    result: resultOf(report),
-    output: { text: report.text },
-    outcome: 'failed',
-    code: 'invalid_output',
-  };
+  const fault = clip(`the result could not be recorded (${code}: ${message})`);
+  return inItsPlace(call, 'unreportable', { outcome: 'failed', code: 'invalid_output', message: fault });
 }
 
 /** Said of a call that a process before this one has started, when nobody noted how it ended. */
 export function unknownSettlement(call: ToolCall): Ingress {
-  const report = failedReport('outcome_unknown', UNKNOWN_TEXT);
-  return {
-    ...addressOf(call),
-    event_id: eventIdOf(call.effect_id, 'unknown'),
-    result: resultOf(report),
-    output: { text: report.text },
-    outcome: 'unknown',
-    code: 'outcome_unknown',
-  };
+  return inItsPlace(call, 'unknown', { outcome: 'unknown', code: 'outcome_unknown', message: UNKNOWN_TEXT });
+}
+
+interface Said {
+  readonly outcome: 'failed' | 'unknown';
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A settlement that no executor made; `what` tells its event from the call's own. */
+function inItsPlace(call: ToolCall, what: string, { outcome, code, message }: Said): Ingress {
+  const report = failedReport(code, message);
+  const said = { result: resultOf(report), output: { text: report.text }, outcome, code };
+  return { ...addressOf(call), event_id: eventIdOf(call.effect_id, what), ...said };
 }
 
 const UNKNOWN_TEXT =

@@ -63,11 +63,11 @@ describe('commands with an alternative', () => {
     expect(args('rg -n Q', 'src')).toMatchObject({ path: 'src' });
     expect(args('cat ../../a.ts', 'src')).toBeUndefined();
     expect(args('cat /etc/passwd', '.')).toBeUndefined();
-    expect(args('cat /work/a.ts', 'src', '/work')).toEqual({ path: 'a.ts' });
-    expect(args('cat b.ts', '/work/src', '/work/')).toEqual({ path: 'src/b.ts' });
-    expect(args('cat /workshop/a.ts', 'src', '/work')).toBeUndefined();
-    expect(args('cat /work/../etc/passwd', 'src', '/work')).toBeUndefined();
-    expect(args('cat b.ts', '/elsewhere', '/work')).toBeUndefined();
+    expect(args('cat /ws/a.ts', 'src', '/ws')).toEqual({ path: 'a.ts' });
+    expect(args('cat b.ts', '/ws/src', '/ws/')).toEqual({ path: 'src/b.ts' });
+    expect(args('cat /wsx/a.ts', 'src', '/ws')).toBeUndefined();
+    expect(args('cat /ws/../etc/passwd', 'src', '/ws')).toBeUndefined();
+    expect(args('cat b.ts', '/elsewhere', '/ws')).toBeUndefined();
   });
 });
 

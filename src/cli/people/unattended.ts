@@ -34,8 +34,8 @@ export function newAllowingAsker(client: EngineClient, why: string, output: Outp
 
   async function allow(action: RequiredAction): Promise<void> {
     const submitted = await client.submit(action.session_id, { events: [allowing(action, why, {})] })();
+    // What is recorded is told as every other event is: allowed, by whom and why.
     if (isLeft(submitted)) output.line(pc.yellow(`  ! ${submitted.left.message}`));
-    else output.line(`  ${pc.yellow('?')} ${action.tool_name} allowed for the session ${pc.dim(`(${why})`)}`);
     output.object({ event: 'allowed', by: why, action });
   }
 
