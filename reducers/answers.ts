@@ -1,51 +1,31 @@
 // What people say to calls that wait for them: allow, deny, or the result itself (openboa "Managed tool confirmation"
 // and "Custom tools"; DESIGN section 2, law 9). An answer is bound to one call and the digest of its exact arguments,
 // and it is used once: the call does not wait any more.
-import type { Draft } from 'immer';
 import type { Grant } from '../schemas/consent.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { isGranted } from './consent.ts';
-import {
-  beginCustomCalls,
-  draftCall,
-  endsRun,
-  errorText,
-  forgetTimes,
-  moveTo,
-  openBatchOf,
-  settle,
-  type Settlement,
-} from './batch.ts';
-import { callStateAt, plannedOf } from './batch-index.ts';
+import { type Settlement, admitCall, endsRun, errorText, letCallTry, settle } from './batch.ts';
+import { callStateAt, callStateOf, plannedOf } from './batch-index.ts';
+import { type NextState, openBatchOf } from './next-state.ts';
 
-type State = Draft<SessionState>;
-
-export function confirmCall(draft: State, event: EventOfKind<'user.tool_confirmation'>, state: SessionState): void {
+export function confirmCall(next: NextState, event: EventOfKind<'user.tool_confirmation'>, state: SessionState): void {
   if (event.result === 'deny') {
-    settle(draft, state, event.call_id, denied('permission_denied', event.message ?? 'A person denied this call.'));
-    if (event.instead !== undefined && draft.run !== null) {
-      draft.run.amended = [...(draft.run.amended ?? []), event.instead as Draft<typeof event.instead>];
+    settle(next, event.call_id, denied('permission_denied', event.message ?? 'A person denied this call.'));
+    if (event.instead !== undefined && next.run !== null) {
+      next.run = { ...next.run, amended: [...(next.run.amended ?? []), event.instead] };
     }
     return;
   }
-  admitCall(draft, state, event.call_id);
-  if (event.grant === undefined || draft.consent === undefined) return;
+  admitCall(next, event.call_id);
+  if (event.grant === undefined || next.consent === undefined) return;
   const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
   invariant(planned !== undefined, 'an admitted answer names a planned call');
   const grant: Grant = { tool_id: planned.tool_id, ...event.grant };
-  draft.consent.grants.push(grant);
-  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) admitCall(draft, state, id);
-}
-
-/** The call may run now, as far as people are concerned. */
-function admitCall(draft: State, state: SessionState, id: CallId): void {
-  const call = draftCall(draft, state, id);
-  moveTo(draft, call, 'queued');
-  forgetTimes(draft, call, id);
-  beginCustomCalls(draft, openBatchOf(state), draft.updated_at_ms);
+  next.consent = { ...next.consent, grants: [...next.consent.grants, grant] };
+  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) admitCall(next, id);
 }
 
 /** Calls of the open batch that a new grant answers as well. */
@@ -60,12 +40,12 @@ function waitingUnder(state: SessionState, grant: Grant): readonly CallId[] {
 }
 
 export function answerCustomCall(
-  draft: State,
+  next: NextState,
   event: EventOfKind<'user.custom_tool_result'>,
   state: SessionState,
 ): void {
   const { success } = event.result;
-  settle(draft, state, event.call_id, {
+  settle(next, event.call_id, {
     status: success ? 'succeeded' : 'failed',
     output: event.output,
     code: success ? null : 'tool_failed',
@@ -77,13 +57,13 @@ const EXPIRED_QUESTION = 'Nobody answered in time whether this call may run, so 
 const EXPIRED_WORK = 'Nobody fulfilled this call in time.';
 
 /** The time of a call has come: a question is denied, work is given up, an attempt that had to wait is owed. */
-export function expireCall(draft: State, state: SessionState, id: CallId): void {
-  const call = draftCall(draft, state, id);
-  if (call.not_before_ms !== undefined) forgetTimes(draft, call, id);
-  else if (call.status === 'waiting') settle(draft, state, id, denied('approval_expired', EXPIRED_QUESTION));
+export function expireCall(next: NextState, id: CallId): void {
+  const call = callStateOf(openBatchOf(next), id);
+  if (call?.not_before_ms !== undefined) letCallTry(next, id);
+  else if (call?.status === 'waiting') settle(next, id, denied('approval_expired', EXPIRED_QUESTION));
   else {
     const output = { text: errorText({ code: 'tool_timeout', message: EXPIRED_WORK }) };
-    settle(draft, state, id, { status: 'failed', output, code: 'tool_timeout', terminal: false });
+    settle(next, id, { status: 'failed', output, code: 'tool_timeout', terminal: false });
   }
 }
 

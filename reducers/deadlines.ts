@@ -1,12 +1,12 @@
 // The times that state waits for, and what happens when one has come (DESIGN section 1: a time is an effect, its
 // arrival an event).
-import type { Draft } from 'immer';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { expireCall } from './answers.ts';
 import { callStateOf } from './batch-index.ts';
 import { applyHostSession, hostSessionDeadline } from './host-session.ts';
+import type { NextState } from './next-state.ts';
 import { beginEnding, failure } from './run.ts';
 
 /** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
@@ -29,18 +29,20 @@ function runDeadline({ run }: SessionState): number | null {
   return run === null || limit === null || run.ending !== null ? null : run.started_at_ms + limit;
 }
 
-export function reachTime(draft: Draft<SessionState>, event: EventOfKind<'TimeReached'>, state: SessionState): void {
+export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, state: SessionState): void {
   const isDue = (time: number | null | undefined): boolean => (time ?? Infinity) <= event.due_at_ms;
-  if (isDue(hostSessionDeadline(state))) applyHostSession(draft, { host_session_status: 'expired' });
+  if (isDue(hostSessionDeadline(state))) applyHostSession(next, { host_session_status: 'expired' });
   if (isDue(runDeadline(state))) {
     // Whatever else is due is cancelled with the run: a call gets one result.
     const ending = failure('time_exceeded', `the run took all of its ${state.run?.config.wall_ms_max} ms`);
-    beginEnding(draft, state, { phase: 'cancelling', ending }, event.at_ms);
+    beginEnding(next, { phase: 'cancelling', ending }, event.at_ms);
     return;
   }
   for (const id of state.active_tool_batch?.timed ?? []) {
-    if (isDue(callDeadline(state, id))) expireCall(draft, state, id);
+    if (isDue(callDeadline(state, id))) expireCall(next, id);
   }
-  const { run } = draft;
-  if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) run.retry.not_before_ms = null;
+  const { run } = next;
+  if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) {
+    next.run = { ...run, retry: { ...run.retry, not_before_ms: null } };
+  }
 }

@@ -1,22 +1,22 @@
 // Calls that an interrupt leaves running by themselves (`interrupt_behavior: continue`): the run does not wait for them
 // and the model is told so. What they report later is recorded, and changes nothing else.
-import type { Draft } from 'immer';
 import type { EventOfKind } from '../schemas/event.ts';
 import { DETACHED_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { DetachedCall, SessionState } from '../schemas/state.ts';
-import { openBatchOf, settle } from './batch.ts';
+import { settle } from './batch.ts';
 import { callStateAt, plannedOf } from './batch-index.ts';
+import { type NextState, openBatchOf } from './next-state.ts';
 
 const LEFT_RUNNING =
   'error: left_running: A person changed direction while this call ran. It goes on by itself, and its result will not ' +
   'be told. Look at the state of things when it matters.';
 
 /** Lets go of the running calls that may go on by themselves, as far as there is room to remember them. */
-export function detachCalls(draft: Draft<SessionState>, state: SessionState): void {
-  if (state.consent === undefined) return;
-  const batch = openBatchOf(state);
-  const detached: DetachedCall[] = [...(state.detached ?? [])];
+export function detachCalls(next: NextState): void {
+  if (next.consent === undefined) return;
+  const batch = openBatchOf(next);
+  const detached: DetachedCall[] = [...(next.detached ?? [])];
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
     const planned = plannedOf(batch.plan, call_id)?.call;
@@ -25,15 +25,15 @@ export function detachCalls(draft: Draft<SessionState>, state: SessionState): vo
     const { attempt, owner } = call;
     detached.push({ batch_id: batch.batch_id, call_id, plan_hash: batch.plan.plan_hash, attempt, owner });
     const output = { text: LEFT_RUNNING };
-    settle(draft, state, call_id, { status: 'unknown', output, code: 'left_running', terminal: false });
+    settle(next, call_id, { status: 'unknown', output, code: 'left_running', terminal: false });
   }
-  if (detached.length > 0) draft.detached = detached;
+  if (detached.length > 0) next.detached = detached;
 }
 
 type Report = Pick<EventOfKind<'ToolCallSettled'>, 'batch_id' | 'call_id'>;
 
 /** The detached call a report speaks of. */
-export const detachedCall = (state: SessionState, { batch_id, call_id }: Report): DetachedCall | undefined =>
+export const detachedCall = (state: Pick<SessionState, 'detached'>, { batch_id, call_id }: Report): DetachedCall | undefined =>
   state.detached?.find((call) => call.batch_id === batch_id && call.call_id === call_id);
 
 /** Whether a report on a detached call is the one that ends it. */
@@ -50,9 +50,9 @@ export function admitDetached(
 }
 
 /** It has ended, or nobody will ever hear of it. */
-export function forgetDetached(draft: Draft<SessionState>, state: SessionState, report: Report): void {
-  const ended = detachedCall(state, report);
-  const rest = (state.detached ?? []).filter((call) => call !== ended);
-  if (rest.length === 0) delete draft.detached;
-  else draft.detached = rest;
+export function forgetDetached(next: NextState, report: Report): void {
+  const ended = detachedCall(next, report);
+  const rest = (next.detached ?? []).filter((call) => call !== ended);
+  if (rest.length === 0) delete next.detached;
+  else next.detached = rest;
 }

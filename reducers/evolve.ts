@@ -1,19 +1,18 @@
 // The fold: one event into the next state. Total over admitted events; no clock, no I/O, no randomness. The walk is
 // straight: fold the event, then derive what follows from the new state (effective tools, the pinned offer).
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type Draft, produce } from 'immer';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
-import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
 import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
 import { answerCustomCall, confirmCall } from './answers.ts';
 import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
+import { type NextState, liveRun } from './next-state.ts';
 import { setRegistry } from './registry.ts';
 import {
   COMPLETED,
@@ -33,72 +32,72 @@ import {
 } from './run.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
-/** The next state. The event must have been admitted; it is taken over and frozen. */
+/** The next state, frozen. The event must have been admitted; it is taken over and frozen. */
 export function evolve(state: SessionState, event: IngressEvent): SessionState {
   const fold = FOLDS[event.kind] as Fold<IngressEvent>;
-  freezeJson(event);
-  const folded = produce(state, (draft) => {
-    draft.version = (state.version + 1) as Version;
-    draft.updated_at_ms = event.at_ms;
-    fold(draft, event, state);
-  });
-  return derive(folded, state);
+  const next: NextState = { ...state };
+  next.version = (state.version + 1) as Version;
+  next.updated_at_ms = event.at_ms;
+  fold(next, freezeJson(event), state);
+  derive(next, state);
+  return freezeJson(next);
 }
 
-/** Writes one event into the draft. What does not change is read from the frozen state, where it costs no draft. */
-type Fold<E> = (draft: Draft<SessionState>, event: E, state: SessionState) => void;
+/** Folds one event into what the state before it becomes. */
+type Fold<E> = (next: NextState, event: E, state: SessionState) => void;
 
 const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
-  RunRequested: (draft, event) => startRun(draft, event, event.cause ?? { kind: 'direct' }, event.at_ms),
+  RunRequested: (next, event) => startRun(next, event, event.cause ?? { kind: 'direct' }, event.at_ms),
   ToolCallsObserved: observeCalls,
   GenerateFailed: failGenerate,
   ToolCallStarted: startCall,
-  ToolCallSettled: (draft, event, state) => {
-    if (detachedCall(state, event) === undefined) settleCall(draft, event, state);
-    else forgetDetached(draft, state, event);
-    if (event.host_session !== undefined) applyHostSession(draft, event.host_session);
-    if (isEnding(state)) finishEnding(draft, event.at_ms);
+  ToolCallSettled: (next, event, state) => {
+    if (detachedCall(state, event) === undefined) settleCall(next, event);
+    else forgetDetached(next, event);
+    if (event.host_session !== undefined) applyHostSession(next, event.host_session);
+    if (isEnding(state)) finishEnding(next, event.at_ms);
   },
-  LeaseExpired: (draft, event, state) => {
-    if (detachedCall(state, event) === undefined) loseCall(draft, event, state);
-    else forgetDetached(draft, state, event);
-    if (isEnding(state)) finishEnding(draft, event.at_ms);
+  LeaseExpired: (next, event, state) => {
+    if (detachedCall(state, event) === undefined) loseCall(next, event);
+    else forgetDetached(next, event);
+    if (isEnding(state)) finishEnding(next, event.at_ms);
   },
   ToolBatchSettled: settleBatch,
-  HostSessionUpdated: (draft, event) => {
-    applyHostSession(draft, event.host_session);
-    if (event.host_session.host_session_status !== undefined) leaveOpening(draft, event.at_ms, event.detail);
+  HostSessionUpdated: (next, event) => {
+    applyHostSession(next, event.host_session);
+    if (event.host_session.host_session_status !== undefined) leaveOpening(next, event.at_ms, event.detail);
   },
   ToolRegistrySet: setRegistry,
-  ToolProfileSelected: (draft, event) => {
-    draft.tool_profile = event.profile_id;
+  ToolProfileSelected: (next, event) => {
+    next.tool_profile = event.profile_id;
   },
-  ToolOverridesSet: (draft, { scope, enable = [], disable = [], force = [] }) => {
-    draft.tool_overrides[scope] = { enable: [...enable], disable: [...disable], force: [...force] };
+  ToolOverridesSet: (next, { scope, enable = [], disable = [], force = [] }) => {
+    next.tool_overrides = { ...next.tool_overrides, [scope]: { disable, enable, force } };
   },
-  SessionConfigured: (draft, event, state) => {
-    draft.config = { ...state.config, ...event.config };
+  SessionConfigured: (next, event) => {
+    next.config = { ...next.config, ...event.config };
   },
-  RunSteered: (draft, event) => {
-    draft.run?.steers.push(event.input);
+  RunSteered: (next, event) => {
+    const run = liveRun(next);
+    next.run = { ...run, steers: [...run.steers, event.input] };
   },
-  FollowUpQueued: (draft, event, state) => {
-    if (state.run === null) startRun(draft, event.follow_up, { kind: 'follow_up' }, event.at_ms);
-    else draft.follow_ups.push(event.follow_up as Draft<typeof event.follow_up>);
+  FollowUpQueued: (next, event, state) => {
+    if (state.run === null) startRun(next, event.follow_up, { kind: 'follow_up' }, event.at_ms);
+    else next.follow_ups = [...next.follow_ups, event.follow_up];
   },
   RunPaused: pauseRun,
   RunResumed: resumeRun,
-  RunCancelled: (draft, event, state) => {
-    beginEnding(draft, state, { phase: 'cancelling', ending: endedBy('cancelled', event.reason) }, event.at_ms);
+  RunCancelled: (next, event) => {
+    beginEnding(next, { phase: 'cancelling', ending: endedBy('cancelled', event.reason) }, event.at_ms);
   },
-  RunCompleted: (draft, event) => endRun(draft, { ...COMPLETED, output: event.output ?? null }, event.at_ms),
-  RunFailed: (draft, event, state) => {
-    beginEnding(draft, state, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
+  RunCompleted: (next, event) => endRun(next, { ...COMPLETED, output: event.output ?? null }, event.at_ms),
+  RunFailed: (next, event) => {
+    beginEnding(next, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
   },
   UndoRequested: requestUndo,
   UndoSettled: settleUndo,
-  ConsentPolicySet: (draft, { policy }) => {
-    draft.consent = { policy, grants: [] };
+  ConsentPolicySet: (next, { policy }) => {
+    next.consent = { grants: [], policy };
   },
   'user.tool_confirmation': confirmCall,
   'user.custom_tool_result': answerCustomCall,
@@ -106,39 +105,30 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   TimeReached: reachTime,
 };
 
-// Looked up in the frozen state: a draft of the run would be made for nothing.
 const isEnding = ({ run }: SessionState): boolean => run !== null && run.ending !== null;
 
 // A run that waited for its host session goes on when it is ready, and says why when it cannot be had.
-function leaveOpening(draft: Draft<SessionState>, atMs: number, detail: string | undefined): void {
-  if (draft.run?.phase !== 'opening' && draft.run?.phase !== 'paused_opening') return;
-  const status = draft.tool_runtime_context.host_session_status;
-  if (status === 'ready') beginTurn(draft, atMs);
+function leaveOpening(next: NextState, atMs: number, detail: string | undefined): void {
+  if (next.run?.phase !== 'opening' && next.run?.phase !== 'paused_opening') return;
+  const status = next.tool_runtime_context.host_session_status;
+  if (status === 'ready') beginTurn(next, atMs);
   else if (status !== null) {
-    endRun(draft, failure('host_session_failed', detail ?? `the host session is ${status}`), atMs);
+    endRun(next, failure('host_session_failed', detail ?? `the host session is ${status}`), atMs);
   }
 }
 
 /** Recomputes the effective tools when something they follow from has changed, and what follows from them. */
-function derive(next: SessionState, before: SessionState): SessionState {
-  const tools = dependsOnSame(next, before) ? next.effective_tools : effectiveTools(next);
-  const withTools = tools === next.effective_tools ? next : setTools(next, tools);
-  return pinOffer(skipOpening(withTools));
-}
-
-const setTools = (state: SessionState, tools: EffectiveToolSet): SessionState =>
-  freezeJson({ ...state, effective_tools: tools });
-
-/** A run that was to open a host session goes on without one when none of its tools needs it. */
-function skipOpening(state: SessionState): SessionState {
-  if (state.run?.phase !== 'opening' || waitsForHostSession(state.effective_tools)) return state;
-  return produce(state, (draft) => beginTurn(draft, state.updated_at_ms));
+function derive(next: NextState, before: SessionState): void {
+  if (!dependsOnSame(next, before)) next.effective_tools = effectiveTools(next);
+  // A run that was to open a host session goes on without one when none of its tools needs it.
+  if (next.run?.phase === 'opening' && !waitsForHostSession(next.effective_tools)) beginTurn(next, next.updated_at_ms);
+  pinOffer(next);
 }
 
 /** The tools of a new turn are pinned: its calls are judged by what the model was offered. */
-function pinOffer(state: SessionState): SessionState {
-  if (state.run?.phase !== 'generating' || state.run.offer !== null) return state;
-  return freezeJson({ ...state, run: { ...state.run, offer: state.effective_tools } });
+function pinOffer(next: NextState): void {
+  const { run, effective_tools } = next;
+  if (run?.phase === 'generating' && run.offer === null) next.run = { ...run, offer: effective_tools };
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>
@@ -151,7 +141,7 @@ const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean 
   a.config === b.config &&
   a.run?.config === b.run?.config;
 
-function effectiveTools(state: SessionState): EffectiveToolSet {
+function effectiveTools(state: SessionState): SessionState['effective_tools'] {
   const tools = computeEffectiveTools(state);
   invariant(!isLeft(tools), 'an admitted event leads to a valid tool set');
   return tools.right;

@@ -1,22 +1,24 @@
 // Facts about the host that gate tools (P7 "Host Session Gating Semantics").
-import type { Draft } from 'immer';
+import { produce } from 'immer';
 import type { SessionState } from '../schemas/state.ts';
 import type { HostSessionFacts } from '../schemas/tool-set.ts';
+import type { NextState } from './next-state.ts';
 
 /** Takes over the facts that are given; the others stay. A session that is not ready has no time to expire at. */
-export function applyHostSession(draft: Draft<SessionState>, facts: HostSessionFacts): void {
-  const context = draft.tool_runtime_context;
-  if (facts.host_session_id !== undefined) context.host_session_id = facts.host_session_id;
-  if (facts.host_session_status !== undefined) {
-    context.host_session_status = facts.host_session_status;
-    context.host_session_expires_at_ms = null;
-  }
-  if (facts.expires_at_ms !== undefined && context.host_session_status === 'ready') {
-    context.host_session_expires_at_ms = facts.expires_at_ms;
-  }
-  if (facts.sandbox !== undefined) context.sandbox = facts.sandbox;
-  if (facts.workspace !== undefined) context.workspace = facts.workspace;
-  if (facts.capabilities !== undefined) context.capabilities = [...new Set(facts.capabilities)].sort();
+export function applyHostSession(next: NextState, facts: HostSessionFacts): void {
+  next.tool_runtime_context = produce(next.tool_runtime_context, (context) => {
+    if (facts.host_session_id !== undefined) context.host_session_id = facts.host_session_id;
+    if (facts.host_session_status !== undefined) {
+      context.host_session_status = facts.host_session_status;
+      context.host_session_expires_at_ms = null;
+    }
+    if (facts.expires_at_ms !== undefined && context.host_session_status === 'ready') {
+      context.host_session_expires_at_ms = facts.expires_at_ms;
+    }
+    if (facts.sandbox !== undefined) context.sandbox = facts.sandbox;
+    if (facts.workspace !== undefined) context.workspace = facts.workspace;
+    if (facts.capabilities !== undefined) context.capabilities = [...new Set(facts.capabilities)].sort();
+  });
 }
 
 /** When the live host session expires, if it does. */

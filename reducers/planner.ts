@@ -3,6 +3,7 @@ import { digestJson, digestText } from '../schemas/canonical.ts';
 import { isInline } from '../schemas/content.ts';
 import type { CallConsent, ConsentState } from '../schemas/consent.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
+import { freezeJson } from '../schemas/json.ts';
 import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
@@ -73,11 +74,25 @@ export function planBatch(
   return sealPlan({ planned_calls: planned, rejected, execution_plan: schedule.plan() });
 }
 
-/** The digest a plan must carry: that of everything in it but the digest itself. */
-export const planHash = ({ planned_calls, rejected, execution_plan }: Omit<ToolBatchPlan, 'plan_hash'>): Digest =>
-  digestJson({ execution_plan, planned_calls, rejected });
+const hashes = new WeakMap<Omit<ToolBatchPlan, 'plan_hash'>, Digest>();
 
-const sealPlan = (plan: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan => ({ ...plan, plan_hash: planHash(plan) });
+/** The digest a plan must carry: that of everything in it but the digest itself. */
+export function planHash(plan: Omit<ToolBatchPlan, 'plan_hash'>): Digest {
+  const known = hashes.get(plan);
+  if (known !== undefined) return known;
+  const { planned_calls, rejected, execution_plan } = plan;
+  const made = digestJson({ execution_plan, planned_calls, rejected });
+  if (Object.isFrozen(plan)) hashes.set(plan, made);
+  return made;
+}
+
+function sealPlan({ execution_plan, planned_calls, rejected }: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan {
+  const plan_hash = planHash({ execution_plan, planned_calls, rejected });
+  // Frozen here and now: nobody can change it, so that its digest stays known.
+  const plan = freezeJson({ execution_plan, plan_hash, planned_calls, rejected });
+  hashes.set(plan, plan_hash);
+  return plan;
+}
 
 /** The digest that binds a call to its exact arguments. */
 export function argumentsDigest(call: ToolCallObserved): Digest {

@@ -1,11 +1,11 @@
 // The tool registry and its profiles: what makes them valid, and how an event replaces them
 // (P7 "Tool Inventory Layer").
-import type { Draft } from 'immer';
 import { toolRef } from '../schemas/define-tool.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolPackage, ToolProfiles, ToolRegistry } from '../schemas/tool-set.ts';
+import type { NextState } from './next-state.ts';
 
 export const registryOf = (tools: ToolPackage['registry']): ToolRegistry =>
   Object.fromEntries(tools.map((tool) => [tool.tool_id, tool]));
@@ -52,8 +52,8 @@ export const packageAfter = (state: SessionState, event: EventOfKind<'ToolRegist
   provider_profiles: event.provider_profiles ?? state.provider_profiles,
 });
 
-export function setRegistry(draft: Draft<SessionState>, event: EventOfKind<'ToolRegistrySet'>): void {
-  draft.tool_registry = registryOf(event.registry) as Draft<ToolRegistry>;
-  if (event.profiles !== undefined) draft.tool_profiles = profilesOf(event.profiles) as Draft<ToolProfiles>;
-  if (event.provider_profiles !== undefined) draft.provider_profiles = [...event.provider_profiles];
+export function setRegistry(next: NextState, event: EventOfKind<'ToolRegistrySet'>): void {
+  next.tool_registry = registryOf(event.registry);
+  if (event.profiles !== undefined) next.tool_profiles = profilesOf(event.profiles);
+  if (event.provider_profiles !== undefined) next.provider_profiles = event.provider_profiles;
 }

@@ -1,27 +1,33 @@
 // The run loop: request, generate, batch, generate again, end (P7 "Run/Turn Loop Ownership"). Each function folds one
 // kind of event; whether the event is allowed at all is admission's work.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type Draft, current, isDraft } from 'immer';
 import type { EventOfKind } from '../schemas/event.ts';
 import { brand } from '../schemas/ids.ts';
 import { RUN_HISTORY_MAX } from '../schemas/limits.ts';
-import { type Rejection, invariant, reject } from '../schemas/rejection.ts';
-import type { FollowUp, RunCause, RunConfig, RunEnding, RunPhase, RunRecord, RunState } from '../schemas/run.ts';
+import { type Rejection, reject } from '../schemas/rejection.ts';
+import type {
+  FollowUp,
+  RunCause,
+  RunConfig,
+  RunEnding,
+  RunPhase,
+  RunRecord,
+  RunState,
+  Usage,
+} from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
-import { NO_OVERRIDES, type ToolOverrides } from '../schemas/tool-set.ts';
+import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
 import { detachCalls } from './detached.ts';
 import { computeEffectiveTools } from './effective-tools.ts';
+import { type NextState, liveRun, openBatchOf } from './next-state.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
 
-type State = Draft<SessionState>;
-type Run = Draft<RunState>;
-
 /** The config a run starts with: the session's, changed field by field. */
-export const configFor = (state: SessionState, request: Pick<FollowUp, 'run_overrides'>): RunConfig => ({
+export const configFor = (state: Pick<SessionState, 'config'>, request: Pick<FollowUp, 'run_overrides'>): RunConfig => ({
   ...state.config,
   ...request.run_overrides,
 });
@@ -32,83 +38,94 @@ export function findConfigFault({ provider, model }: RunConfig): Rejection | nul
   return model.trim() === '' ? reject('model_missing', '/model', 'it is empty') : null;
 }
 
-export function startRun(draft: State, request: FollowUp, cause: RunCause, atMs: number): void {
-  draft.runs_started += 1;
-  append(draft, [userEntry(request.input)]);
-  draft.tool_overrides.run = (request.tools ?? NO_OVERRIDES) as Draft<ToolOverrides>;
-  const config: RunConfig = { ...draft.config, ...request.run_overrides };
-  const run: RunState = {
-    run_id: brand<'RunId'>(`run-${draft.runs_started}`),
-    phase: 'opening',
+export function startRun(next: NextState, request: FollowUp, cause: RunCause, atMs: number): void {
+  next.runs_started += 1;
+  append(next, [userEntry(request.input)]);
+  next.tool_overrides = { ...next.tool_overrides, run: request.tools ?? NO_OVERRIDES };
+  const config = configFor(next, request);
+  next.run = {
+    calls: 0,
     cause,
     config,
-    turn: 0,
-    calls: 0,
-    usage: { input_tokens: 0, output_tokens: 0 },
-    offer: null,
-    steers: [],
-    repeat: { tool_name: null, arguments_digest: null, count: 0 },
     ending: null,
+    offer: null,
+    phase: 'opening',
+    repeat: { arguments_digest: null, count: 0, tool_name: null },
+    run_id: brand<'RunId'>(`run-${next.runs_started}`),
     started_at_ms: atMs,
+    steers: [],
+    turn: 0,
+    usage: { input_tokens: 0, output_tokens: 0 },
   };
-  draft.run = run as Run;
-  const ready = draft.tool_runtime_context.host_session_status === 'ready';
-  if (!config.host_session_open || ready) beginTurn(draft, atMs);
+  const ready = next.tool_runtime_context.host_session_status === 'ready';
+  if (!config.host_session_open || ready) beginTurn(next, atMs);
 }
 
 /** Makes the next generate owed; waiting steers enter it. Ends the run instead when its turns are used up. */
-export function beginTurn(draft: State, atMs: number): void {
-  const run = liveRun(draft);
-  if (run.turn >= run.config.turns_max) {
-    endRun(draft, failure('turns_exceeded', `the run reached its maximum of ${run.config.turns_max} turns`), atMs);
+export function beginTurn(next: NextState, atMs: number): void {
+  const { config, turn, phase } = liveRun(next);
+  if (turn >= config.turns_max) {
+    endRun(next, failure('turns_exceeded', `the run reached its maximum of ${config.turns_max} turns`), atMs);
     return;
   }
-  takeSteers(draft);
-  delete run.retry;
-  run.turn += 1;
-  run.offer = null;
-  run.phase = isPaused(run.phase) ? 'paused_generating' : 'generating';
+  takeSteers(next);
+  next.run = {
+    ...withoutRetry(liveRun(next)),
+    offer: null,
+    phase: isPaused(phase) ? 'paused_generating' : 'generating',
+    turn: turn + 1,
+  };
+}
+
+function withoutRetry(run: RunState): RunState {
+  if (run.retry === undefined) return run;
+  const { retry: _retry, ...rest } = run;
+  return rest;
 }
 
 /** What was steered enters the conversation, and so the generate that is owed next. */
-function takeSteers(draft: State): void {
-  const run = liveRun(draft);
+function takeSteers(next: NextState): void {
+  const run = liveRun(next);
   if (run.steers.length === 0) return;
   append(
-    draft,
+    next,
     run.steers.map((steer) => userEntry(steer)),
   );
-  run.steers = [];
+  next.run = { ...run, steers: [] };
 }
 
-export function observeCalls(draft: State, event: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
-  const run = liveRun(draft);
-  append(draft, [assistantEntry(event.content, event.calls)]);
-  delete run.retry;
-  if (event.usage !== undefined) {
-    run.usage.input_tokens = addCapped(run.usage.input_tokens, event.usage.input_tokens);
-    run.usage.output_tokens = addCapped(run.usage.output_tokens, event.usage.output_tokens);
-  }
+export function observeCalls(next: NextState, event: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
+  append(next, [assistantEntry(event.content, event.calls)]);
+  const before = liveRun(state);
+  const usage = event.usage === undefined ? before.usage : addUsage(before.usage, event.usage);
   if (event.calls.length === 0) {
-    endTurn(draft, event);
+    next.run = { ...withoutRetry(before), usage };
+    endTurn(next, event);
     return;
   }
-  run.calls += event.calls.length;
-  const guard = guardRepeats(event.calls, run.repeat, run.config.repeats_max);
-  run.repeat = guard.repeat;
+  const guard = guardRepeats(event.calls, before.repeat, before.config.repeats_max);
+  const calls = before.calls + event.calls.length;
+  const run: RunState = { ...withoutRetry(before), calls, repeat: guard.repeat, usage };
   const stop = guard.exhausted
     ? failure('repeated_call', 'the model made the same call again after it was told to stop')
-    : run.calls > run.config.calls_max
+    : calls > run.config.calls_max
       ? failure('calls_exceeded', `the run reached its maximum of ${run.config.calls_max} calls`)
       : tokensExceeded(run);
   if (stop !== null) {
-    append(draft, refusalEntries(event.calls, `error: ${stop.code}: not run, ${stop.message}`));
-    endRun(draft, stop, event.at_ms);
+    next.run = run;
+    append(next, refusalEntries(event.calls, `error: ${stop.code}: not run, ${stop.message}`));
+    endRun(next, stop, event.at_ms);
     return;
   }
-  openBatch(draft, state, { calls: event.calls, atMs: event.at_ms, refused: guard.refused });
-  run.phase = isPaused(run.phase) ? 'paused_executing' : 'executing';
+  openBatch(next, state, { calls: event.calls, atMs: event.at_ms, refused: guard.refused });
+  next.run = { ...run, phase: isPaused(run.phase) ? 'paused_executing' : 'executing' };
 }
+
+/** A provider may count as it likes; what it says must not leave the safe integers. */
+const addUsage = (a: Usage, b: Usage): Usage => ({
+  input_tokens: Math.min(a.input_tokens + b.input_tokens, Number.MAX_SAFE_INTEGER),
+  output_tokens: Math.min(a.output_tokens + b.output_tokens, Number.MAX_SAFE_INTEGER),
+});
 
 function tokensExceeded({ usage, config }: RunState): RunEnding | null {
   const limit = config.tokens_max ?? null;
@@ -117,150 +134,152 @@ function tokensExceeded({ usage, config }: RunState): RunEnding | null {
 }
 
 /** A generate gave no answer: it is owed again after a while when the fault may pass, and ends the run otherwise. */
-export function failGenerate(draft: State, event: EventOfKind<'GenerateFailed'>): void {
-  const run = liveRun(draft);
+export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed'>): void {
+  const run = liveRun(next);
   const failures = (run.retry?.failures ?? 0) + 1;
   const wait = retryDelay(run.config.retry, failures, event);
-  if (wait === null) endRun(draft, failure(event.code, event.message), event.at_ms);
-  else run.retry = { failures, not_before_ms: event.at_ms + wait };
+  if (wait === null) endRun(next, failure(event.code, event.message), event.at_ms);
+  else next.run = { ...run, retry: { failures, not_before_ms: event.at_ms + wait } };
 }
 
 // A turn without calls is the model's last word, unless somebody has steered meanwhile. An answer that took more than
 // the budget is an answer all the same; only a further turn is refused.
-function endTurn(draft: State, event: EventOfKind<'ToolCallsObserved'>): void {
-  const run = liveRun(draft);
+function endTurn(next: NextState, event: EventOfKind<'ToolCallsObserved'>): void {
+  const run = liveRun(next);
   const stop = run.steers.length > 0 ? tokensExceeded(run) : null;
-  if (stop !== null) endRun(draft, stop, event.at_ms);
-  else if (run.steers.length > 0) beginTurn(draft, event.at_ms);
-  else endRun(draft, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
+  if (stop !== null) endRun(next, stop, event.at_ms);
+  else if (run.steers.length > 0) beginTurn(next, event.at_ms);
+  else endRun(next, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
 }
 
 /** The batch is over: every call's result goes to the model, in call order. */
-export function settleBatch(draft: State, event: EventOfKind<'ToolBatchSettled'>, state: SessionState): void {
-  const batch = state.active_tool_batch;
-  invariant(batch !== null, 'no batch is open');
-  append(draft, resultEntries(batch));
-  draft.active_tool_batch = null;
+export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettled'>, state: SessionState): void {
+  const batch = openBatchOf(state);
+  append(next, resultEntries(batch));
+  next.active_tool_batch = null;
   const terminal = terminalResult(batch);
   const amended = state.run?.amended ?? [];
-  if (terminal === null && amended.length > 0) openAmended(draft, state, amended, event.at_ms);
-  else if (terminal === null) beginTurn(draft, event.at_ms);
-  else if (terminal.failed) endRun(draft, failure('terminal_result', 'a call ended the run'), event.at_ms);
-  else endRun(draft, COMPLETED, event.at_ms);
+  if (terminal === null && amended.length > 0) openAmended(next, state, amended, event.at_ms);
+  else if (terminal === null) beginTurn(next, event.at_ms);
+  else if (terminal.failed) endRun(next, failure('terminal_result', 'a call ended the run'), event.at_ms);
+  else endRun(next, COMPLETED, event.at_ms);
 }
 
 // What a person approved with other arguments is a call of its own, which the model reads as if it had made it.
-function openAmended(draft: State, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
-  append(draft, [assistantEntry(undefined, calls)]);
-  const run = liveRun(draft);
-  delete run.amended;
-  run.calls += calls.length;
-  openBatch(draft, state, { calls, atMs, amended: true });
+function openAmended(next: NextState, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
+  append(next, [assistantEntry(undefined, calls)]);
+  const run = withoutAmended(liveRun(next));
+  next.run = { ...run, calls: run.calls + calls.length };
+  openBatch(next, state, { calls, atMs, amended: true });
+}
+
+function withoutAmended(run: RunState): RunState {
+  const { amended: _amended, ...rest } = run;
+  return rest;
+}
+
+function withoutRedirect(run: RunState): RunState {
+  const { redirect: _redirect, ...rest } = run;
+  return rest;
 }
 
 /** A person changes direction: what waits is not started, and the run goes on with what they said, or ends. */
-export function interruptRun(draft: State, event: EventOfKind<'user.interrupt'>, state: SessionState): void {
-  if (event.input !== undefined) liveRun(draft).redirect = event.input;
-  beginEnding(draft, state, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
+export function interruptRun(next: NextState, event: EventOfKind<'user.interrupt'>): void {
+  if (event.input !== undefined) next.run = { ...liveRun(next), redirect: event.input };
+  beginEnding(next, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
 }
 
-export function pauseRun(draft: State): void {
-  const run = liveRun(draft);
-  run.phase = PAUSED[run.phase] ?? run.phase;
+export function pauseRun(next: NextState): void {
+  const run = liveRun(next);
+  next.run = { ...run, phase: PAUSED[run.phase] ?? run.phase };
 }
 
-export function resumeRun(draft: State): void {
-  const run = liveRun(draft);
-  run.phase = RESUMED[run.phase] ?? run.phase;
+export function resumeRun(next: NextState): void {
+  const run = liveRun(next);
+  const phase = RESUMED[run.phase] ?? run.phase;
+  next.run = { ...run, phase };
   // Paused between two turns: the generate becomes owed only now.
-  if (run.phase === 'generating' && run.offer === null) takeSteers(draft);
+  if (phase === 'generating' && run.offer === null) takeSteers(next);
 }
 
 /** Starts no further call, and ends the run once the running ones have settled: at once when there are none. */
 export function beginEnding(
-  draft: State,
-  state: SessionState,
+  next: NextState,
   to: { readonly phase: 'interrupting' | 'cancelling'; readonly ending: RunEnding },
   atMs: number,
 ): void {
-  if (to.phase === 'cancelling') delete liveRun(draft).redirect;
-  if (state.active_tool_batch !== null) {
-    if (to.phase === 'interrupting') detachCalls(draft, state);
-    cancelCalls(draft, state, `error: cancelled: not run, the run was ${to.ending.outcome}`);
-    if ((draft.active_tool_batch?.running ?? 0) > 0) {
-      const run = liveRun(draft);
-      run.phase = to.phase;
-      run.ending = to.ending;
+  if (to.phase === 'cancelling') next.run = withoutRedirect(liveRun(next));
+  if (next.active_tool_batch !== null) {
+    if (to.phase === 'interrupting') detachCalls(next);
+    cancelCalls(next, `error: cancelled: not run, the run was ${to.ending.outcome}`);
+    if (next.active_tool_batch.running > 0) {
+      next.run = { ...liveRun(next), phase: to.phase, ending: to.ending };
       return;
     }
   }
-  endOrRedirect(draft, to.ending, atMs);
+  endOrRedirect(next, to.ending, atMs);
 }
 
 /** Ends a run that only waited for its running calls. */
-export function finishEnding(draft: State, atMs: number): void {
-  const { ending } = liveRun(draft);
-  if (ending !== null && draft.active_tool_batch?.running === 0) endOrRedirect(draft, plain(ending), atMs);
+export function finishEnding(next: NextState, atMs: number): void {
+  const { ending } = liveRun(next);
+  if (ending !== null && next.active_tool_batch?.running === 0) endOrRedirect(next, ending, atMs);
 }
 
-function endOrRedirect(draft: State, ending: RunEnding, atMs: number): void {
-  const run = liveRun(draft);
-  const { redirect } = run;
+function endOrRedirect(next: NextState, ending: RunEnding, atMs: number): void {
+  const { redirect, phase } = liveRun(next);
   if (redirect === undefined) {
-    endRun(draft, ending, atMs);
+    endRun(next, ending, atMs);
     return;
   }
-  closeBatch(draft);
+  closeBatch(next);
   // What was steered before was said before.
-  takeSteers(draft);
-  append(draft, [userEntry(plain(redirect))]);
-  delete run.redirect;
-  delete run.amended;
-  run.ending = null;
+  takeSteers(next);
+  append(next, [userEntry(redirect)]);
   // Before its first turn a run still waits for its host session; a redirected one is paused no more.
-  run.phase = run.phase === 'opening' || run.phase === 'paused_opening' ? 'opening' : 'generating';
-  if (run.phase === 'generating') beginTurn(draft, atMs);
+  const opening = phase === 'opening' || phase === 'paused_opening';
+  const run = withoutAmended(withoutRedirect(liveRun(next)));
+  next.run = { ...run, ending: null, phase: opening ? 'opening' : 'generating' };
+  if (!opening) beginTurn(next, atMs);
 }
 
 /** Ends the run. An open batch is closed with a result for each of its calls; a waiting follow-up starts. */
-export function endRun(draft: State, ending: RunEnding, atMs: number): void {
-  closeBatch(draft);
-  recordRun(draft, ending, atMs);
+export function endRun(next: NextState, ending: RunEnding, atMs: number): void {
+  closeBatch(next);
+  recordRun(next, ending, atMs);
   // Whoever cancels a run, or sees it fail, decides anew; otherwise what was queued goes on.
   if (ending.outcome !== 'completed' && ending.outcome !== 'interrupted') return;
-  startFollowUp(draft, atMs);
+  startFollowUp(next, atMs);
 }
 
-function closeBatch(draft: State): void {
-  if (draft.active_tool_batch === null) return;
-  append(draft, resultEntries(plain(draft.active_tool_batch)));
-  draft.active_tool_batch = null;
+function closeBatch(next: NextState): void {
+  if (next.active_tool_batch === null) return;
+  append(next, resultEntries(next.active_tool_batch));
+  next.active_tool_batch = null;
 }
 
 // The registry may have changed since a follow-up was queued: one that fits no longer is recorded as a failed run.
-function startFollowUp(draft: State, atMs: number): void {
-  while (draft.run === null) {
-    const [next, ...rest] = current(draft).follow_ups;
-    if (next === undefined) return;
-    draft.follow_ups = rest as Draft<FollowUp>[];
-    const state = current(draft);
-    const tool_overrides = { ...state.tool_overrides, run: next.tools ?? NO_OVERRIDES };
-    const config = configFor(state, next);
-    const tools = computeEffectiveTools({ ...state, run: { config }, tool_overrides });
+function startFollowUp(next: NextState, atMs: number): void {
+  while (next.run === null) {
+    const [first, ...rest] = next.follow_ups;
+    if (first === undefined) return;
+    next.follow_ups = rest;
+    const tool_overrides = { ...next.tool_overrides, run: first.tools ?? NO_OVERRIDES };
+    const config = configFor(next, first);
+    const tools = computeEffectiveTools({ ...next, run: { config }, tool_overrides });
     const fault = findConfigFault(config) ?? (isLeft(tools) ? tools.left : null);
-    startRun(draft, next, { kind: 'follow_up' }, atMs);
+    startRun(next, first, { kind: 'follow_up' }, atMs);
     if (fault === null) return;
-    recordRun(draft, failure(fault.code, fault.message), atMs);
+    recordRun(next, failure(fault.code, fault.message), atMs);
   }
 }
 
-function recordRun(draft: State, ending: RunEnding, atMs: number): void {
-  const { run_id, cause, turn, calls, usage, started_at_ms } = plain(liveRun(draft));
-  const record: RunRecord = { run_id, ending, cause, turn, calls, usage, started_at_ms, ended_at_ms: atMs };
-  draft.run_history.push(record);
-  if (draft.run_history.length > RUN_HISTORY_MAX) draft.run_history.shift();
-  draft.run = null;
-  draft.tool_overrides.run = NO_OVERRIDES as Draft<ToolOverrides>;
+function recordRun(next: NextState, ending: RunEnding, atMs: number): void {
+  const { run_id, cause, turn, calls, usage, started_at_ms } = liveRun(next);
+  const record: RunRecord = { calls, cause, ended_at_ms: atMs, ending, run_id, started_at_ms, turn, usage };
+  next.run_history = [...next.run_history, record].slice(-RUN_HISTORY_MAX);
+  next.run = null;
+  next.tool_overrides = { ...next.tool_overrides, run: NO_OVERRIDES };
 }
 
 export const failure = (code: string, message: string): RunEnding => ({
@@ -291,15 +310,4 @@ const RESUMED: Partial<Readonly<Record<RunPhase, RunPhase>>> = {
   paused_executing: 'executing',
 };
 
-// What was assigned in this very event is plain already; what was there before is a draft.
-const plain = <T extends object>(value: T): T => (isDraft(value) ? (current(value as never) as T) : value);
-
-/** A provider may count as it likes; what it says must not leave the safe integers. */
-const addCapped = (a: number, b: number): number => Math.min(a + b, Number.MAX_SAFE_INTEGER);
-
 const isPaused = (phase: RunPhase): boolean => phase.startsWith('paused_');
-
-function liveRun(draft: State): Run {
-  invariant(draft.run !== null, 'no run is active');
-  return draft.run;
-}

@@ -1,27 +1,17 @@
 // The conversation: an append touches the open page only, and full pages are sealed into blobs (DESIGN section 4).
-import { type Draft, original } from 'immer';
 import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import { freezeJson } from '../schemas/json.ts';
-import type {
-  ActiveToolBatch,
-  SessionState,
-  TranscriptEntry,
-  TranscriptPage,
-  TranscriptState,
-} from '../schemas/state.ts';
+import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { callStateAt } from './batch-index.ts';
+import type { NextState } from './next-state.ts';
 
-// The open page is replaced as a whole: a draft of it would look at each of its entries again and again.
-export function append(draft: Draft<SessionState>, entries: readonly TranscriptEntry[]): void {
-  const { transcript } = draft;
-  const before = original<TranscriptState>(transcript);
-  const open = transcript.count === before.count ? before.open : (transcript.open as readonly TranscriptEntry[]);
-  transcript.open = [...open, ...entries] as Draft<TranscriptEntry>[];
-  transcript.count += entries.length;
+export function append(next: NextState, entries: readonly TranscriptEntry[]): void {
+  const { count, open, sealed } = next.transcript;
+  next.transcript = { count: count + entries.length, open: [...open, ...entries], sealed };
 }
 
 // Entries have their fields in canonical order: a sealed page is written fastest so.

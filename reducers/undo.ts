@@ -1,12 +1,12 @@
 // Undoing a call: what was asked for and not yet answered. State holds only that; which calls were undone before is in
 // the stream, where the engine's edge looks before it records a request.
-import type { Draft } from 'immer';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { Position } from '../schemas/ids.ts';
 import { UNDOS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { callStateOf } from './batch-index.ts';
+import type { NextState } from './next-state.ts';
 import { phaseOf } from './run-phases.ts';
 
 export function admitUndo(state: SessionState, event: EventOfKind<'UndoRequested'>): Rejection | null {
@@ -35,26 +35,18 @@ export function admitUndoSettled(state: SessionState, event: EventOfKind<'UndoSe
   return reject('undo_not_pending', '/position', `no undo of "${call_id}" that was asked for at ${position} waits`);
 }
 
-export function requestUndo(
-  draft: Draft<SessionState>,
-  event: EventOfKind<'UndoRequested'>,
-  state: SessionState,
-): void {
+export function requestUndo(next: NextState, event: EventOfKind<'UndoRequested'>, state: SessionState): void {
   const { batch_id, call_id, changes } = event;
   if (batch_id === undefined || changes === undefined) return;
   const undo = { position: state.version as number as Position, batch_id, call_id, changes };
-  draft.undos = [...(state.undos ?? []), undo] as Draft<NonNullable<SessionState['undos']>>;
+  next.undos = [...(next.undos ?? []), undo];
 }
 
 /** The slot goes with its last undo, so that a session that never had one has the same bytes. */
-export function settleUndo(
-  draft: Draft<SessionState>,
-  { position }: EventOfKind<'UndoSettled'>,
-  { undos = [] }: SessionState,
-): void {
-  const left = undos.filter((undo) => undo.position !== position);
-  if (left.length === 0) delete draft.undos;
-  else draft.undos = left as Draft<typeof left>;
+export function settleUndo(next: NextState, { position }: EventOfKind<'UndoSettled'>): void {
+  const left = (next.undos ?? []).filter((undo) => undo.position !== position);
+  if (left.length === 0) delete next.undos;
+  else next.undos = left;
 }
 
 /** A call of the open batch that writes, or may begin to at any moment; null when there is none. */

@@ -9,7 +9,8 @@ import { ToolPackage } from './tool-set.ts';
 export const Genesis = shape(
   'Genesis',
   {
-    v: integer('v', 1, 1),
+    /** 2: the state digest has its second form (src/core/state-digest.ts). */
+    v: integer('v', 1, 2),
     session_id: SessionId,
     created_at_ms: TimeMs,
     tool_package: ToolPackage,

@@ -129,7 +129,8 @@ export type DetachedCall = TypeOf<typeof DetachedCall>;
 export const SessionState = shape(
   'SessionState',
   {
-    v: integer('v', 1, 1),
+    /** That of the genesis record. */
+    v: integer('v', 1, 2),
     session_id: SessionId,
     genesis_digest: Digest,
     /** How many events were folded. */

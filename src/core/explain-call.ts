@@ -1,10 +1,10 @@
 // What became of one call, and why: read off a stream as it is folded. A call id is unique in its batch only, so one id
 // may stand for several calls of a session; each is explained.
-import { produce } from 'immer';
 import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
 import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
+import type { NextState } from '../../reducers/next-state.ts';
 import type { CallConsent } from '../../schemas/consent.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
@@ -275,9 +275,9 @@ function batchAfter({ record, before, after }: Folded): ActiveToolBatch | null {
   const event = upcast(record.event);
   const open = before.active_tool_batch;
   if (open === null || after.active_tool_batch?.batch_id === open.batch_id) return after.active_tool_batch;
-  return produce(before, (draft) => {
-    if (event.kind === 'ToolCallSettled') settleCall(draft, event, before);
-    else if (event.kind === 'LeaseExpired') loseCall(draft, event, before);
-    else if (event.kind !== 'ToolBatchSettled') cancelCalls(draft, before, 'error: cancelled');
-  }).active_tool_batch;
+  const next: NextState = { ...before };
+  if (event.kind === 'ToolCallSettled') settleCall(next, event);
+  else if (event.kind === 'LeaseExpired') loseCall(next, event);
+  else if (event.kind !== 'ToolBatchSettled') cancelCalls(next, 'error: cancelled');
+  return next.active_tool_batch;
 }

@@ -44,7 +44,7 @@ export type GenesisOverrides = Partial<Pick<Genesis, 'created_at_ms' | 'tool_pac
 export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
   const tool_package = overrides.tool_package ?? defaultToolPackage();
   return {
-    v: 1,
+    v: 2,
     session_id: brand<'SessionId'>(overrides.session_id ?? 'default'),
     created_at_ms: overrides.created_at_ms ?? 0,
     tool_package,

@@ -37,24 +37,31 @@ export function initialState(genesis: Genesis): SessionState {
   const parts = bare(genesis, partsOf(genesis.tool_package));
   const tools = computeEffectiveTools(parts);
   invariant(!isLeft(tools), 'a checked genesis has effective tools');
+  const { config, provider_profiles, tool_overrides, tool_profiles, tool_registry, tool_runtime_context } = parts;
   const state: SessionState = {
-    v: 1,
-    session_id: genesis.session_id,
-    genesis_digest: digestJson(genesis),
-    version: 0 as Version,
+    active_tool_batch: null,
+    batches_started: 0,
+    config,
+    ...(genesis.consent === undefined ? {} : { consent: { grants: [], policy: genesis.consent } }),
     created_at_ms: genesis.created_at_ms,
-    updated_at_ms: genesis.created_at_ms,
-    ...parts,
+    effective_tools: tools.right,
+    follow_ups: [],
+    genesis_digest: digestJson(genesis),
+    last_tool_plan_hash: null,
+    provider_profiles,
     run: null,
     run_history: [],
-    follow_ups: [],
     runs_started: 0,
-    batches_started: 0,
-    effective_tools: tools.right,
-    active_tool_batch: null,
-    last_tool_plan_hash: null,
-    transcript: { count: 0, sealed: [], open: [] },
-    ...(genesis.consent === undefined ? {} : { consent: { policy: genesis.consent, grants: [] } }),
+    session_id: genesis.session_id,
+    tool_overrides,
+    tool_profile: null,
+    tool_profiles,
+    tool_registry,
+    tool_runtime_context,
+    transcript: { count: 0, open: [], sealed: [] },
+    updated_at_ms: genesis.created_at_ms,
+    v: genesis.v,
+    version: 0 as Version,
   };
   return freeze(state, true);
 }

@@ -1,50 +1,80 @@
-// The state digest: a Merkle digest over the state tree (DESIGN section 5). The digest of an array or object is the
-// SHA-256 of the canonical JSON in which every array or object directly inside it is replaced by an array of one
-// string, its own digest. Frozen parts that two states share are digested once.
-import { canonicalText, digestText, sortedKeys } from '../../schemas/canonical.ts';
+// The state digest: a Merkle digest over the state tree (DESIGN section 5), in the form that the genesis record of its
+// session pins. Frozen parts that two states share are digested once.
+import { planHash } from '../../reducers/planner.ts';
+import { canonicalText, digestJson, digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
+import type { ToolBatchPlan } from '../../schemas/plan.ts';
 import type { SessionState } from '../../schemas/state.ts';
-
-const known = new WeakMap<object, Digest>();
+import { stateDigestForm1 } from './state-digest-form-1.ts';
 
 /** The Merkle digest of a state. States come frozen from the fold, so a digest once made stays true. */
-export const stateDigest = (state: SessionState): Digest => merkleDigest(state);
+export const stateDigest = (state: SessionState): Digest =>
+  state.v === 1 ? stateDigestForm1(state) : rootDigest(state);
 
-/** The Merkle digest of any frozen JSON container. */
-function merkleDigest(value: Json & object): Digest {
-  const cached = known.get(value);
-  if (cached !== undefined) return cached;
-  const made = digestText(Array.isArray(value) ? textOfItems(value) : textOfFields(value as JsonObject));
-  if (Object.isFrozen(value)) known.set(value, made);
+/** What stands for a part of the state in the text of the part around it. */
+type Reference = (part: Json & object) => string;
+
+/** The part by itself: the digest of its canonical JSON. */
+const whole: Reference = known((part) => `"${digestJson(part)}"`);
+
+/** A list of parts: the digest of the list of what stands for them. */
+const each = (item: Reference): Reference =>
+  known((part) => {
+    let text = '';
+    for (const inner of part as readonly (Json & object)[]) text += text === '' ? item(inner) : `,${item(inner)}`;
+    return `"${digestText(`[${text}]`)}"`;
+  });
+
+/** An object of which some fields are parts of their own: the digest of its canonical JSON with what stands for them. */
+const object = (parts: Readonly<Record<string, Reference>>): Reference =>
+  known((part) => `"${digestText(textOf(part as JsonObject, parts, null))}"`);
+
+// A plan names the digest of the rest of itself, and the planner has made it: it stands for the plan beside what the
+// plan names.
+const plan: Reference = known((part) => {
+  const { plan_hash, ...rest } = part as ToolBatchPlan & JsonObject;
+  return Object.keys(rest).length === PLAN_PARTS
+    ? `["${planHash(part as ToolBatchPlan)}",${JSON.stringify(plan_hash)}]`
+    : whole(part);
+});
+
+/** What `planHash` is the digest of. */
+const PLAN_PARTS = 3;
+
+// Where the tree is cut: at what changes by itself, and at what is large and changes seldom.
+const PARTS: Readonly<Record<string, Reference>> = {
+  active_tool_batch: object({ observed: whole, pages: each(each(whole)), plan }),
+  run: object({ config: whole, offer: whole }),
+  transcript: object({ open: each(object({ calls: whole })), sealed: whole }),
+};
+
+const roots = new WeakMap<SessionState, Digest>();
+
+function rootDigest(state: SessionState): Digest {
+  const known = roots.get(state);
+  if (known !== undefined) return known;
+  const made = digestText(textOf(state as unknown as JsonObject, PARTS, whole));
+  roots.set(state, made);
   return made;
 }
 
-// The canonical text of a container whose containers are replaced, written as it is hashed: nothing is built for it.
-function textOfItems(items: readonly Json[]): string {
-  let text = '';
-  for (const item of items) {
-    text += text === '' ? '[' : ',';
-    text += typeof item === 'object' && item !== null ? `["${merkleDigest(item)}"]` : leaf(item);
-  }
-  return text === '' ? '[]' : `${text}]`;
-}
-
-function textOfFields(value: JsonObject): string {
-  let text = '';
+/** Canonical text of an object; what is no part of its own is written out, or stands by `others`. */
+function textOf(value: JsonObject, parts: Readonly<Record<string, Reference>>, others: Reference | null): string {
+  let text = '{';
   for (const key of sortedKeys(value)) {
+    if (text !== '{') text += ',';
+    text += name(key);
     const item = value[key] as Json;
-    text += text === '' ? '{' : ',';
-    text +=
-      typeof item === 'object' && item !== null ? `${name(key)}["${merkleDigest(item)}"]` : name(key) + leaf(item);
+    if (typeof item !== 'object' || item === null) text += typeof item === 'string' ? JSON.stringify(item) : `${item}`;
+    else text += (parts[key] ?? others ?? canonicalText)(item);
   }
-  return text === '' ? '{}' : `${text}}`;
+  return `${text}}`;
 }
 
-const NAMES_KEPT = 1_024;
+const NAMES_KEPT = 256;
 const names = new Map<string, string>();
 
-// The names of a state's fields are few; those of a model's arguments may be any, and are not kept beyond a bound.
 function name(key: string): string {
   const kept = names.get(key);
   if (kept !== undefined) return kept;
@@ -53,10 +83,17 @@ function name(key: string): string {
   return quoted;
 }
 
-const leaf = (item: Json): string => (typeof item === 'string' ? JSON.stringify(item) : `${item as null}`);
+/** The same reference, worked out once for each frozen part. */
+function known(reference: Reference): Reference {
+  const made = new WeakMap<object, string>();
+  return (part) => {
+    const kept = made.get(part);
+    if (kept !== undefined) return kept;
+    const text = reference(part);
+    made.set(part, text);
+    return text;
+  };
+}
 
 /** The flat canonical bytes (RFC 8785) of a state: what "byte-identical" compares. */
-export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(stateText(state));
-
-/** The flat canonical text of a state. */
-const stateText = (state: SessionState): string => canonicalText(state);
+export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(canonicalText(state));

@@ -2,7 +2,10 @@
 // must find. Nothing in production knows of it: functions are replaced while these tests run, or ports wrapped.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { brand } from '../../schemas/ids.ts';
+import { pageOf, positionOf, slotOf } from '../../reducers/batch-index.ts';
+import { type NextState, openBatchOf } from '../../reducers/next-state.ts';
+import { type CallId, brand } from '../../schemas/ids.ts';
+import type { ActiveToolBatch, CallState } from '../../schemas/state.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { type EnginePorts, startEngine } from '../../src/engine/engine.ts';
 import { LeaseTable } from '../../src/engine/leases.ts';
@@ -27,23 +30,40 @@ vi.mock(import('../../reducers/batch.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    settleCall: (draft, event, state) => {
-      const call = real.draftCall(draft, state, event.call_id);
-      if (planted.bug !== 'a call is settled twice' || call.output === null) real.settleCall(draft, event, state);
-      else call.output = event.output;
+    settleCall: (next, event) => {
+      const call = callIn(next, event.call_id);
+      if (planted.bug !== 'a call is settled twice' || call.output === null) real.settleCall(next, event);
+      else putCall(next, event.call_id, { ...call, output: event.output });
     },
-    loseCall: (draft, event, state) => {
+    loseCall: (next, event) => {
       if (planted.bug !== 'a lost call runs again') {
-        real.loseCall(draft, event, state);
+        real.loseCall(next, event);
         return;
       }
-      const call = real.draftCall(draft, state, event.call_id);
-      real.moveTo(draft, call, 'queued');
-      call.owner = null;
-      call.attempt += 1;
+      const { attempt, ...call } = callIn(next, event.call_id);
+      putCall(next, event.call_id, { ...call, attempt: attempt + 1, owner: null, status: 'queued' });
     },
   };
 });
+
+/** The state of a call of the open batch, which a planted bug changes. */
+function callIn(next: NextState, id: CallId): CallState {
+  const { batch, page, slot } = placeOf(next, id);
+  return batch.pages[page]?.[slot] as CallState;
+}
+
+function putCall(next: NextState, id: CallId, call: CallState): void {
+  const { batch, page, slot } = placeOf(next, id);
+  const pages = batch.pages.map((calls, at) => (at === page ? calls.toSpliced(slot, 1, call) : calls));
+  const moved = Number(call.status === 'queued') - Number(batch.pages[page]?.[slot]?.status === 'queued');
+  next.active_tool_batch = { ...batch, pages, queued: batch.queued + moved, running: batch.running - moved };
+}
+
+function placeOf(next: NextState, id: CallId): { batch: ActiveToolBatch; page: number; slot: number } {
+  const batch = openBatchOf(next);
+  const position = positionOf(batch, id) ?? 0;
+  return { batch, page: pageOf(position), slot: slotOf(position) };
+}
 
 vi.mock(import('../../reducers/answer-admission.ts'), async (load) => {
   const real = await load();

@@ -1,0 +1,17 @@
+// The state that an event leads to, while it is folded. Its slots are replaced as wholes, and what is in them is never
+// written to: it may be shared with the state before. A slot that changes in many places is written with immer.
+import { invariant } from '../schemas/rejection.ts';
+import type { RunState } from '../schemas/run.ts';
+import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
+
+export type NextState = { -readonly [Slot in keyof SessionState]: SessionState[Slot] };
+
+export function liveRun({ run }: Pick<SessionState, 'run'>): RunState {
+  invariant(run !== null, 'no run is active');
+  return run;
+}
+
+export function openBatchOf({ active_tool_batch: batch }: Pick<SessionState, 'active_tool_batch'>): ActiveToolBatch {
+  invariant(batch !== null, 'no batch is open');
+  return batch;
+}

@@ -1,0 +1,55 @@
+// The first form of the state digest, of sessions whose genesis record says version 1: the digest of an array or object
+// is the SHA-256 of the canonical JSON in which every array or object directly inside it is replaced by an array of one
+// string, its own digest. Every small container costs a hash; form 2 is what sessions are born with now.
+import { digestText, sortedKeys } from '../../schemas/canonical.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import type { Json, JsonObject } from '../../schemas/json.ts';
+import type { SessionState } from '../../schemas/state.ts';
+
+const known = new WeakMap<object, Digest>();
+
+export const stateDigestForm1 = (state: SessionState): Digest => merkleDigest(state);
+
+/** The Merkle digest of any frozen JSON container. */
+function merkleDigest(value: Json & object): Digest {
+  const cached = known.get(value);
+  if (cached !== undefined) return cached;
+  const made = digestText(Array.isArray(value) ? textOfItems(value) : textOfFields(value as JsonObject));
+  if (Object.isFrozen(value)) known.set(value, made);
+  return made;
+}
+
+// The canonical text of a container whose containers are replaced, written as it is hashed: nothing is built for it.
+function textOfItems(items: readonly Json[]): string {
+  let text = '';
+  for (const item of items) {
+    text += text === '' ? '[' : ',';
+    text += typeof item === 'object' && item !== null ? `["${merkleDigest(item)}"]` : leaf(item);
+  }
+  return text === '' ? '[]' : `${text}]`;
+}
+
+function textOfFields(value: JsonObject): string {
+  let text = '';
+  for (const key of sortedKeys(value)) {
+    const item = value[key] as Json;
+    text += text === '' ? '{' : ',';
+    text +=
+      typeof item === 'object' && item !== null ? `${name(key)}["${merkleDigest(item)}"]` : name(key) + leaf(item);
+  }
+  return text === '' ? '{}' : `${text}}`;
+}
+
+const NAMES_KEPT = 1_024;
+const names = new Map<string, string>();
+
+// The names of a state's fields are few; those of a model's arguments may be any, and are not kept beyond a bound.
+function name(key: string): string {
+  const kept = names.get(key);
+  if (kept !== undefined) return kept;
+  const quoted = `${JSON.stringify(key)}:`;
+  if (names.size < NAMES_KEPT) names.set(key, quoted);
+  return quoted;
+}
+
+const leaf = (item: Json): string => (typeof item === 'string' ? JSON.stringify(item) : `${item as null}`);
