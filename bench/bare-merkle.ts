@@ -1,5 +1,5 @@
-// A cached Merkle digest as plainly as it can be written: the same digest as the engine's, by its definition in the
-// README. The limit of what a digest of every state can cost beside a fold.
+// A cached Merkle digest as plainly as it can be written, of every container by itself: what the first form of the
+// engine's state digest is. The limit of what a digest of every state can cost beside a fold.
 import { sha256Hex } from '#sha256';
 
 /** One run's cache: what another contestant digested must not be known here. */

@@ -9,7 +9,16 @@ import { invariant } from '../schemas/rejection.ts';
 import type { RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../schemas/state.ts';
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
-import { callStateAt, callStateOf, pageOf, plannedOf, positionOf, sharersOf, slotOf, timedCustomsOf } from './batch-index.ts';
+import {
+  callStateAt,
+  callStateOf,
+  pageOf,
+  plannedOf,
+  positionOf,
+  sharersOf,
+  slotOf,
+  timedCustomsOf,
+} from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, openBatchOf } from './next-state.ts';

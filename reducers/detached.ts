@@ -33,8 +33,10 @@ export function detachCalls(next: NextState): void {
 type Report = Pick<EventOfKind<'ToolCallSettled'>, 'batch_id' | 'call_id'>;
 
 /** The detached call a report speaks of. */
-export const detachedCall = (state: Pick<SessionState, 'detached'>, { batch_id, call_id }: Report): DetachedCall | undefined =>
-  state.detached?.find((call) => call.batch_id === batch_id && call.call_id === call_id);
+export const detachedCall = (
+  state: Pick<SessionState, 'detached'>,
+  { batch_id, call_id }: Report,
+): DetachedCall | undefined => state.detached?.find((call) => call.batch_id === batch_id && call.call_id === call_id);
 
 /** Whether a report on a detached call is the one that ends it. */
 export function admitDetached(

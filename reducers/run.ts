@@ -5,16 +5,7 @@ import type { EventOfKind } from '../schemas/event.ts';
 import { brand } from '../schemas/ids.ts';
 import { RUN_HISTORY_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
-import type {
-  FollowUp,
-  RunCause,
-  RunConfig,
-  RunEnding,
-  RunPhase,
-  RunRecord,
-  RunState,
-  Usage,
-} from '../schemas/run.ts';
+import type { FollowUp, RunCause, RunConfig, RunEnding, RunPhase, RunRecord, RunState, Usage } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
@@ -27,7 +18,10 @@ import { retryDelay } from './retry.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
 
 /** The config a run starts with: the session's, changed field by field. */
-export const configFor = (state: Pick<SessionState, 'config'>, request: Pick<FollowUp, 'run_overrides'>): RunConfig => ({
+export const configFor = (
+  state: Pick<SessionState, 'config'>,
+  request: Pick<FollowUp, 'run_overrides'>,
+): RunConfig => ({
   ...state.config,
   ...request.run_overrides,
 });

@@ -3,14 +3,16 @@
 import { planHash } from '../../reducers/planner.ts';
 import { canonicalText, digestJson, digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import type { Json, JsonObject } from '../../schemas/json.ts';
+import { type Json, type JsonObject, freezeJson } from '../../schemas/json.ts';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { stateDigestForm1 } from './state-digest-form-1.ts';
 
 /** The Merkle digest of a state. States come frozen from the fold, so a digest once made stays true. */
-export const stateDigest = (state: SessionState): Digest =>
-  state.v === 1 ? stateDigestForm1(state) : rootDigest(state);
+export function stateDigest(state: SessionState): Digest {
+  const fixed = Object.isFrozen(state) ? state : freezeJson(JSON.parse(canonicalText(state)) as SessionState);
+  return fixed.v === 1 ? stateDigestForm1(fixed) : rootDigest(fixed);
+}
 
 /** What stands for a part of the state in the text of the part around it. */
 type Reference = (part: Json & object) => string;
@@ -54,7 +56,7 @@ const roots = new WeakMap<SessionState, Digest>();
 function rootDigest(state: SessionState): Digest {
   const known = roots.get(state);
   if (known !== undefined) return known;
-  const made = digestText(textOf(state as unknown as JsonObject, PARTS, whole));
+  const made = digestText(textOf(state, PARTS, whole));
   roots.set(state, made);
   return made;
 }

@@ -1,7 +1,6 @@
-// The state digest as its definition reads, without a cache and without the product's encoder: the SHA-256 of the
-// canonical JSON in which each container directly inside is replaced by a list of one string, its own digest.
+// The two forms of the state digest as their definitions read, without a cache and without the product's encoder.
 import { createHash } from 'node:crypto';
-import type { Json } from '../../schemas/index.ts';
+import type { Json, JsonObject } from '../../schemas/index.ts';
 
 /** RFC 8785 for values of the value domain. */
 export function referenceCanonical(value: Json): string {
@@ -11,13 +10,50 @@ export function referenceCanonical(value: Json): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${referenceCanonical(item)}`).join(',')}}`;
 }
 
-export function referenceStateDigest(value: Json): string {
-  const reference = (item: Json): Json =>
-    typeof item === 'object' && item !== null ? [referenceStateDigest(item)] : item;
+const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+
+const digestOf = (value: Json): string => sha256(referenceCanonical(value));
+
+/** Form 1: each container directly inside a container is replaced by a list of one string, its own digest. */
+export function referenceForm1(value: Json): string {
+  const reference = (item: Json): Json => (isContainer(item) ? [referenceForm1(item)] : item);
   const shallow = Array.isArray(value)
     ? value.map((item: Json) => reference(item))
     : Object.fromEntries(
         Object.entries(value as Readonly<Record<string, Json>>).map(([key, item]) => [key, reference(item)]),
       );
-  return `sha256:${createHash('sha256').update(referenceCanonical(shallow)).digest('hex')}`;
+  return digestOf(shallow);
+}
+
+const isContainer = (value: Json): value is JsonObject | readonly Json[] => typeof value === 'object' && value !== null;
+
+const changed = (value: JsonObject, fields: Readonly<Record<string, (item: never) => Json>>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      isContainer(item) ? (fields[key]?.(item as never) ?? item) : item,
+    ]),
+  );
+
+const lists = (items: readonly Json[], digest: (item: never) => Json): string =>
+  digestOf(items.map((item) => digest(item as never)));
+
+/** Form 2: every container of the state stands by its digest, and so do the parts of three of them. */
+export function referenceForm2(state: JsonObject): string {
+  const plan = ({ plan_hash, ...rest }: JsonObject): Json => [digestOf(rest), plan_hash as Json];
+  const batch = (value: JsonObject): string =>
+    digestOf(
+      changed(value, {
+        observed: digestOf,
+        pages: (pages: readonly Json[]) => lists(pages, (page: readonly Json[]) => lists(page, digestOf)),
+        plan,
+      }),
+    );
+  const entry = (value: JsonObject): string => digestOf(changed(value, { calls: digestOf }));
+  const transcript = (value: JsonObject): string =>
+    digestOf(changed(value, { open: (open: readonly Json[]) => lists(open, entry), sealed: digestOf }));
+  const run = (value: JsonObject): string => digestOf(changed(value, { config: digestOf, offer: digestOf }));
+  const parts: Readonly<Record<string, (item: never) => Json>> = { active_tool_batch: batch, run, transcript };
+  const whole = Object.fromEntries(Object.keys(state).map((key) => [key, parts[key] ?? digestOf]));
+  return digestOf(changed(state, whole));
 }

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as batches from './batches.mjs';
 import * as consent from './consent.mjs';
+import * as digestForm from './digest-form.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
 import * as undo from './undo.mjs';
@@ -20,7 +21,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-for (const record of Object.values({ ...runs, ...toolSets, ...batches, ...undo, ...consent })) {
+for (const record of Object.values({ ...runs, ...toolSets, ...batches, ...undo, ...consent, ...digestForm })) {
   const session = record();
   const name = session.state.session_id;
   if (positionals.length > 0 && !positionals.includes(name)) continue;

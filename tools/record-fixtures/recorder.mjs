@@ -50,8 +50,9 @@ export class Recorder {
   /** Not before the times that have come. */
   nowMs = 0;
 
-  constructor(session_id, overrides = {}, { version = 1 } = {}) {
-    const today = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides });
+  /** `version` of the events; `form` of the state digest, which is that of the genesis record. */
+  constructor(session_id, overrides = {}, { version = 1, form = 1 } = {}) {
+    const today = { ...defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides }), v: form };
     const genesis = version === 1 ? asOfVersion1(today) : today;
     this.version = version;
     this.state = initialState(genesis);

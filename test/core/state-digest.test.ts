@@ -1,0 +1,80 @@
+// What the state digest binds: every value of a state, wherever it stands, in both forms.
+import { describe, expect, test } from 'vitest';
+import { type JsonObject, freezeJson } from '../../schemas/json.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import { stateDigest } from '../../src/core/index.ts';
+import { referenceForm1, referenceForm2 } from '../support/reference-digest.ts';
+import { walk } from '../support/streams.ts';
+
+type Open = Record<string, unknown> | unknown[];
+
+/** A state of a random stream amid a batch, which has something in most of its slots. */
+function busyState(seed: number): SessionState {
+  let best: SessionState | null = null;
+  walk(seed, 60, (_, __, after) => {
+    if (after !== null && after.state.active_tool_batch !== null) best = after.state;
+  });
+  if (best === null) throw new Error(`no batch is opened under seed ${seed}`);
+  return best;
+}
+
+/** Every change of one value: another leaf, a field or an item less, one more, a list that is an object. */
+function* changes(value: unknown): Generator {
+  if (typeof value !== 'object' || value === null) {
+    yield typeof value === 'string' ? `${value}x` : 'x';
+    yield null === value ? {} : null;
+    return;
+  }
+  yield Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : { ...value, another: 1 };
+  yield Array.isArray(value) ? [...(value as unknown[]), 1] : [];
+  yield 'sha256:0';
+  for (const key of Object.keys(value)) {
+    const copy = (): Open => (Array.isArray(value) ? [...(value as unknown[])] : { ...value });
+    if (!Array.isArray(value)) {
+      const { [key]: _gone, ...less } = value as Record<string, unknown>;
+      yield less;
+    }
+    for (const inner of changes((value as Record<string, unknown>)[key])) {
+      yield Object.assign(copy(), { [key]: inner });
+    }
+  }
+}
+
+describe.each([
+  { form: 1, reference: referenceForm1 },
+  { form: 2, reference: referenceForm2 },
+])('form $form of the state digest', ({ form, reference }) => {
+  const state = freezeJson({ ...busyState(3), v: form });
+
+  test('is what its definition says', () => {
+    expect(stateDigest(state)).toBe(reference(state as unknown as JsonObject));
+  });
+
+  test('is another one after any change, or there is none', () => {
+    const own = stateDigest(state);
+    let seen = 0;
+    for (const changed of changes(state)) {
+      seen += 1;
+      if (typeof changed !== 'object' || changed === null || Array.isArray(changed)) continue;
+      if ((changed as JsonObject)['v'] !== form) continue;
+      expect(digestOrNone(changed as SessionState)).not.toBe(own);
+    }
+    expect(seen).toBeGreaterThan(1_000);
+  });
+
+  test('of a state that is not frozen is its own, whatever becomes of that state later', () => {
+    const open = structuredClone(state) as { version: number } & SessionState;
+    expect(stateDigest(open)).toBe(stateDigest(state));
+    Object.assign(open, { version: 999 });
+    expect(stateDigest(open)).not.toBe(stateDigest(state));
+  });
+});
+
+// What is no state at all cannot always be digested; a snapshot of it is refused all the same.
+function digestOrNone(changed: SessionState): string | null {
+  try {
+    return stateDigest(freezeJson(changed));
+  } catch {
+    return null;
+  }
+}
