@@ -30,7 +30,7 @@ const each = (item: Reference): Reference =>
 
 /** An object of which some fields are parts of their own: the digest of its canonical JSON with what stands for them. */
 const object = (parts: Readonly<Record<string, Reference>>): Reference =>
-  known((part) => `"${digestText(textOf(part as JsonObject, parts, null))}"`);
+  known((part) => `"${digestText(textOf(part as JsonObject, parts, canonicalText))}"`);
 
 // A plan names the digest of the rest of itself, and the planner has made it: it stands for the plan beside what the
 // plan names.
@@ -62,16 +62,15 @@ function rootDigest(state: SessionState): Digest {
 }
 
 /** Canonical text of an object; what is no part of its own is written out, or stands by `others`. */
-function textOf(value: JsonObject, parts: Readonly<Record<string, Reference>>, others: Reference | null): string {
-  let text = '{';
+function textOf(value: JsonObject, parts: Readonly<Record<string, Reference>>, others: Reference): string {
+  let text = '';
   for (const key of sortedKeys(value)) {
-    if (text !== '{') text += ',';
-    text += name(key);
     const item = value[key] as Json;
+    text += text === '' ? name(key) : `,${name(key)}`;
     if (typeof item !== 'object' || item === null) text += typeof item === 'string' ? JSON.stringify(item) : `${item}`;
-    else text += (parts[key] ?? others ?? canonicalText)(item);
+    else text += (parts[key] ?? others)(item);
   }
-  return `${text}}`;
+  return `{${text}}`;
 }
 
 const NAMES_KEPT = 256;
