@@ -9,34 +9,21 @@ import type { Version } from '../../schemas/ids.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import { NO_OVERRIDES } from '../../schemas/tool-set.ts';
+import type { RunConfig } from '../../schemas/run.ts';
+import { type EffectiveToolSet, NO_OVERRIDES } from '../../schemas/tool-set.ts';
 import { type PackageParts, partsOf } from './package-parts.ts';
 
 /** The genesis record itself when its shape, its tool package and the package's digest are right. */
 export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
-  const decoded = decode(Genesis, value);
-  if (isLeft(decoded)) return decoded;
-  const genesis = decoded.right;
-  const parts = partsOf(genesis.tool_package);
-  if (parts.fault !== null) return left({ ...parts.fault, path: `/tool_package${parts.fault.path}` });
-  if (genesis.tool_package_digest !== parts.digest) {
-    return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
-  }
-  const stranger = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
-  if (stranger !== undefined) {
-    return left(reject('tool_unknown', `/consent/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`));
-  }
-  const tools = computeEffectiveTools(bare(genesis, parts));
-  return isLeft(tools) ? tools : right(genesis);
+  const examined = examine(value);
+  return isLeft(examined) ? examined : right(examined.right.genesis);
 }
 
 /** The state of a session before its first event. Throws an InvariantError for a genesis {@link checkGenesis} refuses. */
 export function initialState(genesis: Genesis): SessionState {
-  const checked = checkGenesis(genesis);
-  invariant(!isLeft(checked), `not a genesis record: ${JSON.stringify(isLeft(checked) ? checked.left : null)}`);
-  const parts = bare(genesis, partsOf(genesis.tool_package));
-  const tools = computeEffectiveTools(parts);
-  invariant(!isLeft(tools), 'a checked genesis has effective tools');
+  const examined = examine(genesis);
+  invariant(!isLeft(examined), `not a genesis record: ${JSON.stringify(isLeft(examined) ? examined.left : null)}`);
+  const parts = bare(genesis, examined.right.parts);
   const { config, provider_profiles, tool_overrides, tool_profiles, tool_registry, tool_runtime_context } = parts;
   const state: SessionState = {
     active_tool_batch: null,
@@ -44,7 +31,7 @@ export function initialState(genesis: Genesis): SessionState {
     config,
     ...(genesis.consent === undefined ? {} : { consent: { grants: [], policy: genesis.consent } }),
     created_at_ms: genesis.created_at_ms,
-    effective_tools: tools.right,
+    effective_tools: examined.right.effective_tools,
     follow_ups: [],
     genesis_digest: digestJson(genesis),
     last_tool_plan_hash: null,
@@ -64,6 +51,44 @@ export function initialState(genesis: Genesis): SessionState {
     version: 0 as Version,
   };
   return freeze(state, true);
+}
+
+interface Examined {
+  readonly genesis: Genesis;
+  readonly parts: PackageParts;
+  readonly effective_tools: EffectiveToolSet;
+}
+
+function examine(value: unknown): Either<Rejection, Examined> {
+  const decoded = decode(Genesis, value);
+  if (isLeft(decoded)) return decoded;
+  const genesis = decoded.right;
+  const parts = partsOf(genesis.tool_package);
+  if (parts.fault !== null) return left({ ...parts.fault, path: `/tool_package${parts.fault.path}` });
+  if (genesis.tool_package_digest !== parts.digest) {
+    return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
+  }
+  const stranger = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
+  if (stranger !== undefined) {
+    return left(reject('tool_unknown', `/consent/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`));
+  }
+  const tools = firstTools(genesis, parts);
+  return isLeft(tools) ? tools : right({ genesis, parts, effective_tools: tools.right });
+}
+
+type ToolsConfig = Pick<RunConfig, 'provider' | 'tool_profile'>;
+
+const lastTools = new WeakMap<PackageParts, ToolsConfig & { readonly tools: Either<Rejection, EffectiveToolSet> }>();
+
+// What a session of this package begins with follows from two fields of its config; those of the last session of the same
+// package are mostly the same, and then so are the tools.
+function firstTools(genesis: Genesis, parts: PackageParts): Either<Rejection, EffectiveToolSet> {
+  const { provider, tool_profile } = genesis.config;
+  const last = lastTools.get(parts);
+  if (last?.provider === provider && last.tool_profile === tool_profile) return last.tools;
+  const tools = freeze(computeEffectiveTools(bare(genesis, parts)), true);
+  lastTools.set(parts, { provider, tool_profile, tools });
+  return tools;
 }
 
 const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profiles }: PackageParts) => ({

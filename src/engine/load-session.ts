@@ -77,7 +77,8 @@ async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSessi
     wrong.push(version);
   }
   const from = { version: 0 as Version, chars: 0, wrong };
-  return right({ genesis, state: initialState(genesis), chain: genesisChain(genesis), from });
+  const state = initialState(genesis);
+  return right({ genesis, state, chain: state.genesis_digest, from });
 }
 
 /** Whether the last record a snapshot covers has its digests, and is itself a link of the chain. */

@@ -7,8 +7,8 @@ import { type Rejection, unreachable } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
-import { effects } from '../core/effects.ts';
 import { answerTo } from './sim-answers.ts';
+import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
 import { SIM_CONSENT, SIM_PACKAGE, simToolId } from './sim-tools.ts';
@@ -81,7 +81,7 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
   /** Answers what is asked by now, the last question first, each once. */
   async function answer(): Promise<void> {
     const now = state();
-    const owed = now === null ? [] : effects(now).toReversed();
+    const owed = now === null ? [] : owedEffects(now).toReversed();
     await Promise.all(
       owed.flatMap((effect) => {
         if (asked.has(effect.effect_id)) return [];

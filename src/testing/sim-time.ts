@@ -24,9 +24,6 @@ interface Timer {
 /** What the clocks say when a simulation begins, in milliseconds since 1970. */
 const START_MS = 1_700_000_000_000;
 
-/** Turns of the event loop in which nothing happens, after which the world is at rest. */
-const QUIET_TURNS = 2;
-
 export class SimTime {
   readonly #timers = new Set<Timer>();
   #passedMs = 0;
@@ -119,13 +116,17 @@ export class SimTime {
     return next;
   }
 
+  // Microtasks end before the next tick. Whoever lets go of the event loop for a turn (`setImmediate`, to gather what is
+  // sent at once) has asked for it by then, and is served before this turn; what it does there may lead to more.
   async #rest(): Promise<void> {
-    for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
-      const before = this.#changes;
-      await new Promise((resolve) => {
+    for (let before = -1; before !== this.#changes;) {
+      await new Promise<void>((resolve) => {
+        process.nextTick(resolve);
+      });
+      before = this.#changes;
+      await new Promise<void>((resolve) => {
         setImmediate(resolve);
       });
-      if (this.#changes !== before) quiet = -1;
     }
   }
 }

@@ -1,8 +1,9 @@
 // The tools of a simulated world: one for each way of running beside others and of being repeated. How a call behaves
 // is in its arguments, where the scenario has put it.
+import { canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { Json, JsonObject } from '../../schemas/json.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
@@ -48,11 +49,14 @@ const REGISTRY = Object.entries(SPECS).map(([name, spec]) =>
   }),
 );
 
-export const SIM_PACKAGE: ToolPackage = {
+const made: ToolPackage = {
   registry: REGISTRY,
   profiles: [{ profile_id: brand('all'), tool_ids: REGISTRY.map(({ tool_id }) => tool_id) }],
   provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
 };
+
+/** With its keys in canonical order: every session of every simulation digests it several times. */
+export const SIM_PACKAGE = JSON.parse(canonicalText(made as unknown as Json)) as ToolPackage;
 
 /** Nothing asks but what says so of itself. */
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;

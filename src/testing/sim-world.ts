@@ -29,6 +29,9 @@ import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
 /** How long a lease lasts in a simulation without a heartbeat, in milliseconds. */
 const TTL_MS = 3_000;
 
+/** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
+const REPLAYED_EVERY = 16;
+
 export type StartEngine = (ports: EnginePorts) => TaskEither<Rejection, Engine>;
 
 export interface SimWorldOptions {
@@ -122,7 +125,7 @@ export class SimWorld {
     for (const [id, book] of this.books) {
       if (!ended && !isAtRest(book, now)) checkRest(id, book, judge);
       checkNothingLost(id, book, judge);
-      checkReplay(id, book, judge);
+      if (this.#options.scenario.seed % REPLAYED_EVERY === 0) checkReplay(id, book, judge);
     }
     if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'somebody is never answered');
     for (const { id, event_id } of this.#confirmed) {

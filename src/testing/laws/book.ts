@@ -1,17 +1,18 @@
 // What is durable of one session, folded again as it becomes so, beside the engine and independent of what it
-// believes: what all laws are held against. Digests are left out here, which halves its cost: the fold at the end of
-// a simulation checks each of them (`ending-laws.ts`).
-import { admit } from '../../../reducers/admission.ts';
-import { evolve } from '../../../reducers/evolve.ts';
-import { sealTranscript } from '../../../reducers/transcript.ts';
+// believes: from the stored text, in a parse of its own, with every digest and link held against the recorded one. All
+// laws are held against what comes of it.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Content } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
-import type { BatchId, CallId, OwnerId } from '../../../schemas/ids.ts';
+import type { BatchId, CallId, Digest, OwnerId } from '../../../schemas/ids.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
+import { nextChain } from '../../core/chain.ts';
 import { initialState } from '../../core/initial-state.ts';
+import { step } from '../../core/step.ts';
 import type { JournalRecord } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
 
@@ -50,10 +51,13 @@ export class Book {
   readonly records: JournalRecord[] = [];
   readonly #judge: Judge;
   readonly #watch: Watch;
+  #chain: Digest;
 
   constructor(genesis: Genesis, judge: Judge, watch: Watch) {
     this.genesis = genesis;
-    this.states = [initialState(genesis)];
+    const first = initialState(genesis);
+    this.states = [first];
+    this.#chain = first.genesis_digest;
     this.#judge = judge;
     this.#watch = watch;
   }
@@ -76,20 +80,29 @@ export class Book {
     const before = this.state();
     this.events.push(event);
     this.records.push(record);
-    const refused = admit(before, event);
-    if (refused !== null) {
-      this.#judge.fail(
-        'replay identity',
-        `event ${this.events.length - 1} (${event.kind}): ${refused.code} when folded again`,
-      );
-      return false;
-    }
-    const { state } = sealTranscript(evolve(before, event));
+    const state = this.#fold(record, event);
+    if (state === null) return false;
     this.states.push(state);
     const batch = state.active_tool_batch;
     if (batch !== null && batch.batch_id !== before.active_tool_batch?.batch_id) this.#enter(batch);
     this.#watch(this, { before, event, state });
     return true;
+  }
+
+  /** The state after an event; null when the record does not say what comes of it. */
+  #fold({ event: text, event_id, state_digest, chain }: JournalRecord, event: IngressEvent): SessionState | null {
+    const diverged = (why: string): null => {
+      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}): ${why} when folded again`);
+      return null;
+    };
+    // The fold takes the event over, so that its text is looked at first.
+    if (canonicalText(event) !== text) return diverged('other bytes than were stored');
+    if (event.event_id !== event_id) return diverged('another id than is recorded');
+    const stepped = step(this.state(), event);
+    if (isLeft(stepped)) return diverged(stepped.left.code);
+    if (stepped.right.stateDigest !== state_digest) return diverged('another state digest than is recorded');
+    this.#chain = nextChain(this.#chain, digestText(text), state_digest);
+    return this.#chain === chain ? stepped.right.state : diverged('another chain than is recorded');
   }
 
   #enter({ batch_id, observed, plan }: ActiveToolBatch): void {

@@ -1,5 +1,4 @@
-// Laws of the end: once nothing goes wrong any more, every run ends, nothing that was taken is lost, and the streams
-// fold again to the same bytes.
+// Laws of the end: once nothing goes wrong any more, every run ends and nothing that was taken is lost.
 import { nextDeadline } from '../../../reducers/deadlines.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
@@ -35,12 +34,16 @@ export function checkNothingLost(id: SessionId, book: Book, judge: Judge): void 
   );
 }
 
-/** Folds the stream a second time from its stored text, checks every digest, and compares the bytes. */
+/**
+ * Replays a whole stream, which its book has folded step by step, and compares the flat bytes as well. Every digest was
+ * checked as it became durable; this finds what two folds at about the same time have in common by accident: a digest
+ * that was remembered of something else, or a fold that depends on what this process has folded before.
+ */
 export function checkReplay(id: SessionId, book: Book, judge: Judge): void {
   const { divergence, state } = replay(recordsOf(book));
   judge.hold(divergence === null, 'replay identity', () => `${id}: ${divergence?.message} at ${divergence?.position}`);
   const same = state !== null && Buffer.compare(stateBytes(state), stateBytes(book.state())) === 0;
-  judge.hold(same, 'replay identity', () => `${id}: the second fold has other bytes than the first`);
+  judge.hold(same, 'replay identity', () => `${id}: the replay has other bytes than the fold beside the engine`);
 }
 
 function* recordsOf({ genesis, records, states }: Book): Generator<StreamRecord> {

@@ -1,15 +1,14 @@
 // Laws of what leaves an engine: what it hands out is owed by what is durable, what it confirms is durable, and what
 // it takes comes from whoever holds the lease.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Effect } from '../../../schemas/effect.ts';
 import type { EffectId, SessionId } from '../../../schemas/ids.ts';
 import type { Heartbeat, LeaseGrant, LeaseKey, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
-import { effects } from '../../core/effects.ts';
 import { reportOn } from '../../engine/reports.ts';
 import type { Exchange } from '../sim-network.ts';
 import type { Book } from './book.ts';
 import type { Judge } from './judge.ts';
+import { owedEffects, sameEffect } from './owed-effects.ts';
 
 interface Holder {
   readonly owner: string;
@@ -81,14 +80,10 @@ export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): 
 const nameOf = ({ session_id, effect_id }: { session_id: SessionId; effect_id: EffectId }): string =>
   `${session_id} ${effect_id}`;
 
-/** A call's remaining waits shrink as others settle, so that they are no part of the comparison. */
-const textOf = (effect: Effect): string =>
-  canonicalText(effect.kind === 'tool.call' ? { ...effect, after: [] } : effect);
-
 function isOwed(book: Book, effect: Effect): boolean {
   for (const state of book.states.slice(-VERSIONS_BACK).reverse()) {
-    const owed = effects(state).find(({ effect_id }) => effect_id === effect.effect_id);
-    if (owed !== undefined && textOf(owed) === textOf(effect)) return true;
+    const owed = owedEffects(state).find(({ effect_id }) => effect_id === effect.effect_id);
+    if (owed !== undefined && sameEffect(owed, effect)) return true;
   }
   return false;
 }
