@@ -13,6 +13,7 @@ export const REJECTIONS = {
   session_exists: 'A session of this id exists already. Choose another id.',
   position_unknown: 'The stream does not reach that far. Look at its version.',
   version_conflict: 'The session is not at the expected version. Read it again and decide again.',
+  event_id_reused: 'Another fact is on record under this event id. Send this one under an id of its own.',
   queue_full: 'Too many requests wait. Try again later.',
   storage_failed: 'The journal did not accept the write. Nothing was recorded; look at the disk and try again.',
   storage_full: 'The disk is full. Nothing was recorded; free some space and try again, without a restart.',

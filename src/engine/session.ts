@@ -4,10 +4,11 @@
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { APPEND_BYTES_MAX, EVENTS_PER_APPEND_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { upcast } from '../../schemas/upcast.ts';
 import type { Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { nextChain } from '../core/chain.ts';
 import { stateDigest } from '../core/state-digest.ts';
@@ -17,6 +18,8 @@ import { type EdgePorts, toEvent } from './edge.ts';
 import { recordedNothing, stepFault, writeFault } from './faults.ts';
 import type { LoadedFrom, LoadedSession } from './load-session.ts';
 import { owesAnything } from './owed.ts';
+import { eventRecords } from './records.ts';
+import { findOtherFact } from './same-event.ts';
 import { fillUndo } from './undo-request.ts';
 
 export interface SessionPorts extends EdgePorts {
@@ -187,7 +190,7 @@ export class LiveSession {
     const mine = tentativeFrom(tentative.state, tentative.chain);
     const appended: Appended[] = [];
     for (const [index, ingress] of request.events.entries()) {
-      const pending = findPending(ingress.event_id, this.#state.version, [tentative, mine]);
+      const pending = findPending(ingress, this.#state.version, [tentative, mine]);
       const taken = pending ?? (await this.#takeEvent(ingress, { request, tentative, mine, lookUp }));
       if (isLeft(taken)) return left(within(index, taken.left));
       appended.push(taken.right);
@@ -204,7 +207,7 @@ export class LiveSession {
   async #takeEvent(ingress: Ingress, { request, tentative, mine, lookUp }: Taking): Promise<Took> {
     const { expected_version: expected } = request;
     const conflicts = expected !== undefined && expected !== tentative.state.version;
-    const early = conflicts || lookUp === 'first' ? await this.#find(ingress.event_id) : null;
+    const early = conflicts || lookUp === 'first' ? await this.#find(ingress) : null;
     if (early !== null) return early;
     // Only what is new can be in conflict: a request sent again gets its first answer, whatever came after it.
     if (conflicts) {
@@ -212,7 +215,7 @@ export class LiveSession {
     }
     const taken = await this.#takeNew(ingress, request, mine, tentative.events);
     if (isRight(taken) || lookUp === 'first') return taken;
-    return (await this.#find(ingress.event_id)) ?? taken;
+    return (await this.#find(ingress)) ?? taken;
   }
 
   async #takeNew(ingress: Ingress, request: Submit, mine: Tentative, before: readonly IngressEvent[]): Promise<Took> {
@@ -236,12 +239,19 @@ export class LiveSession {
     return await fillUndo({ journal, id: this.id, version: this.#state.version, pending }, ingress);
   }
 
-  /** Where an event id is in the stream, or why that cannot be told; null when it is not there. */
-  async #find(event_id: EventId | undefined): Promise<Took | null> {
+  /** Where what is sent is in the stream already, or why that cannot be told; null when it is not there. */
+  async #find(sent: Ingress): Promise<Took | null> {
+    const { event_id } = sent;
     if (event_id === undefined) return null;
-    const found = await this.#ports.journal.find(this.id, event_id)();
+    const { journal } = this.#ports;
+    const found = await journal.find(this.id, event_id)();
     if (isLeft(found)) return found;
-    return found.right === null ? null : right({ event_id, position: found.right, repeated: true });
+    if (found.right === null) return null;
+    const read = await eventRecords(journal, this.id, found.right, 1);
+    if (isLeft(read)) return read;
+    const [record] = read.right;
+    const other = record === undefined ? null : findOtherFact(sent, upcast(record.event));
+    return other === null ? right({ event_id, position: found.right, repeated: true }) : left(other);
   }
 }
 
@@ -280,14 +290,18 @@ const tentativeFrom = (state: SessionState, chain: Digest): Tentative => ({
 const within = (index: number, rejection: Rejection): Rejection =>
   rejection.code === 'version_conflict' ? rejection : { ...rejection, path: `/events/${index}${rejection.path}` };
 
-/** Where an event id is among the steps that are not durable yet. */
-function findPending(id: EventId | undefined, durable: Version, pending: readonly Tentative[]): Took | null {
-  if (id === undefined) return null;
+/** Where what is sent is among the steps that are not durable yet. */
+function findPending(sent: Ingress, durable: Version, pending: readonly Tentative[]): Took | null {
+  const { event_id } = sent;
+  if (event_id === undefined) return null;
   let first: number = durable;
-  for (const { records } of pending) {
-    const index = records.findIndex(({ event_id }) => event_id === id);
-    if (index !== -1) return right({ event_id: id, position: (first + index) as Position, repeated: true });
-    first += records.length;
+  for (const { events } of pending) {
+    const index = events.findIndex((event) => event.event_id === event_id);
+    if (index !== -1) {
+      const other = findOtherFact(sent, events[index] as IngressEvent);
+      return other === null ? right({ event_id, position: (first + index) as Position, repeated: true }) : left(other);
+    }
+    first += events.length;
   }
   return null;
 }

@@ -202,6 +202,28 @@ describe('requests that wait together', () => {
     expect((await durable(disk)).run).toMatchObject({ run_id: 'run-2' });
   });
 
+  it('are refused under an id that another fact has, durable or not', async () => {
+    const { talk, engine } = await newWorld();
+    await talk.create();
+    const first = { ...run, event_id: 'one' };
+    const other = { ...first, input: { text: 'something else' } };
+    const kind = { kind: 'ToolProfileSelected', profile_id: 'p', event_id: 'one' } as const;
+    const pending = await Promise.all([first, other, kind, first].map((event) => talk.outcome(event)));
+    expect(pending).toEqual(['done', 'event_id_reused', 'event_id_reused', 'done']);
+    await talk.submit([{ kind: 'RunCompleted', run_id: 'run-1' }]);
+    // One that could happen anew, one that could not, and one that says less than what is on record.
+    const cause = { ...first, cause: { kind: 'event' } } as const;
+    for (const event of [other, kind, cause]) expect(await talk.outcome(event)).toBe('event_id_reused');
+    expect(await talk.outcome(first)).toBe('done');
+    const observed = { run_id: 'run-2', turn: 1, kind: 'ToolCallsObserved', event_id: 'said' } as const;
+    await talk.submit([run]);
+    const call = { call_id: 'c', tool_name: 'nothing' };
+    await talk.submit([{ ...observed, calls: [{ ...call, arguments_text: '{}' }] }]);
+    expect(await talk.outcome({ ...observed, calls: [{ ...call, arguments: {} }] })).toBe('done');
+    expect(await talk.outcome({ ...observed, calls: [] })).toBe('event_id_reused');
+    expect((await done(engine.client.session(SESSION))).state.version).toBe(4);
+  });
+
   it('fail together when their append fails, and can be sent again', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();

@@ -117,8 +117,8 @@ const leases = client(async (engine) => {
 });
 
 const settlesNone: Step = say('close', async (disk) => {
-  const batch = (await durable(disk)).active_tool_batch;
-  return { kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash: batch?.plan.plan_hash ?? digestText('') };
+  const { last_tool_plan_hash: plan_hash } = await durable(disk);
+  return { kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash: plan_hash ?? digestText('') };
 });
 
 const BIG = 'ä'.repeat(300_000);

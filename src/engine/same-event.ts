@@ -1,0 +1,49 @@
+// Whether what is sent under a known event id is what was recorded under it. An id stands for one fact: sent again it gets
+// its first answer, and anything else under it is refused, because whoever sent it would take it for recorded.
+import { canonicalText } from '../../schemas/canonical.ts';
+import type { Ingress, IngressEvent } from '../../schemas/event.ts';
+import type { EventId } from '../../schemas/ids.ts';
+import type { Json } from '../../schemas/json.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+
+/** What the edge adds or changes: it says nothing of what was sent. */
+const MEASURED: ReadonlySet<string> = new Set(['v', 'event_id', 'at_ms', 'output_verdict', 'jitter_permille']);
+
+/** Null when the recorded event is what this request became. */
+export function findOtherFact(sent: Ingress, recorded: IngressEvent): Rejection | null {
+  const field = sent.kind === recorded.kind ? otherField(sent, recorded) : 'kind';
+  if (field === null) return null;
+  const message = `${nameOf(sent.event_id)} is on record as a ${recorded.kind} with another ${field}`;
+  return reject('event_id_reused', '/event_id', message);
+}
+
+const nameOf = (id: EventId | undefined): string => (id === undefined ? 'it' : `"${id}"`);
+
+function otherField(sent: Ingress, recorded: IngressEvent): string | null {
+  const [was, is] = [factsOf(recorded), factsOf(sent)];
+  const fields = new Set([...Object.keys(was), ...Object.keys(is)]);
+  for (const field of fields) if (textOf(was[field]) !== textOf(is[field])) return field;
+  return null;
+}
+
+const textOf = (value: Json | undefined): string => (value === undefined ? '' : canonicalText(value));
+
+/** What a client says by an event, without what the edge makes of it. */
+function factsOf(event: Ingress | IngressEvent): Readonly<Record<string, Json | undefined>> {
+  const said = Object.fromEntries(Object.entries(event).filter(([field]) => !MEASURED.has(field)));
+  switch (event.kind) {
+    case 'ToolCallsObserved':
+      return { ...said, calls: event.calls.map(namesOf) };
+    case 'user.tool_confirmation':
+      return { ...said, ...(event.instead === undefined ? {} : { instead: namesOf(event.instead) }) };
+    // The edge looks up the batch and the files of what is to be undone.
+    case 'UndoRequested':
+      return { kind: event.kind, call_id: event.call_id };
+    default:
+      return said;
+  }
+}
+
+// Arguments may have been sent as text or in a blob; the call they belong to is the same either way.
+const namesOf = ({ call_id, tool_name }: ToolCallObserved): Json => [call_id, tool_name];
