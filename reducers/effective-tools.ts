@@ -1,9 +1,17 @@
 // Which tools a model may be offered now, and why (P7 "Effective Tool Computation"; DESIGN section 4).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { ProfileId, ToolId } from '../schemas/ids.ts';
+import { freezeJson } from '../schemas/json.ts';
+import { EFFECTIVE_SETS_KEPT } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
-import type { EffectiveToolSet, ToolProfile, ToolReason, ToolRuntimeContext } from '../schemas/tool-set.ts';
+import type {
+  EffectiveToolSet,
+  ToolOverrides,
+  ToolProfile,
+  ToolReason,
+  ToolRuntimeContext,
+} from '../schemas/tool-set.ts';
 import type { ToolAvailabilityRule, ToolSpec } from '../schemas/tool-spec.ts';
 
 /** The part of the state that the effective set follows from. */
@@ -27,7 +35,64 @@ export type EffectiveToolsInput = Pick<
  * unavailable tool available.
  */
 export function computeEffectiveTools(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet> {
-  const provider = (input.run?.config.provider ?? input.config.provider).trim();
+  const registry = input.tool_registry;
+  if (!Object.isFrozen(registry)) return compute(input);
+  const known = recent.get(registry) ?? [];
+  const before = known.find((computed) => agree(computed.input, input));
+  if (before !== undefined) return before.tools;
+  const computed = { input: essence(input), tools: freezeJson(compute(input)) };
+  recent.set(registry, [computed, ...known].slice(0, EFFECTIVE_SETS_KEPT));
+  return computed.tools;
+}
+
+interface Computed {
+  readonly input: EffectiveToolsInput;
+  readonly tools: Either<Rejection, EffectiveToolSet>;
+}
+
+// Every run asks for the same few sets again and again, and so do thousands of sessions of one tool package.
+const recent = new WeakMap<SessionState['tool_registry'], readonly Computed[]>();
+
+/** What the set follows from, and nothing of the state around it. */
+const essence = (input: EffectiveToolsInput): EffectiveToolsInput => ({
+  config: input.config,
+  provider_profiles: input.provider_profiles,
+  run: input.run === null ? null : { config: input.run.config },
+  tool_overrides: input.tool_overrides,
+  tool_profile: input.tool_profile,
+  tool_profiles: input.tool_profiles,
+  tool_registry: input.tool_registry,
+  tool_runtime_context: input.tool_runtime_context,
+});
+
+/** Whether the same set follows from both: they have the registry in common. */
+function agree(a: EffectiveToolsInput, b: EffectiveToolsInput): boolean {
+  return (
+    a.tool_profiles === b.tool_profiles &&
+    a.provider_profiles === b.provider_profiles &&
+    providerOf(a) === providerOf(b) &&
+    namedProfile(a) === namedProfile(b) &&
+    a.tool_runtime_context.host_session_status === b.tool_runtime_context.host_session_status &&
+    sameList(a.tool_runtime_context.capabilities, b.tool_runtime_context.capabilities) &&
+    sameOverrides(a.tool_overrides.session, b.tool_overrides.session) &&
+    sameOverrides(a.tool_overrides.run, b.tool_overrides.run)
+  );
+}
+
+const sameOverrides = (a: ToolOverrides, b: ToolOverrides): boolean =>
+  a === b || (sameList(a.enable, b.enable) && sameList(a.disable, b.disable) && sameList(a.force, b.force));
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a === b || (a.length === b.length && a.every((item, index) => item === b[index]));
+
+const providerOf = ({ run, config }: EffectiveToolsInput): string => (run?.config.provider ?? config.provider).trim();
+
+/** The run's profile, the session's, the selected; null when none is named. */
+const namedProfile = ({ run, config, tool_profile }: EffectiveToolsInput): ProfileId | null =>
+  run?.config.tool_profile ?? config.tool_profile ?? tool_profile;
+
+function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet> {
+  const provider = providerOf(input);
   const profile = selectProfile(input, provider);
   if (isLeft(profile)) return profile;
   const unknown = findUnknownTool(input, profile.right);
@@ -76,12 +141,9 @@ const KEPT_OUT: ReadonlySet<ToolReason> = new Set<ToolReason>([
 /** Precedence: the run's, the session's, the selected, the provider's default. */
 function selectProfile(input: EffectiveToolsInput, provider: string): Either<Rejection, ToolProfile> {
   const lower = provider.toLowerCase();
-  const named: ProfileId | null | undefined =
-    input.run?.config.tool_profile ??
-    input.config.tool_profile ??
-    input.tool_profile ??
-    input.provider_profiles.find((entry) => lower.includes(entry.provider_contains))?.profile_id;
-  if (named === undefined || named === null) {
+  const named =
+    namedProfile(input) ?? input.provider_profiles.find((entry) => lower.includes(entry.provider_contains))?.profile_id;
+  if (named === undefined) {
     return left(reject('profile_unknown', '/provider', `no default tool profile fits the provider "${provider}"`));
   }
   const profile = Object.hasOwn(input.tool_profiles, named) ? input.tool_profiles[named] : undefined;

@@ -32,6 +32,8 @@ export const CLAIMS_PER_CALL_MAX = 256;
 export const TOOLS_MAX = 1_024;
 /** Tool packages whose parts sessions share in memory. */
 export const PACKAGES_SHARED_MAX = 16;
+/** Effective tool sets of one registry that are remembered: what runs and sessions ask for over and over. */
+export const EFFECTIVE_SETS_KEPT = 8;
 /** Most profiles beside a registry. */
 export const PROFILES_MAX = 64;
 /** Longest tool description, in UTF-16 units. */

@@ -6,7 +6,15 @@ import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest } from '../../schemas/ids.ts';
 
 /** The chain value before the first event: the digest of the genesis record. */
-export const genesisChain = (genesis: Genesis): Digest => digestJson(genesis);
+export function genesisChain(genesis: Genesis): Digest {
+  const known = genesisChains.get(genesis);
+  if (known !== undefined) return known;
+  const made = digestJson(genesis);
+  if (Object.isFrozen(genesis)) genesisChains.set(genesis, made);
+  return made;
+}
+
+const genesisChains = new WeakMap<Genesis, Digest>();
 
 export const eventDigest = (event: RecordedEvent): Digest => digestJson(event);
 

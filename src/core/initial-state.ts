@@ -2,28 +2,27 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { freeze } from 'immer';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
-import { digestJson } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
 import type { Version } from '../../schemas/ids.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import type { RunConfig } from '../../schemas/run.ts';
 import { type EffectiveToolSet, NO_OVERRIDES } from '../../schemas/tool-set.ts';
+import { genesisChain } from './chain.ts';
 import { type PackageParts, partsOf } from './package-parts.ts';
 
 /** The genesis record itself when its shape, its tool package and the package's digest are right. */
 export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
-  const examined = examine(value);
-  return isLeft(examined) ? examined : right(examined.right.genesis);
+  const checked = examine(value);
+  return isLeft(checked) ? checked : right(checked.right.genesis);
 }
 
 /** The state of a session before its first event. Throws an InvariantError for a genesis {@link checkGenesis} refuses. */
 export function initialState(genesis: Genesis): SessionState {
-  const examined = examine(genesis);
-  invariant(!isLeft(examined), `not a genesis record: ${JSON.stringify(isLeft(examined) ? examined.left : null)}`);
-  const parts = bare(genesis, examined.right.parts);
+  const checked = examine(genesis);
+  invariant(!isLeft(checked), `not a genesis record: ${JSON.stringify(isLeft(checked) ? checked.left : null)}`);
+  const parts = bare(genesis, checked.right.parts);
   const { config, provider_profiles, tool_overrides, tool_profiles, tool_registry, tool_runtime_context } = parts;
   const state: SessionState = {
     active_tool_batch: null,
@@ -31,9 +30,9 @@ export function initialState(genesis: Genesis): SessionState {
     config,
     ...(genesis.consent === undefined ? {} : { consent: { grants: [], policy: genesis.consent } }),
     created_at_ms: genesis.created_at_ms,
-    effective_tools: examined.right.effective_tools,
+    effective_tools: checked.right.effective_tools,
     follow_ups: [],
-    genesis_digest: digestJson(genesis),
+    genesis_digest: genesisChain(genesis),
     last_tool_plan_hash: null,
     provider_profiles,
     run: null,
@@ -59,7 +58,18 @@ interface Examined {
   readonly effective_tools: EffectiveToolSet;
 }
 
+const examined = new WeakMap<object, Examined>();
+
+/** What is known of a genesis record that nobody can change any more is found out once. */
 function examine(value: unknown): Either<Rejection, Examined> {
+  const known = typeof value === 'object' && value !== null ? examined.get(value) : undefined;
+  if (known !== undefined) return right(known);
+  const made = examineAnew(value);
+  if (!isLeft(made) && Object.isFrozen(value)) examined.set(made.right.genesis, made.right);
+  return made;
+}
+
+function examineAnew(value: unknown): Either<Rejection, Examined> {
   const decoded = decode(Genesis, value);
   if (isLeft(decoded)) return decoded;
   const genesis = decoded.right;
@@ -72,23 +82,8 @@ function examine(value: unknown): Either<Rejection, Examined> {
   if (stranger !== undefined) {
     return left(reject('tool_unknown', `/consent/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`));
   }
-  const tools = firstTools(genesis, parts);
+  const tools = computeEffectiveTools(bare(genesis, parts));
   return isLeft(tools) ? tools : right({ genesis, parts, effective_tools: tools.right });
-}
-
-type ToolsConfig = Pick<RunConfig, 'provider' | 'tool_profile'>;
-
-const lastTools = new WeakMap<PackageParts, ToolsConfig & { readonly tools: Either<Rejection, EffectiveToolSet> }>();
-
-// What a session of this package begins with follows from two fields of its config; those of the last session of the same
-// package are mostly the same, and then so are the tools.
-function firstTools(genesis: Genesis, parts: PackageParts): Either<Rejection, EffectiveToolSet> {
-  const { provider, tool_profile } = genesis.config;
-  const last = lastTools.get(parts);
-  if (last?.provider === provider && last.tool_profile === tool_profile) return last.tools;
-  const tools = freeze(computeEffectiveTools(bare(genesis, parts)), true);
-  lastTools.set(parts, { provider, tool_profile, tools });
-  return tools;
 }
 
 const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profiles }: PackageParts) => ({

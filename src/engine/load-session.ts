@@ -10,7 +10,7 @@ import { digestText } from '../../schemas/canonical.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
-import { parseJson } from '../../schemas/json.ts';
+import { freezeJson, parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
@@ -100,7 +100,7 @@ export async function readGenesis(journal: Journal, id: SessionId): Answer<Genes
   const text = await journal.genesis(id)();
   if (isLeft(text)) return text;
   const parsed = parseJson(text.right, BLOB_BYTES_MAX);
-  const checked = isLeft(parsed) ? parsed : checkGenesis(parsed.right);
+  const checked = isLeft(parsed) ? parsed : checkGenesis(freezeJson(parsed.right));
   if (isLeft(checked)) return left(damaged(id, -1, checked.left.message));
   return checked.right.session_id === id ? checked : left(damaged(id, -1, 'the genesis record is of another session'));
 }
