@@ -20,13 +20,20 @@ type Reference = (part: Json & object) => string;
 /** The part by itself: the digest of its canonical JSON. */
 const whole: Reference = known((part) => `"${digestJson(part)}"`);
 
-/** A list of parts: the digest of the list of what stands for them. */
-const each = (item: Reference): Reference =>
-  known((part) => {
+/** A list of parts, as what stands for each of them. */
+const listed =
+  (item: Reference): Reference =>
+  (part) => {
     let text = '';
     for (const inner of part as readonly (Json & object)[]) text += text === '' ? item(inner) : `,${item(inner)}`;
-    return `"${digestText(`[${text}]`)}"`;
-  });
+    return `[${text}]`;
+  };
+
+/** The same as a part by itself: its digest. */
+const list = (item: Reference): Reference => {
+  const itemsOf = listed(item);
+  return known((part) => `"${digestText(itemsOf(part))}"`);
+};
 
 /** An object of which some fields are parts of their own: the digest of its canonical JSON with what stands for them. */
 const object = (parts: Readonly<Record<string, Reference>>): Reference =>
@@ -46,9 +53,9 @@ const PLAN_PARTS = 3;
 
 // Where the tree is cut: at what changes by itself, and at what is large and changes seldom.
 const PARTS: Readonly<Record<string, Reference>> = {
-  active_tool_batch: object({ observed: whole, pages: each(each(whole)), plan }),
+  active_tool_batch: object({ observed: whole, pages: listed(list(whole)), plan }),
   run: object({ config: whole, offer: whole }),
-  transcript: object({ open: each(object({ calls: whole })), sealed: whole }),
+  transcript: object({ open: listed(object({ calls: whole })), sealed: whole }),
 };
 
 const roots = new WeakMap<SessionState, Digest>();

@@ -32,17 +32,12 @@ const textOf = (value: Json | undefined): string => (value === undefined ? '' : 
 /** What a client says by an event, without what the edge makes of it. */
 function factsOf(event: Ingress | IngressEvent): Readonly<Record<string, Json | undefined>> {
   const said = Object.fromEntries(Object.entries(event).filter(([field]) => !MEASURED.has(field)));
-  switch (event.kind) {
-    case 'ToolCallsObserved':
-      return { ...said, calls: event.calls.map(namesOf) };
-    case 'user.tool_confirmation':
-      return { ...said, ...(event.instead === undefined ? {} : { instead: namesOf(event.instead) }) };
-    // The edge looks up the batch and the files of what is to be undone.
-    case 'UndoRequested':
-      return { kind: event.kind, call_id: event.call_id };
-    default:
-      return said;
+  if (event.kind === 'ToolCallsObserved') return { ...said, calls: event.calls.map(namesOf) };
+  if (event.kind === 'user.tool_confirmation' && event.instead !== undefined) {
+    return { ...said, instead: namesOf(event.instead) };
   }
+  // The edge looks up the batch and the files of what is to be undone.
+  return event.kind === 'UndoRequested' ? { kind: event.kind, call_id: event.call_id } : said;
 }
 
 // Arguments may have been sent as text or in a blob; the call they belong to is the same either way.

@@ -35,9 +35,6 @@ const changed = (value: JsonObject, fields: Readonly<Record<string, (item: never
     ]),
   );
 
-const lists = (items: readonly Json[], digest: (item: never) => Json): string =>
-  digestOf(items.map((item) => digest(item as never)));
-
 /** Form 2: every container of the state stands by its digest, and so do the parts of three of them. */
 export function referenceForm2(state: JsonObject): string {
   const plan = ({ plan_hash, ...rest }: JsonObject): Json => [digestOf(rest), plan_hash as Json];
@@ -45,13 +42,16 @@ export function referenceForm2(state: JsonObject): string {
     digestOf(
       changed(value, {
         observed: digestOf,
-        pages: (pages: readonly Json[]) => lists(pages, (page: readonly Json[]) => lists(page, digestOf)),
+        pages: (pages: readonly (readonly Json[])[]) =>
+          pages.map((page) => digestOf(page.map((item) => digestOf(item)))),
         plan,
       }),
     );
   const entry = (value: JsonObject): string => digestOf(changed(value, { calls: digestOf }));
   const transcript = (value: JsonObject): string =>
-    digestOf(changed(value, { open: (open: readonly Json[]) => lists(open, entry), sealed: digestOf }));
+    digestOf(
+      changed(value, { open: (open: readonly JsonObject[]) => open.map((item) => entry(item)), sealed: digestOf }),
+    );
   const run = (value: JsonObject): string => digestOf(changed(value, { config: digestOf, offer: digestOf }));
   const parts: Readonly<Record<string, (item: never) => Json>> = { active_tool_batch: batch, run, transcript };
   const whole = Object.fromEntries(Object.keys(state).map((key) => [key, parts[key] ?? digestOf]));
