@@ -40,10 +40,7 @@ export const genesisKey = (session: SessionId): Uint8Array => ascii(`g${session}
 export const headKey = (session: SessionId): Uint8Array => ascii(`v${session}`);
 
 export const eventKey = (session: SessionId, event: EventId): Uint8Array =>
-  Buffer.from(
-    `65${digestText(`${session}\0${event}`).slice(DIGEST_PREFIX, DIGEST_PREFIX + HASH_HEX)}`,
-    'hex',
-  );
+  Buffer.from(`65${digestText(`${session}\0${event}`).slice(DIGEST_PREFIX, DIGEST_PREFIX + HASH_HEX)}`, 'hex');
 
 export const stretchKey = (session: SessionId, first: Position): Uint8Array =>
   Buffer.concat([ascii(`s${session}\0`), encodeNumber(first)]);

@@ -40,7 +40,8 @@ async function readNamed(directory: string): Promise<Manifest | null> {
   const manifests = names.filter((name) => /^MANIFEST-\d+$/.test(name));
   const [only] = manifests;
   const bytes = only === undefined || manifests.length > 1 ? null : await readFile(join(directory, only));
-  if (only === undefined || bytes === null || readManifest(bytes).fault !== null) return { name: 'CURRENT', bytes: null };
+  if (only === undefined || bytes === null || readManifest(bytes).fault !== null)
+    return { name: 'CURRENT', bytes: null };
   await refuseWhenOpen(directory);
   await writeCurrent(directory, only);
   return { name: only, bytes };

@@ -72,11 +72,7 @@ function readLive({ bytes }: Manifest): { readonly live: LiveFiles | null; reado
 
 type VerifiedLogs = Pick<VerifiedFiles, 'logs' | 'torn' | 'faults'>;
 
-async function verifyLogs(
-  directory: string,
-  live: LiveFiles | null,
-  closed: ClosedLogs | null,
-): Promise<VerifiedLogs> {
+async function verifyLogs(directory: string, live: LiveFiles | null, closed: ClosedLogs | null): Promise<VerifiedLogs> {
   const isLive = (name: string): boolean => live === null || live.isLiveLog(Number.parseInt(name, 10));
   const read: { readonly name: string; readonly bytes: Buffer; readonly contents: LogContents }[] = [];
   for (const name of (await readdir(directory)).filter((file) => /^\d+\.log$/.test(file)).sort(byNumber)) {
@@ -129,7 +125,11 @@ async function verifyTables(
     const path = join(directory, name);
     const bytes = await readIfThere(path);
     const span = live?.tables.get(number) ?? spanOfTable(bytes ?? Buffer.alloc(0));
-    if (span === null) return refuse('damaged', `${name} of the journal cannot be read, and no manifest tells whether it was in use; ${NEXT}`);
+    if (span === null)
+      return refuse(
+        'damaged',
+        `${name} of the journal cannot be read, and no manifest tells whether it was in use; ${NEXT}`,
+      );
     const fault: TableFault | null =
       bytes === null ? { message: 'it is missing', lost: [span] } : tableFault(bytes, span);
     if (fault !== null) {

@@ -31,7 +31,7 @@ export function readLog(log: Buffer): LogContents {
   const records: LogRecord[] = [];
   const faults: LogFault[] = [];
   let begun: { readonly at: number; readonly pieces: Buffer[] } | null = null;
-  for (let at = 0; at < log.length; ) {
+  for (let at = 0; at < log.length;) {
     const left = BLOCK_BYTES - (at % BLOCK_BYTES);
     if (left < HEADER_BYTES) {
       at += left;
@@ -41,7 +41,8 @@ export function readLog(log: Buffer): LogContents {
     // One that begins a record, where another is not ended, is looked at again with what came before it given up.
     const piece = whole ?? mendedPieceAt(log, at);
     if (piece === null || begins(piece) !== (begun === null)) {
-      const end = piece === null ? nextBeginning(log, at + 1) : begins(piece) ? at : at + HEADER_BYTES + piece.bytes.length;
+      const end =
+        piece === null ? nextBeginning(log, at + 1) : begins(piece) ? at : at + HEADER_BYTES + piece.bytes.length;
       faults.push({ at: begun?.at ?? at, end, isMended: false });
       begun = null;
       at = end;
@@ -67,7 +68,7 @@ export function readLog(log: Buffer): LogContents {
  * was followed once, whatever it holds now.
  */
 export function canBeTorn(log: Buffer, from: number): boolean {
-  for (let at = from; at + HEADER_BYTES <= log.length; ) {
+  for (let at = from; at + HEADER_BYTES <= log.length;) {
     const left = BLOCK_BYTES - (at % BLOCK_BYTES);
     if (left < HEADER_BYTES) {
       at += left;
@@ -77,7 +78,7 @@ export function canBeTorn(log: Buffer, from: number): boolean {
     const end = at + HEADER_BYTES + log.readUInt16LE(at + 4);
     if (type === PIECE.full || type === PIECE.last) return end >= log.length;
     // Only pieces that end with their block are followed by others of their record.
-    if ((type !== PIECE.first && type !== PIECE.middle) || (end - at) !== left) return true;
+    if ((type !== PIECE.first && type !== PIECE.middle) || end - at !== left) return true;
     at = end;
   }
   return true;
@@ -86,7 +87,7 @@ export function canBeTorn(log: Buffer, from: number): boolean {
 /** What can be read of the record that begins there, whole or not: to name things, never to trust them. */
 export function readTorn(log: Buffer, from: number): Buffer {
   const pieces: Buffer[] = [];
-  for (let at = from; at + HEADER_BYTES < log.length; ) {
+  for (let at = from; at + HEADER_BYTES < log.length;) {
     const end = Math.min(log.length, at - (at % BLOCK_BYTES) + BLOCK_BYTES);
     pieces.push(log.subarray(at + HEADER_BYTES, end));
     at = end;

@@ -3,7 +3,14 @@
 import { readFile, rm } from 'node:fs/promises';
 import type { SessionId } from '../../schemas/ids.ts';
 import { DAMAGED_SESSIONS_MAX, REBUILD_TOLD_BYTES, REBUILD_WRITE_BYTES } from '../../schemas/limits.ts';
-import { DAMAGE_RANGE, type LostPositions, describeDamage, putLost, putRebuilding, readDamage } from './damage-record.ts';
+import {
+  DAMAGE_RANGE,
+  type LostPositions,
+  describeDamage,
+  putLost,
+  putRebuilding,
+  readDamage,
+} from './damage-record.ts';
 import { codeOf, fileFailure } from './file-failure.ts';
 import { type Copied, copyJournal } from './journal-copy.ts';
 import { type SessionSpan, intersectSessions, mergeSpans, sessionsIn, spansHold } from './key-spans.ts';
@@ -75,11 +82,7 @@ async function isOfLayout1(directory: string): Promise<boolean> {
 }
 
 /** Gives what an operator should know of the damage. */
-async function rebuild(
-  directory: string,
-  files: VerifiedFiles,
-  options: RebuildOptions,
-): Promise<readonly string[]> {
+async function rebuild(directory: string, files: VerifiedFiles, options: RebuildOptions): Promise<readonly string[]> {
   const rebuilt = rebuiltDirectory(directory);
   await rm(rebuilt, { recursive: true, force: true });
   const [first] = files.faults;
@@ -91,7 +94,9 @@ async function rebuild(
     try {
       await fill(store, files, { ...options, aside: await freeName(directory, first !== undefined) });
       const damage = await store.view(readDamage);
-      return first === undefined ? [] : [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
+      return first === undefined
+        ? []
+        : [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
     } finally {
       await store.close();
       // Opening it writes its log out as a table: what this log holds no trail goes back over.
@@ -103,7 +108,10 @@ async function rebuild(
     await rm(rebuilt, { recursive: true, force: true }).catch(() => undefined);
     if (!(error instanceof Refusal)) throw error;
     const { code, message } = error.rejection;
-    return refuse(code, `${why}, and the journal could not be ${first === undefined ? 'converted' : 'rebuilt'}: ${message}`);
+    return refuse(
+      code,
+      `${why}, and the journal could not be ${first === undefined ? 'converted' : 'rebuilt'}: ${message}`,
+    );
   }
 }
 
@@ -180,7 +188,8 @@ async function writeVerdicts(store: Store, copied: Copied, { losses, log }: Foun
     bytes = 0;
   }
   if (ids.length > 0 || copied.sessionCount !== null) puts.push({ key: META_KEY, value: encodeMeta(ids.length) });
-  else if (before !== null || losses.spans.length > 0) refuse('damaged', 'nothing that can be read of the journal names a session');
+  else if (before !== null || losses.spans.length > 0)
+    refuse('damaged', 'nothing that can be read of the journal names a session');
   if (puts.length > 0) await store.write(puts);
   return [...(before?.vanished ?? []), ...vanishedOf(ids.length, copied, { losses, log })];
 }

@@ -72,9 +72,7 @@ interface Known {
 function endOf(id: SessionId, { head, next, least }: Known, { layout, spans, isLogged }: Losses): number | null {
   const inDoubt = (key: Uint8Array): boolean => spansHold(spans, key) && !isLogged(key);
   const [ofHead, ofNext] =
-    layout === 1
-      ? [headKey1(id), recordKey1(id, next as Position)]
-      : [headKey(id), stretchKey(id, next as Position)];
+    layout === 1 ? [headKey1(id), recordKey1(id, next as Position)] : [headKey(id), stretchKey(id, next as Position)];
   if (head !== null && !inDoubt(ofHead)) return least;
   return inDoubt(ofNext) || least > next ? null : next;
 }

@@ -3,9 +3,11 @@
 // throw, because a flipped bit on a disk is no fault of ours.
 import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
+import { digestText } from '../../schemas/canonical.ts';
 import { type Digest, EventId, Version } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
+import { nextChain } from '../core/chain.ts';
 import type { JournalRecord } from './journal.ts';
 import { LAYOUT } from './keys.ts';
 import { decodeWhole, encodeNumber, readNumber } from './stored-numbers.ts';
@@ -16,33 +18,42 @@ const DIGEST_PREFIX = 'sha256:';
 // Stateless: no value needs another to be read, so records can be lost, copied and read one by one.
 const cbor = new Encoder({ useRecords: false, variableMapSize: true, tagUint8Array: false });
 
-/** For each event where its text says its id (or the id of one whose text does not) and the text; then all digests. */
+/**
+ * For each event where its text says its id (or the id of one whose text does not) and the text; then the digests of the
+ * states, and the chain values: of all events, or of the first and the last one when those between follow from them.
+ */
 export function encodeStretch(records: readonly JournalRecord[]): Uint8Array {
   const items: unknown[] = [];
   let states = '';
-  let chains = '';
-  for (const { event, event_id, state_digest, chain } of records) {
+  for (const { event, event_id, state_digest } of records) {
     invariant(event.isWellFormed(), `the text of event ${event_id} is not well-formed`);
     items.push(placeOfId(event, event_id) ?? event_id, event);
     states += state_digest.slice(DIGEST_PREFIX.length);
-    chains += chain.slice(DIGEST_PREFIX.length);
   }
+  const told = records.length > 2 && records.every(followsFrom) ? [records[0], records.at(-1)] : records;
+  const chains = told.map((record) => record?.chain.slice(DIGEST_PREFIX.length) ?? '').join('');
   const digests = Buffer.from(states + chains, 'hex');
-  const isWhole = states.length === chains.length && digests.length === 2 * DIGEST_BYTES * records.length;
-  invariant(isWhole, `not digests: ${states}, ${chains}`);
+  const count = records.length + told.length;
+  invariant(states.length + chains.length === 2 * DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
+  invariant(digests.length === DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
   items.push(digests);
   return cbor.encode(items);
 }
 
+/** Whether the chain value of an event need not be told; those of the first and the last one always are. */
+const followsFrom = ({ event, state_digest, chain }: JournalRecord, index: number, all: readonly JournalRecord[]) => {
+  const before = all[index - 1];
+  if (before === undefined || index === all.length - 1) return true;
+  return chain === nextChain(before.chain, digestText(event), state_digest);
+};
+
 export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | null {
   const items = decodeValue(bytes);
   if (!Array.isArray(items) || items.length < 3 || items.length % 2 === 0) return null;
-  const digests = items.at(-1) as unknown;
+  const digests = digestsIn(items.at(-1));
   const count = (items.length - 1) / 2;
-  if (!(digests instanceof Uint8Array) || digests.length !== 2 * count * DIGEST_BYTES) return null;
-  const hex = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength).toString('hex');
-  const digestAt = (index: number): Digest =>
-    `${DIGEST_PREFIX}${hex.slice(2 * DIGEST_BYTES * index, 2 * DIGEST_BYTES * (index + 1))}` as Digest;
+  const told = digests.length - count;
+  if (told !== count && (told !== 2 || count < 3)) return null;
   const records: JournalRecord[] = [];
   for (let index = 0; index < count; index += 1) {
     const place = items[2 * index] as unknown;
@@ -50,7 +61,13 @@ export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | nul
     if (!isText(event)) return null;
     const event_id = isPlace(place) ? idSaidAt(event, place) : place;
     if (!EventId.is(event_id)) return null;
-    records.push({ event, event_id, state_digest: digestAt(index), chain: digestAt(count + index) });
+    const state_digest = digests[index] as Digest;
+    const isTold = told === count || index === 0 || index === count - 1;
+    const at = index === count - 1 ? digests.length - 1 : count + index;
+    const chain = isTold
+      ? (digests[at] as Digest)
+      : nextChain((records[index - 1] as JournalRecord).chain, digestText(event), state_digest);
+    records.push({ event, event_id, state_digest, chain });
   }
   return records;
 }
@@ -161,6 +178,17 @@ function digestBytes(digest: Digest): Buffer {
   const bytes = Buffer.from(digest.slice(DIGEST_PREFIX.length), 'hex');
   invariant(bytes.length === DIGEST_BYTES, `not a digest: ${digest}`);
   return bytes;
+}
+
+/** Several digests in one; none when the bytes are not just digests. */
+function digestsIn(value: unknown): readonly Digest[] {
+  if (!(value instanceof Uint8Array) || value.length % DIGEST_BYTES !== 0) return [];
+  const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
+  const digests: Digest[] = [];
+  for (let at = 0; at < hex.length; at += 2 * DIGEST_BYTES) {
+    digests.push(`${DIGEST_PREFIX}${hex.slice(at, at + 2 * DIGEST_BYTES)}` as Digest);
+  }
+  return digests;
 }
 
 function digestOf(value: unknown): Digest | null {

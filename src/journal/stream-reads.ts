@@ -134,7 +134,7 @@ export async function locateEvent(
   }
   // Two ids of one hash are chance, or somebody's long search. Every event has put its own entry there, so that one of
   // which there is none is not in the stream; here it may be.
-  for (let from = 0; from < version; ) {
+  for (let from = 0; from < version;) {
     const page = await readRecords(view, session, from as Position, READ_PAGE_RECORDS);
     const index = page.findIndex(({ event_id }) => event_id === event);
     if (index !== -1) return (from + index) as Position;
