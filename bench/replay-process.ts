@@ -8,11 +8,11 @@ import { decode } from 'cbor-x';
 import { evolve } from '../reducers/evolve.ts';
 import { sealTranscript } from '../reducers/transcript.ts';
 import type { IngressEvent } from '../schemas/event.ts';
-import { type Position, SessionId } from '../schemas/ids.ts';
+import { SessionId } from '../schemas/ids.ts';
 import { initialState } from '../src/core/index.ts';
 import { loadSession } from '../src/engine/load-session.ts';
 import type { Journal } from '../src/journal/journal.ts';
-import { recordRange } from '../src/journal/keys.ts';
+import { streamRange } from '../src/journal/keys.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';
 import { must } from './must.ts';
 import { benchGenesis } from './stream.ts';
@@ -63,14 +63,17 @@ async function resumed(journal: Journal, id: SessionId): Promise<number> {
 async function bare(id: SessionId): Promise<number> {
   const database = new Level<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' });
   await database.open();
-  const iterator = database.iterator(recordRange(id, 0 as Position));
+  const iterator = database.iterator(streamRange(id));
   let state = initialState(benchGenesis(id));
   for (;;) {
     const entries = await iterator.nextv(SCAN_ENTRIES);
     if (entries.length === 0) break;
     for (const [, value] of entries) {
-      const [, text] = decode(value) as readonly [unknown, string];
-      ({ state } = sealTranscript(evolve(state, JSON.parse(text) as IngressEvent)));
+      // A stretch holds, for each of its events, a place and a text, and digests behind them.
+      const items = decode(value) as readonly unknown[];
+      for (let at = 1; at < items.length; at += 2) {
+        ({ state } = sealTranscript(evolve(state, JSON.parse(items[at] as string) as IngressEvent)));
+      }
     }
     noteProgress(state.version);
   }

@@ -2,11 +2,11 @@
 // arrival against the streams as the store has them, plus what the group itself wrote before. Nothing else writes
 // meanwhile, so of two appends at one version exactly one is admitted.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, unreachable } from '../../schemas/rejection.ts';
 import { eventRepeated, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
-import { META_KEY, eventIdKey, genesisKey, headKey, recordKey } from './keys.ts';
-import { encodeHead, encodeMeta, encodePosition } from './stored-values.ts';
+import { META_KEY, genesisKey, headKey } from './keys.ts';
+import { encodeHead, encodeMeta } from './stored-values.ts';
 import type { Put } from './store.ts';
 
 export interface CreateWrite {
@@ -16,17 +16,13 @@ export interface CreateWrite {
   readonly genesis: Uint8Array;
 }
 
-/** A record as it is stored, beside the id it is indexed by. */
-export interface EncodedRecord {
-  readonly event_id: EventId;
-  readonly value: Uint8Array;
-}
-
 export interface AppendWrite {
   readonly kind: 'append';
   readonly session: SessionId;
   readonly expected: Version;
-  readonly records: readonly EncodedRecord[];
+  readonly events: readonly EventId[];
+  /** Stretches and index, as they are stored when the stream is at `expected`. */
+  readonly puts: readonly Put[];
   readonly owing: boolean;
 }
 
@@ -76,18 +72,15 @@ export function admit(group: readonly Write[], standings: Standings): Admission 
   }
 
   function append(write: AppendWrite, version: Version | null): Either<Rejection, Version> {
-    const { session, expected, records, owing } = write;
+    const { session, expected, events, owing } = write;
     if (version === null) return left(unknownSession(session));
     if (version !== expected) return left(versionConflict(session, expected, version));
     const ids = added.get(session) ?? new Set<EventId>();
-    const repeated = records.find(({ event_id }) => ids.has(event_id) || standings.holds(session, event_id));
-    if (repeated !== undefined) return left(eventRepeated(session, repeated.event_id));
-    const after = (version + records.length) as Version;
-    puts.push(...putsOf(session, version, records), {
-      key: headKey(session),
-      value: encodeHead({ version: after, owing }),
-    });
-    for (const { event_id } of records) ids.add(event_id);
+    const repeated = events.find((event) => ids.has(event) || standings.holds(session, event));
+    if (repeated !== undefined) return left(eventRepeated(session, repeated));
+    const after = (version + events.length) as Version;
+    puts.push(...write.puts, { key: headKey(session), value: encodeHead({ version: after, owing }) });
+    for (const event of events) ids.add(event);
     added.set(session, ids);
     versions.set(session, after);
     return right(after);
@@ -106,14 +99,4 @@ export function admit(group: readonly Write[], standings: Standings): Admission 
     }
   });
   return { answers, puts, versions, sessionCount };
-}
-
-function putsOf(session: SessionId, version: Version, records: readonly EncodedRecord[]): readonly Put[] {
-  return records.flatMap(({ event_id, value }, index) => {
-    const position = (version + index) as Position;
-    return [
-      { key: recordKey(session, position), value },
-      { key: eventIdKey(session, event_id), value: encodePosition(position) },
-    ];
-  });
 }

@@ -3,12 +3,13 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Admission, type Standing, type Standings, type Write, admit } from './admission.ts';
-import { eventIdKey } from './keys.ts';
+import { eventKey } from './keys.ts';
 import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
-import type { StoreView } from './store.ts';
-import { readHead, readSessionCount } from './stream-reads.ts';
+import type { Put, StoreView } from './store.ts';
+import { locateEvent, readHead, readSessionCount } from './stream-reads.ts';
+import { newTrailWriter } from './trail.ts';
 
 type Answer = Either<Rejection, Version>;
 type Commit = (group: readonly Write[]) => Promise<readonly Answer[]>;
@@ -16,6 +17,7 @@ type Commit = (group: readonly Write[]) => Promise<readonly Answer[]>;
 /** The only writer of its store: one group at a time. */
 export function openCommitter(handle: StoreHandle): Commit {
   const known = newKnownStreams();
+  const trail = newTrailWriter();
   let sessionCount: number | null = null;
 
   /** Without a reading when everything is known: a group of appends then costs one write and nothing else. */
@@ -42,6 +44,7 @@ export function openCommitter(handle: StoreHandle): Commit {
     failure: Rejection,
   ): Promise<readonly Answer[]> {
     known.forget();
+    trail.forget();
     sessionCount = null;
     const standings = await standingsAfterFailure(handle, group);
     // A conflict with a write that failed is no conflict, so that what was refused beside it fails as well.
@@ -66,16 +69,18 @@ export function openCommitter(handle: StoreHandle): Commit {
       const failure = rejectionOf(error);
       return group.map(() => left(failure));
     }
-    const { answers, puts } = admission;
-    if (puts.length === 0) return answers;
+    const { answers, versions } = admission;
+    if (admission.puts.length === 0) return answers;
+    const puts = [trail.put(versions), ...admission.puts];
     try {
       await handle.use((store) => store.write(puts));
     } catch (error) {
       return answerFailedWrite(group, answers, rejectionOf(error));
     }
+    trail.written(versions, puts.length, bytesOf(puts));
     known.remember(
       group.filter((_, index) => answers[index]?._tag === 'Right'),
-      admission.versions,
+      versions,
     );
     ({ sessionCount } = admission);
     return answers;
@@ -131,26 +136,34 @@ async function readStanding(view: StoreView, session: SessionId): Promise<Standi
 
 interface AskedId {
   readonly session: SessionId;
-  readonly event_id: EventId;
+  readonly event: EventId;
 }
 
 /** The event ids of a group of which only the store knows whether they are there. */
 const idsToLookUp = (group: readonly Write[], known: KnownStreams): readonly AskedId[] =>
   group.flatMap((write) => {
     if (write.kind !== 'append') return [];
-    const { session, records } = write;
-    return records.flatMap(({ event_id }) =>
-      known.holds(session, event_id) === undefined ? [{ session, event_id }] : [],
-    );
+    const { session, events } = write;
+    return events.flatMap((event) => (known.holds(session, event) === undefined ? [{ session, event }] : []));
   });
 
 /** Those of these event ids that their streams hold already. */
 async function readHeld(view: StoreView, asked: readonly AskedId[]): Promise<ReadonlySet<string>> {
   if (asked.length === 0) return EMPTY_IDS;
-  const found = await view.getMany(asked.map(({ session, event_id }) => eventIdKey(session, event_id)));
-  const held = asked.filter((_, index) => found[index] !== undefined);
-  return new Set(held.map(({ session, event_id }) => idOf(session, event_id)));
+  const found = await view.getMany(asked.map(({ session, event }) => eventKey(session, event)));
+  const held = await Promise.all(
+    asked.map(async ({ session, event }, index) => {
+      const bytes = found[index];
+      // Nearly always there is none: only of what is there has it to be told whether it is this event.
+      if (bytes === undefined || (await locateEvent(view, { session, event }, bytes)) === null) return [];
+      return [idOf(session, event)];
+    }),
+  );
+  return new Set(held.flat());
 }
+
+const bytesOf = (puts: readonly Put[]): number =>
+  puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 
 /** What is on disk after a write failed: read from the store opened anew, because only recovery decides it. */
 async function standingsAfterFailure(

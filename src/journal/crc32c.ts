@@ -23,6 +23,16 @@ export function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
+/** The checksums of the first byte, of the first two, and so on. */
+export function* crc32cEach(bytes: Uint8Array): Generator<number> {
+  const [one] = TABLES;
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc = (one[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
+    yield ~crc >>> 0;
+  }
+}
+
 /** The form in which LevelDB stores a CRC. */
 export const maskCrc = (crc: number): number => (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
 

@@ -1,56 +1,85 @@
 // The layout of the journal in an ordered key-value store. A key begins with the letter of its table:
 //
-//   m                                            [layout, number of sessions]
-//   g <session>                                  genesis text
-//   h <session>                                  [version, owing]
-//   i <session> 00 <event id>                    position of the event
-//   r <session> 00 <position, 8 bytes, high first>   [where the event id is in the text, text, digests]
+//   d, d <session>                    what damage took of the journal, if any ever did (damage-record.ts)
+//   e <hash of session and event id>  position of the event
+//   g <session>                       genesis text
+//   m                                 [layout, number of sessions]
+//   s <session> 00 <first position>   a stretch of the stream: the events of one append, with their digests
+//   t                                 the trail: what the commits before the last one wrote to (trail.ts)
+//   v <session>                       version, and whether the session owes effects
 //
 // Ids are ASCII and hold no byte below 0x21, so the zero byte after a session ends it: no session's keys lie among
-// those of another whose id it begins. Positions have a fixed width, so byte order is stream order.
+// those of another whose id it begins. Positions are written so that byte order is stream order. Layout 1 has other
+// letters for what it holds in another form (layout-1.ts), so that the two are never taken for each other.
 import { Buffer } from 'node:buffer';
-import { type EventId, Position, SessionId } from '../../schemas/ids.ts';
+import { digestText } from '../../schemas/canonical.ts';
+import { type EventId, type Position, SessionId } from '../../schemas/ids.ts';
 import type { KeyRange } from './store.ts';
+import { decodeNumber, encodeNumber } from './stored-numbers.ts';
 
-/** The number of this layout; a store of any other is not touched. */
-export const LAYOUT = 1;
+/** The number of this layout. A store of layout 1 is converted when it is opened, and one of any other is not touched. */
+export const LAYOUT = 2;
 
-const POSITION_BYTES = 8;
+/** A hash may be shared, by chance or on purpose: what it leads to is compared, and costs time and nothing else. */
+const HASH_HEX = 16;
+const DIGEST_PREFIX = 'sha256:'.length;
+
+export const EVENT_LETTER = 'e';
+export const GENESIS_LETTER = 'g';
+export const STRETCH_LETTER = 's';
+export const HEAD_LETTER = 'v';
 
 export const META_KEY: Uint8Array = ascii('m');
+export const TRAIL_KEY: Uint8Array = ascii('t');
 /** Every key there can be. */
 export const WHOLE_RANGE: KeyRange = { gte: Buffer.of(0x00), lt: Buffer.of(0xff) };
 /** Every head, by session. */
-export const HEAD_RANGE: KeyRange = { gte: ascii('h'), lt: ascii('i') };
+export const HEAD_RANGE: KeyRange = { gte: ascii('v'), lt: ascii('w') };
 
 export const genesisKey = (session: SessionId): Uint8Array => ascii(`g${session}`);
-export const headKey = (session: SessionId): Uint8Array => ascii(`h${session}`);
-export const eventIdKey = (session: SessionId, event: EventId): Uint8Array => ascii(`i${session}\0${event}`);
+export const headKey = (session: SessionId): Uint8Array => ascii(`v${session}`);
 
-export function recordKey(session: SessionId, position: Position): Uint8Array {
-  const prefix = ascii(`r${session}\0`);
-  const key = Buffer.alloc(prefix.length + POSITION_BYTES);
-  key.set(prefix);
-  key.writeBigUInt64BE(BigInt(position), prefix.length);
-  return key;
-}
+export const eventKey = (session: SessionId, event: EventId): Uint8Array =>
+  Buffer.from(`65${digestText(`${session}\0${event}`).slice(DIGEST_PREFIX, DIGEST_PREFIX + HASH_HEX)}`, 'hex');
 
-/** The records of a session from a position on. */
-export const recordRange = (session: SessionId, from: Position): KeyRange => ({
-  gte: recordKey(session, from),
-  lt: ascii(`r${session}\x01`),
+export const stretchKey = (session: SessionId, first: Position): Uint8Array =>
+  Buffer.concat([ascii(`s${session}\0`), encodeNumber(first)]);
+
+/** The stretches of a session that begin at one of these positions. */
+export const stretchRange = (session: SessionId, from: Position, to: Position): KeyRange => ({
+  gte: stretchKey(session, from),
+  lt: stretchKey(session, to),
 });
 
-/** The position in the key of a record, or null when the key is not one of a record of this session. */
-export function positionOfKey(session: SessionId, key: Uint8Array): Position | null {
-  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
-  const prefix = ascii(`r${session}\0`);
-  if (bytes.length !== prefix.length + POSITION_BYTES || !bytes.subarray(0, prefix.length).equals(prefix)) return null;
-  const position = Number(bytes.readBigUInt64BE(prefix.length));
-  return Position.is(position) ? position : null;
+/** Every stretch of a session. */
+export const streamRange = (session: SessionId): KeyRange => ({
+  gte: ascii(`s${session}\0`),
+  lt: ascii(`s${session}\x01`),
+});
+
+export interface StretchPlace {
+  readonly session: SessionId;
+  readonly first: Position;
 }
 
-/** The session in the key of a head, or null when the key is not one of a head. */
+/** Where a stretch belongs by its key, or null when the key is not one of a stretch. */
+export function placeOfStretch(key: Uint8Array): StretchPlace | null {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  const end = bytes.indexOf(0);
+  if (end === -1 || bytes[0] !== 0x73) return null;
+  const session = bytes.toString('latin1', 1, end);
+  const first = decodeNumber(bytes.subarray(end + 1));
+  return SessionId.is(session) && first !== null ? { session, first: first as Position } : null;
+}
+
+/** The session whose genesis, stretch or head has this key, or null when the key is of none. */
+export function sessionIn(key: Uint8Array): SessionId | null {
+  const letter = String.fromCodePoint(key[0] ?? 0);
+  if (letter === STRETCH_LETTER) return placeOfStretch(key)?.session ?? null;
+  return letter === HEAD_LETTER || letter === GENESIS_LETTER ? sessionOfKey(key) : null;
+}
+
+/** The session in a key that is its letter and a session, or null when the key is none. */
 export function sessionOfKey(key: Uint8Array): SessionId | null {
   const session = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1').slice(1);
   return SessionId.is(session) ? session : null;

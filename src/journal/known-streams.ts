@@ -29,7 +29,7 @@ export function newKnownStreams(): KnownStreams {
     const held = write.kind === 'create' ? new Set<EventId>() : ids.get(session);
     if (held === undefined) return;
     dropIds(session);
-    if (write.kind === 'append') for (const { event_id } of write.records) held.add(event_id);
+    if (write.kind === 'append') for (const event of write.events) held.add(event);
     ids.set(session, held);
     idsKept += held.size;
   }

@@ -12,10 +12,11 @@ import { refuse } from './refusal.ts';
 
 export interface Manifest {
   readonly name: string;
-  readonly bytes: Buffer;
+  /** Null when it cannot be told which one it is. */
+  readonly bytes: Buffer | null;
 }
 
-/** Null when there is no database yet. Refuses one whose manifest cannot be told. */
+/** Null when there is no database yet. */
 export async function findManifest(directory: string): Promise<Manifest | null> {
   try {
     return await readNamed(directory);
@@ -38,13 +39,9 @@ async function readNamed(directory: string): Promise<Manifest | null> {
   if (!names.some((name) => /^\d+\.(?:ldb|sst|log)$/.test(name))) return null;
   const manifests = names.filter((name) => /^MANIFEST-\d+$/.test(name));
   const [only] = manifests;
-  const bytes = only === undefined ? null : await readFile(join(directory, only));
-  if (only === undefined || bytes === null || manifests.length > 1 || !readManifest(bytes).isWhole) {
-    return refuse(
-      'damaged',
-      `CURRENT of the journal names no manifest, and ${manifests.length === 1 ? 'the one there is is not whole' : `there are ${manifests.length} of them`}; restore the data directory from a backup`,
-    );
-  }
+  const bytes = only === undefined || manifests.length > 1 ? null : await readFile(join(directory, only));
+  if (only === undefined || bytes === null || readManifest(bytes).fault !== null)
+    return { name: 'CURRENT', bytes: null };
   await refuseWhenOpen(directory);
   await writeCurrent(directory, only);
   return { name: only, bytes };

@@ -1,20 +1,22 @@
 // Verifies the files of a LevelDB database before it is opened. LevelDB keeps a checksum beside every block, but its
 // binding for Node verifies none in tables: most flipped bits come back as silently wrong values, and some fail an
 // assertion in native code that ends the process. Of a damaged log it drops what it cannot read, acknowledged writes
-// among it, and says nothing. Only its manifest it verifies itself.
-import type { Buffer } from 'node:buffer';
+// among it, and says nothing. Of a manifest that is zeroed at its end it takes an older state, and deletes what it then
+// takes for leftovers.
+import { Buffer } from 'node:buffer';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from './file-failure.ts';
 import type { KeySpan } from './key-spans.ts';
-import { findManifest } from './level-current.ts';
-import { isFollowed, isWholeToTheEnd, readLog } from './level-log.ts';
+import { type ClosedLogs, readClosed } from './level-closed.ts';
+import { type Manifest, findManifest } from './level-current.ts';
+import { type LogContents, canBeTorn, readLog } from './level-log.ts';
 import { type LiveFiles, readManifest } from './level-manifest.ts';
-import { type TableFault, tableFault } from './level-table.ts';
-import { type TornTail, closedLog } from './level-tail.ts';
+import { type TableFault, spanOfTable, tableFault } from './level-table.ts';
+import { type TornTail, tornTailAt } from './level-tail.ts';
 import { refuse } from './refusal.ts';
 
-export interface LevelFile {
+interface LevelFile {
   readonly name: string;
   readonly path: string;
 }
@@ -23,87 +25,125 @@ export interface TableFile extends LevelFile {
   readonly span: KeySpan;
 }
 
-export interface DamagedTable extends TableFault {
+export interface LogFile extends LogContents, LevelFile {
+  /** Where what is lost behind its last whole record begins, if anything is. */
+  readonly lostFrom: number | null;
+}
+
+export interface FileFault {
   readonly name: string;
+  readonly message: string;
 }
 
 export interface VerifiedFiles {
   /** Those that can be read at least in part. */
   readonly tables: readonly TableFile[];
-  readonly logs: readonly LevelFile[];
-  readonly damaged: readonly DamagedTable[];
+  /** In the order of their writing. */
+  readonly logs: readonly LogFile[];
+  readonly closed: ClosedLogs | null;
+  /** What LevelDB must not be given: the journal has to be rebuilt from what can be read. */
+  readonly faults: readonly FileFault[];
+  /** Where keys of tables may be lost. */
+  readonly lost: readonly KeySpan[];
   /** Last writes that a crash tore: they were never acknowledged, and LevelDB drops them. */
   readonly torn: readonly TornTail[];
 }
 
-const NOTHING: VerifiedFiles = { tables: [], logs: [], damaged: [], torn: [] };
-const NEXT = 'restore the data directory from a backup, or import exports of its sessions into another one';
+const NOTHING: VerifiedFiles = { tables: [], logs: [], closed: null, faults: [], lost: [], torn: [] };
 
-/**
- * Which files a database is made of, and which of its tables are damaged. Refuses it as `damaged` when a log is, because
- * nobody can tell whose writes were in it, or when the manifest is and so it cannot be told which tables there are.
- */
+/** Which files a database is made of, and what is wrong with them. */
 export async function verifyLevelFiles(directory: string): Promise<VerifiedFiles> {
   const found = await findManifest(directory);
   if (found === null) return NOTHING;
-  const live = readManifest(found.bytes);
-  if (live.faultAt !== null && isWholeToTheEnd(found.bytes, live.faultAt)) {
-    refuse('damaged', `${found.name} of the journal: the edit at ${live.faultAt} does not have its length; ${NEXT}`);
-  }
-  const { logs, torn } = await verifyLogs(directory, live);
-  const { tables, damaged } = await verifyTables(directory, live);
-  const [first] = damaged;
-  if (first !== undefined && !live.isWhole) {
-    refuse('damaged', `${first.name} of the journal: ${first.message}, and ${found.name} is torn; ${NEXT}`);
-  }
-  return { tables, logs, damaged, torn };
+  const { live, fault } = readLive(found);
+  const closed = await readClosed(directory);
+  const { logs, torn, faults: ofLogs } = await verifyLogs(directory, live, closed);
+  const { tables, lost, faults: ofTables } = await verifyTables(directory, live);
+  const ofManifest = fault === null ? [] : [{ name: found.name, message: fault }];
+  return { tables, logs, closed, torn, lost, faults: [...ofManifest, ...ofTables, ...ofLogs] };
 }
 
-async function verifyLogs(directory: string, live: LiveFiles): Promise<Pick<VerifiedFiles, 'logs' | 'torn'>> {
-  const whole = await closedLog(directory);
-  const logs: LevelFile[] = [];
+/** What the manifest says is in use; null when it cannot be trusted, and every file that is there is read. */
+function readLive({ bytes }: Manifest): { readonly live: LiveFiles | null; readonly fault: string | null } {
+  if (bytes === null) return { live: null, fault: 'it names no manifest that is whole' };
+  const live = readManifest(bytes);
+  return live.fault === null ? { live, fault: null } : { live: null, fault: live.fault };
+}
+
+type VerifiedLogs = Pick<VerifiedFiles, 'logs' | 'torn' | 'faults'>;
+
+async function verifyLogs(directory: string, live: LiveFiles | null, closed: ClosedLogs | null): Promise<VerifiedLogs> {
+  const isLive = (name: string): boolean => live === null || live.isLiveLog(Number.parseInt(name, 10));
+  const read: { readonly name: string; readonly bytes: Buffer; readonly contents: LogContents }[] = [];
+  for (const name of (await readdir(directory)).filter((file) => /^\d+\.log$/.test(file)).sort(byNumber)) {
+    const bytes = isLive(name) ? await readIfThere(join(directory, name)) : null;
+    if (bytes !== null) read.push({ name, bytes, contents: readLog(bytes) });
+  }
+  const logs: LogFile[] = [];
   const torn: TornTail[] = [];
-  for (const name of (await readdir(directory)).sort()) {
-    const [, digits] = /^(\d+)\.log$/.exec(name) ?? [];
-    if (digits === undefined || !live.isLiveLog(Number(digits))) continue;
-    const path = join(directory, name);
-    const bytes = await readIfThere(path);
-    if (bytes === null) continue;
-    const { faultAt } = readLog(bytes);
-    const fault = logFault(bytes, faultAt, whole?.file === name && whole.size === bytes.length);
-    if (fault !== null) refuse('damaged', `${name} of the journal: ${fault}; ${NEXT}`);
-    if (faultAt !== null) torn.push({ file: name, offset: faultAt, bytes: bytes.length - faultAt });
-    logs.push({ name, path });
+  const faults: FileFault[] = [];
+  for (const [name, size] of closed?.sizes ?? []) {
+    const gone = size > 0 && isLive(name) && read.every((log) => log.name !== name);
+    if (gone) faults.push({ name, message: 'it is missing' });
   }
-  return { logs, torn };
+  const last = read.findLastIndex(({ contents }) => contents.records.length > 0);
+  for (const [index, { name, bytes, contents }] of read.entries()) {
+    const { records, faults: found } = contents;
+    const size = closed?.sizes.get(name) ?? bytes.length;
+    const tail = found.at(-1);
+    const tailAt = tail?.end === bytes.length && !tail.isMended ? tail.at : null;
+    // A log is begun only when the one before it is whole: behind what was torn no other write can be.
+    const wasWhole = closed?.sizes.has(name) === true || index < last;
+    const isTorn = tailAt !== null && !wasWhole && canBeTorn(bytes, tailAt);
+    if (isTorn) torn.push(tornTailAt(name, bytes, tailAt));
+    const lostFrom = isTorn ? null : (tailAt ?? (size > bytes.length ? bytes.length : null));
+    logs.push({ name, path: join(directory, name), records, faults: found, lostFrom });
+    const [first] = isTorn ? found.slice(0, -1) : found;
+    if (first !== undefined) {
+      const known = wasWhole && first.at === tailAt ? ', and it had when the journal was closed' : '';
+      faults.push({ name, message: `the write at ${first.at} does not have its checksum or its length${known}` });
+    } else if (lostFrom !== null) {
+      faults.push({ name, message: `it ends at ${bytes.length}, and had ${size} bytes when the journal was closed` });
+    }
+  }
+  return { logs, torn, faults };
 }
 
-async function verifyTables(directory: string, live: LiveFiles): Promise<Pick<VerifiedFiles, 'tables' | 'damaged'>> {
+async function verifyTables(
+  directory: string,
+  live: LiveFiles | null,
+): Promise<Pick<VerifiedFiles, 'tables' | 'lost' | 'faults'>> {
   const names = new Map<number, string>();
-  for (const name of await readdir(directory)) {
-    const [, digits] = /^(\d+)\.(?:ldb|sst)$/.exec(name) ?? [];
-    if (digits !== undefined) names.set(Number(digits), name);
+  for (const name of (await readdir(directory)).sort()) {
+    if (/^\d+\.(?:ldb|sst)$/.test(name)) names.set(Number.parseInt(name, 10), name);
   }
   const tables: TableFile[] = [];
-  const damaged: DamagedTable[] = [];
-  for (const [number, span] of live.tables) {
+  const lost: KeySpan[] = [];
+  const faults: FileFault[] = [];
+  for (const number of live?.tables.keys() ?? names.keys()) {
     const name = names.get(number) ?? `${String(number).padStart(6, '0')}.ldb`;
     const path = join(directory, name);
     const bytes = await readIfThere(path);
-    const fault = bytes === null ? { message: 'it is missing', lost: [span] } : tableFault(bytes, span);
-    if (fault !== null) damaged.push({ name, ...fault });
+    const span = live?.tables.get(number) ?? spanOfTable(bytes ?? Buffer.alloc(0));
+    if (span === null)
+      return refuse(
+        'damaged',
+        `${name} of the journal cannot be read, and no manifest tells whether it was in use; ${NEXT}`,
+      );
+    const fault: TableFault | null =
+      bytes === null ? { message: 'it is missing', lost: [span] } : tableFault(bytes, span);
+    if (fault !== null) {
+      faults.push({ name, message: fault.message });
+      lost.push(...fault.lost);
+    }
     if (bytes !== null) tables.push({ name, path, span });
   }
-  return { tables, damaged };
+  return { tables, lost, faults };
 }
 
-/** What is wrong with a log that has its first fault there, or null. */
-function logFault(log: Buffer, faultAt: number | null, wasClosed: boolean): string | null {
-  if (faultAt === null) return null;
-  if (wasClosed) return `the write at ${faultAt} does not have its checksum, and it had when the journal was closed`;
-  if (isWholeToTheEnd(log, faultAt)) return `the write at ${faultAt} does not have its length`;
-  return isFollowed(log, faultAt) ? `the write at ${faultAt} does not have its checksum, and others follow it` : null;
-}
+export const NEXT = 'restore the data directory from a backup, or import exports of its sessions into another one';
+
+const byNumber = (a: string, b: string): number => Number.parseInt(a, 10) - Number.parseInt(b, 10);
 
 async function readIfThere(path: string): Promise<Buffer | null> {
   try {

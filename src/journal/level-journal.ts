@@ -6,14 +6,17 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import { type Damage, describeDamage, readDamage, refuseLost } from './damage-record.ts';
 import { openFileSnapshots } from './file-snapshots.ts';
 import type { Journal } from './journal.ts';
+import { LAYOUT_1 } from './layout-1.ts';
 import { type VerifiedFiles, verifyLevelFiles } from './level-files.ts';
 import { openLevelStore } from './level-store.ts';
-import { type TornTail, markClosed, recordTornTails } from './level-tail.ts';
-import { type RebuildOptions, finishSwitch, rebuildJournal } from './rebuild.ts';
+import { markClosed } from './level-closed.ts';
+import { type TornTail, recordTornTails } from './level-tail.ts';
+import { type RebuildOptions, describeFault, finishSwitch, rebuildJournal } from './rebuild.ts';
 import { isSwitchPending } from './rebuild-switch.ts';
 import { answering, refuse } from './refusal.ts';
 import type { Store } from './store.ts';
 import { openStoredJournal } from './stored-journal.ts';
+import { readLayout } from './stream-reads.ts';
 
 /** The directory of the snapshots within that of a journal. LevelDB leaves alone what it does not know. */
 export const SNAPSHOTS = 'snapshots';
@@ -31,19 +34,26 @@ const QUIETLY: RebuildOptions = { tell: () => undefined, onStep: () => Promise.r
 
 /**
  * Opens or creates the journal in `directory`, which one process may have open at a time. Verifies its files first; when
- * tables are damaged, the journal is rebuilt from the rest, and sessions that lost something are refused as `damaged`.
+ * some are damaged, the journal is rebuilt from the rest, and sessions that lost something are refused as `damaged`. One
+ * of layout 1 is converted in the same way, and goes on as it was.
  */
 export const openLevelJournal =
   (directory: string, options: Partial<RebuildOptions> = {}): TaskEither<Rejection, LevelJournal> =>
   async () => {
-    const verified = await answering(() => prepare(directory, { ...QUIETLY, ...options }))();
+    const rebuilding = { ...QUIETLY, ...options };
+    const verified = await answering(() => prepare(directory, rebuilding))();
     if (isLeft(verified)) return verified;
-    const { torn: tornTails, damaged } = verified.right;
+    const { torn: tornTails, faults } = verified.right;
     const snapshots = openFileSnapshots(join(directory, SNAPSHOTS));
     let damage: Damage | null = null;
     const open = async (): Promise<Store> => {
-      const store = await openLevelStore(directory);
+      let store = await openLevelStore(directory);
       try {
+        if ((await store.view(readLayout)) === LAYOUT_1.layout) {
+          await store.close();
+          await rebuildJournal(directory, rebuilding);
+          store = await openLevelStore(directory);
+        }
         // Another process may have moved the journal away since it was verified, and this one made an empty one.
         if (await isSwitchPending(directory)) refuse('storage_failed', 'the journal is being rebuilt; try again');
         damage = await store.view(readDamage);
@@ -61,13 +71,12 @@ export const openLevelJournal =
     await recordTornTails(directory, tornTails);
     let closing: Promise<void> | null = null;
     const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));
-    const rebuilt = damaged.map(({ name, message }) => `${name} of the journal was damaged: ${message}`);
-    const notices = [...rebuilt, ...(lost === null ? [] : describeDamage(lost))];
+    const notices = [...faults.map(describeFault), ...(lost === null ? [] : describeDamage(lost))];
     return right({ ...journal, tornTails, damage: lost, notices, close });
   };
 
 async function prepare(directory: string, options: RebuildOptions): Promise<VerifiedFiles> {
   await finishSwitch(directory, options.onStep);
   const files = await verifyLevelFiles(directory);
-  return files.damaged.length === 0 ? files : await rebuildJournal(directory, options);
+  return files.faults.length === 0 ? files : await rebuildJournal(directory, options);
 }

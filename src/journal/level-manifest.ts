@@ -10,10 +10,8 @@ export interface LiveFiles {
   readonly tables: ReadonlyMap<number, KeySpan>;
   /** Whether the log of this number holds writes that no table holds yet. */
   readonly isLiveLog: (number: number) => boolean;
-  /** Where the first edit begins that is torn or damaged. */
-  readonly faultAt: number | null;
-  /** Whether the edits were read to their end. */
-  readonly isWhole: boolean;
+  /** What is wrong with it, or null. Then it may name files that are no more, and not name others that are in use. */
+  readonly fault: string | null;
 }
 
 interface Edits {
@@ -22,19 +20,20 @@ interface Edits {
   previousLog: number;
 }
 
-/** Ends at the first edit that is torn or damaged: LevelDB itself verifies its manifest, and says so. */
 export function readManifest(manifest: Buffer): LiveFiles {
   const edits: Edits = { tables: new Map(), firstLog: 0, previousLog: 0 };
-  const { records, faultAt } = readLog(manifest);
-  let isWhole = faultAt === null;
+  const { records, faults } = readLog(manifest);
+  const [first] = faults;
+  let fault = first === undefined ? null : `the edit at ${first.at} does not have its checksum or its length`;
   try {
-    for (const record of records) applyEdit(record, edits);
+    for (const { bytes } of records) applyEdit(bytes, edits);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    isWhole = false;
+    fault ??= error.message;
   }
+  if (records.length === 0) fault ??= 'it is empty';
   const { tables, firstLog, previousLog } = edits;
-  return { tables, isLiveLog: (number) => number >= firstLog || number === previousLog, faultAt, isWhole };
+  return { tables, isLiveLog: (number) => number >= firstLog || number === previousLog, fault };
 }
 
 function applyEdit(record: Uint8Array, edits: Edits): void {

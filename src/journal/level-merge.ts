@@ -21,9 +21,11 @@ interface Cursor {
   entry: NewestEntry;
 }
 
+/** `onStored` is called with the sequence number of every entry of a table, also of those that are not the newest. */
 export async function* mergeNewest(
   tables: readonly TableSource[],
   logged: readonly NewestEntry[],
+  onStored: (sequence: number) => void,
 ): AsyncGenerator<NewestEntry> {
   const waiting = [...tables].sort((a, b) => Buffer.compare(b.first, a.first));
   const cursors: Cursor[] = [];
@@ -37,7 +39,7 @@ export async function* mergeNewest(
       const least = leastKey(cursors);
       if (least !== null && Buffer.compare(table.first, least) > 0) break;
       waiting.pop();
-      open(stepping(untagged(readTable(await table.read()))));
+      open(stepping(untagged(readTable(await table.read()), onStored)));
     }
     const least = leastKey(cursors);
     if (least === null) return;
@@ -75,9 +77,10 @@ const stepping =
     return step.done === true ? null : step.value;
   };
 
-function* untagged(entries: Iterable<TableEntry>): Generator<NewestEntry> {
+function* untagged(entries: Iterable<TableEntry>, onStored: (sequence: number) => void): Generator<NewestEntry> {
   for (const { key, value } of entries) {
     const { sequence, deletes } = tagOf(key);
+    onStored(sequence);
     yield { key: userKey(key), value: deletes ? null : value, sequence };
   }
 }

@@ -48,6 +48,15 @@ export function tableFault(table: Buffer, span: KeySpan): TableFault | null {
   return message === undefined ? null : { message, lost };
 }
 
+/** From the first to the last key of a table, or a little more; null when it cannot be told. */
+export function spanOfTable(table: Buffer): KeySpan | null {
+  const blocks = attempt(() => indexOf(table), []);
+  const [first, last] = [blocks?.at(0), blocks?.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const begin = attempt(() => entriesOf(table, first.handle).next().value?.key ?? null, []);
+  return { first: begin === null ? Buffer.alloc(0) : userKey(begin), last: last.last };
+}
+
 /** The entries of the blocks that have their checksum, in order. */
 export function* readTable(table: Buffer): Generator<TableEntry> {
   for (const { handle } of attempt(() => indexOf(table), []) ?? []) {

@@ -1,11 +1,12 @@
 // The end of LevelDB's log. A crash may tear the last write, which nobody was told of; LevelDB drops it without a word.
-// Here it is put on record, and told apart from damage to a last write that was whole: a journal that was closed says
-// so in a file of its own, and a log that was whole then and has kept its length was not torn afterwards.
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+// Here it is put on record.
+import { Buffer } from 'node:buffer';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SessionId } from '../../schemas/ids.ts';
 import { TORN_TAILS_KEPT } from '../../schemas/limits.ts';
-import { codeOf } from './file-failure.ts';
-import { readLog } from './level-log.ts';
+import { readTorn } from './level-log.ts';
+import { sessionsWritten } from './level-writes.ts';
 
 /** A last write that a crash tore, and that is cut off. */
 export interface TornTail {
@@ -14,37 +15,20 @@ export interface TornTail {
   /** Where it began, and what was left of it, in bytes. */
   readonly offset: number;
   readonly bytes: number;
+  /** The sessions that can still be read in it: perhaps not all, and perhaps not as they were. */
+  readonly sessions: readonly string[];
 }
 
-const CLOSED = 'CLOSED';
 const TORN_TAILS = 'torn-tails.jsonl';
+/** Sessions that are named of one torn write. */
+const NAMED_MAX = 16;
 
-/** A log that was whole when the journal was closed. */
-export interface WholeLog {
-  readonly file: string;
-  readonly size: number;
-}
-
-/** Null after a crash. Every opening begins another log, so that what an earlier closing said is about none. */
-export async function closedLog(directory: string): Promise<WholeLog | null> {
-  const text = await readFile(join(directory, CLOSED), 'utf8').catch(() => '');
-  const [, file, size] = /^(\d+\.log) (\d+)\n$/.exec(text) ?? [];
-  return file === undefined ? null : { file, size: Number(size) };
-}
-
-/** Puts the newest log on record as whole, if it is. Without it a log is read as if a crash had left it. */
-export async function markClosed(directory: string): Promise<void> {
-  try {
-    const logs = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name)).sort();
-    const newest = logs.at(-1);
-    if (newest === undefined) return;
-    const log = await readFile(join(directory, newest));
-    if (readLog(log).faultAt !== null) return;
-    await writeFile(join(directory, CLOSED), `${newest} ${log.length}\n`, { mode: 0o600 });
-  } catch (error) {
-    if (codeOf(error) === null) throw error;
-  }
-}
+export const tornTailAt = (file: string, log: Buffer, offset: number): TornTail => ({
+  file,
+  offset,
+  bytes: log.length - offset,
+  sessions: sessionsWritten(readTorn(log, offset)).slice(0, NAMED_MAX),
+});
 
 /** Puts torn tails on record beside the journal. */
 export async function recordTornTails(directory: string, found: readonly TornTail[]): Promise<void> {
@@ -59,10 +43,17 @@ export async function recordTornTails(directory: string, found: readonly TornTai
 export async function readTornTails(directory: string): Promise<readonly TornTail[]> {
   const text = await readFile(join(directory, TORN_TAILS), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
-    const [, file, offset, bytes] = /^\{"file":"([\w.]+)","offset":(\d+),"bytes":(\d+)\}$/.exec(line) ?? [];
-    return file === undefined ? [] : [{ file, offset: Number(offset), bytes: Number(bytes) }];
+    const [, file, offset, bytes, named = ''] = LINE.exec(line) ?? [];
+    if (file === undefined) return [];
+    const sessions = [...named.matchAll(/"([^"]+)"/g)].flatMap(([, id]) => (SessionId.is(id) ? [id] : []));
+    return [{ file, offset: Number(offset), bytes: Number(bytes), sessions }];
   });
 }
 
-export const describeTornTail = ({ file, offset, bytes }: TornTail): string =>
-  `the last write of ${file} of the journal (${bytes} bytes at ${offset}) was torn by a crash and is cut off; it was never acknowledged`;
+// Older ones name no sessions.
+const LINE = /^\{"file":"([\w.]+)","offset":(\d+),"bytes":(\d+)(?:,"sessions":\[([^\]]*)\])?\}$/;
+
+export function describeTornTail({ file, offset, bytes, sessions }: TornTail): string {
+  const named = sessions.length === 0 ? '' : `; what is left of it names ${sessions.join(', ')}`;
+  return `the last write of ${file} of the journal (${bytes} bytes at ${offset}) was torn by a crash and is cut off; it was never acknowledged${named}`;
+}

@@ -1,10 +1,10 @@
-// Puts a rebuilt journal in the place of a damaged one, whose files are kept beside it. The rebuilt one is made in
+// Puts a rebuilt journal in the place of a damaged one, or of one that was converted; its files are kept beside it. The rebuilt one is made in
 //
 //   <journal>.salvage/lock     held by whoever rebuilds or switches
 //   <journal>.salvage/store    the rebuilt journal; once REBUILT is in it, it is the journal
 //
-// Before that file appears, every opening finds the damaged journal and begins anew; from then on every opening first
-// ends the switch, whichever of its steps a crash interrupted. Nothing of the damaged journal is deleted.
+// Before that file appears, every opening finds the old journal and begins anew; from then on every opening first
+// ends the switch, whichever of its steps a crash interrupted. Nothing of the old journal is deleted.
 import { access, open, readFile, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { syncDirectory } from './directories.ts';
@@ -24,7 +24,10 @@ export type OnStep = (step: string) => Promise<void>;
 export const isSwitchPending = (directory: string): Promise<boolean> =>
   exists(join(rebuiltDirectory(directory), REBUILT));
 
-/** From here on the rebuilt journal is the journal; what an operator should know of it stays with it. */
+/**
+ * From here on the rebuilt journal is the journal; what an operator should know of the damage stays with it. Nothing, when
+ * it was only converted.
+ */
 export async function commitRebuilt(directory: string, notices: readonly string[], onStep: OnStep): Promise<void> {
   const rebuilt = rebuiltDirectory(directory);
   await syncDirectory(rebuilt);
@@ -55,8 +58,9 @@ export async function endSwitch(directory: string, onStep: OnStep): Promise<void
     await rename(join(directory, name), join(rebuilt, name));
   }
   if (await exists(directory)) {
-    await onStep('putting the damaged journal aside');
-    await rename(directory, join(parent, await freeName(directory)));
+    await onStep('putting the old journal aside');
+    const isDamaged = (await readRebuilt(rebuilt)).length > 0;
+    await rename(directory, join(parent, await freeName(directory, isDamaged)));
     await syncDirectory(parent);
   }
   await onStep('putting the rebuilt journal in its place');
@@ -70,11 +74,11 @@ export async function readRebuilt(directory: string): Promise<readonly string[]>
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** The name under which the damaged journal will be kept. */
-export async function freeName(directory: string): Promise<string> {
+/** The name under which the old journal will be kept. */
+export async function freeName(directory: string, isDamaged: boolean): Promise<string> {
   const taken = new Set(await readdir(dirname(directory)));
   for (let n = 1; ; n += 1) {
-    const name = `${basename(directory)}.damaged-${n}`;
+    const name = `${basename(directory)}.${isDamaged ? 'damaged' : 'converted'}-${n}`;
     if (!taken.has(name)) return name;
   }
 }

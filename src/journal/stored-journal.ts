@@ -2,23 +2,24 @@
 // so what they give is durable.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import type { SessionId, Version } from '../../schemas/ids.ts';
+import type { Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import type { EncodedRecord, Write } from './admission.ts';
+import type { Write } from './admission.ts';
 import { checkRecords } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { openGroupCommit } from './group-commit.ts';
-import type { Journal, JournalRecord } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
 import { Refusal, answering, refuse } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
-import { encodeGenesis, encodeRecord } from './stored-values.ts';
+import { encodeGenesis } from './stored-values.ts';
+import { putsOfRecords } from './stretches.ts';
 import { findEvent, readGenesis, readRecords, readSessionCount, readSessions, requireHead } from './stream-reads.ts';
 
-/** What one event costs in the queue beside its own bytes: keys, index and head. */
-const RECORD_OVERHEAD_BYTES = 256;
+/** What an append costs in the queue beside its puts: its head, its part of the trail, and what holds them. */
+const APPEND_OVERHEAD_BYTES = 512;
 
 /**
  * Opens a journal on the store that `open` opens; called again after a write has failed. Snapshots are kept elsewhere: by
@@ -65,9 +66,13 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       }),
     append: (session, expected, records, owing) =>
       accepting(() => {
-        const encoded = encodeRecords(session, records);
-        const bytes = encoded.reduce((sum, { value }) => sum + value.length + RECORD_OVERHEAD_BYTES, 0);
-        return commit({ kind: 'append', session, expected, records: encoded, owing }, bytes);
+        const refused = checkRecords(session, records);
+        if (refused !== null) throw new Refusal(refused);
+        // Encoded before they are queued, so that a fault of one caller meets it alone.
+        const puts = putsOfRecords(session, expected, records);
+        const bytes = puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
+        const events = records.map(({ event_id }) => event_id);
+        return commit({ kind: 'append', session, expected, events, puts, owing }, bytes);
       }),
     genesis: (session) => reading((view) => readGenesis(view, session)),
     read: (session, from, limit) => reading((view) => readRecords(view, session, from, limit)),
@@ -81,11 +86,4 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       await handle.close();
     },
   };
-}
-
-/** The records as they are stored: encoded before they are queued, so that a fault of one caller meets it alone. */
-function encodeRecords(session: SessionId, records: readonly JournalRecord[]): readonly EncodedRecord[] {
-  const refused = checkRecords(session, records);
-  if (refused !== null) throw new Refusal(refused);
-  return records.map((record) => ({ event_id: record.event_id, value: encodeRecord(record) }));
 }

@@ -1,13 +1,16 @@
-// The values of the journal's store. CBOR (RFC 8949) is only their container: nothing here is ever hashed. Whatever
+// The values of the journal's store. CBOR (RFC 8949) is only the container of the larger ones: nothing here is ever hashed. Whatever
 // a store gives back is taken for garbage until it has exactly the expected shape; the readers give null, and never
 // throw, because a flipped bit on a disk is no fault of ours.
 import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
-import { type Digest, EventId, Position, Version } from '../../schemas/ids.ts';
+import { digestText } from '../../schemas/canonical.ts';
+import { type Digest, EventId, Version } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
+import { nextChain } from '../core/chain.ts';
 import type { JournalRecord } from './journal.ts';
 import { LAYOUT } from './keys.ts';
+import { decodeWhole, encodeNumber, readNumber } from './stored-numbers.ts';
 
 const DIGEST_BYTES = 32;
 const DIGEST_PREFIX = 'sha256:';
@@ -15,33 +18,79 @@ const DIGEST_PREFIX = 'sha256:';
 // Stateless: no value needs another to be read, so records can be lost, copied and read one by one.
 const cbor = new Encoder({ useRecords: false, variableMapSize: true, tagUint8Array: false });
 
-/** `[where the text says its event id, or the id of one that does not, text, state digest and chain]`. */
-export function encodeRecord({ event, event_id, state_digest, chain }: JournalRecord): Uint8Array {
-  invariant(event.isWellFormed(), `the text of event ${event_id} is not well-formed`);
-  const said = event.indexOf(ID_FIELD + JSON.stringify(event_id));
-  return cbor.encode([said === -1 ? event_id : said, event, digestPair(state_digest, chain)]);
+/**
+ * For each event where its text says its id (or the id of one whose text does not) and the text; then the digests of the
+ * states, and the chain values: of all events, or of the first and the last one when those between follow from them.
+ */
+export function encodeStretch(records: readonly JournalRecord[]): Uint8Array {
+  const items: unknown[] = [];
+  let states = '';
+  for (const { event, event_id, state_digest } of records) {
+    invariant(event.isWellFormed(), `the text of event ${event_id} is not well-formed`);
+    items.push(placeOfId(event, event_id) ?? event_id, event);
+    states += state_digest.slice(DIGEST_PREFIX.length);
+  }
+  const told = records.length > 2 && records.every(followsFrom) ? [records[0], records.at(-1)] : records;
+  const chains = told.map((record) => record?.chain.slice(DIGEST_PREFIX.length) ?? '').join('');
+  const digests = Buffer.from(states + chains, 'hex');
+  const count = records.length + told.length;
+  invariant(states.length + chains.length === 2 * DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
+  invariant(digests.length === DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
+  items.push(digests);
+  return cbor.encode(items);
 }
 
-export function decodeRecord(bytes: Uint8Array): JournalRecord | null {
-  const value = decodeValue(bytes);
-  if (!Array.isArray(value)) return null;
-  const items = value as readonly unknown[];
-  // Records of an older kind have the two digests apart.
-  const [id, event, state, link] = items.length === 3 ? [items[0], items[1], ...digestsIn(items[2])] : items;
-  if (items.length < 3 || items.length > 4 || !isText(event)) return null;
-  const state_digest = digestOf(state);
-  const chain = digestOf(link);
-  const event_id = typeof id === 'number' ? idSaidAt(event, id) : id;
-  if (!EventId.is(event_id) || state_digest === null || chain === null) return null;
-  return { event, event_id, state_digest, chain };
+/** Whether the chain value of an event need not be told; those of the first and the last one always are. */
+const followsFrom = ({ event, state_digest, chain }: JournalRecord, index: number, all: readonly JournalRecord[]) => {
+  const before = all[index - 1];
+  if (before === undefined || index === all.length - 1) return true;
+  return chain === nextChain(before.chain, digestText(event), state_digest);
+};
+
+export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | null {
+  const items = decodeValue(bytes);
+  if (!Array.isArray(items) || items.length < 3 || items.length % 2 === 0) return null;
+  const digests = digestsIn(items.at(-1));
+  const count = (items.length - 1) / 2;
+  const told = digests.length - count;
+  if (told !== count && (told !== 2 || count < 3)) return null;
+  const records: JournalRecord[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const place = items[2 * index] as unknown;
+    const event = items[2 * index + 1] as unknown;
+    if (!isText(event)) return null;
+    const event_id = isPlace(place) ? idSaidAt(event, place) : place;
+    if (!EventId.is(event_id)) return null;
+    const state_digest = digests[index] as Digest;
+    const isTold = told === count || index === 0 || index === count - 1;
+    const at = index === count - 1 ? digests.length - 1 : count + index;
+    const chain = isTold
+      ? (digests[at] as Digest)
+      : nextChain((records[index - 1] as JournalRecord).chain, digestText(event), state_digest);
+    records.push({ event, event_id, state_digest, chain });
+  }
+  return records;
 }
 
-// An id is most of what a record would say twice. Wherever the text gives a field of this name the very id, it says it.
-const ID_FIELD = '"event_id":';
+// An id is most of what a record would say twice. Nearly every text gives a field of this name the very id, and the
+// first of that name: which one it is takes one byte.
+const ID_FIELD = '"event_id":"';
 
-function idSaidAt(event: string, at: number): unknown {
-  const start = at + ID_FIELD.length;
-  if (event.slice(at, start + 1) !== `${ID_FIELD}"`) return null;
+/** Which of the fields of this name says the id, or null when none does. */
+function placeOfId(event: string, id: EventId): number | null {
+  const quoted = JSON.stringify(id);
+  let place = 0;
+  for (let at = event.indexOf(ID_FIELD); at !== -1; at = event.indexOf(ID_FIELD, at + 1), place += 1) {
+    if (event.startsWith(quoted, at + ID_FIELD.length - 1)) return place;
+  }
+  return null;
+}
+
+function idSaidAt(event: string, place: number): unknown {
+  let at = event.indexOf(ID_FIELD);
+  for (let passed = 0; at !== -1 && passed < place; passed += 1) at = event.indexOf(ID_FIELD, at + 1);
+  if (at === -1) return null;
+  const start = at + ID_FIELD.length - 1;
   for (let end = event.indexOf('"', start + 1); end !== -1; end = event.indexOf('"', end + 1)) {
     const quoted = event.slice(start, end + 1);
     if (!quoted.includes('\\')) return quoted.slice(1, -1);
@@ -64,21 +113,19 @@ export interface StoredHead {
   readonly owing: boolean;
 }
 
-export const encodeHead = ({ version, owing }: StoredHead): Uint8Array => cbor.encode([version, owing]);
+/** The version, and one byte more when the session owes effects. */
+export const encodeHead = ({ version, owing }: StoredHead): Uint8Array =>
+  owing ? Buffer.concat([encodeNumber(version), Buffer.of(OWING)]) : encodeNumber(version);
 
-export function decodeHead(bytes: Uint8Array): StoredHead | null {
-  const value = decodeValue(bytes);
-  if (!Array.isArray(value) || value.length !== 2) return null;
-  const [version, owing] = value as readonly unknown[];
-  return Version.is(version) && typeof owing === 'boolean' ? { version, owing } : null;
-}
+export const decodeHead = (bytes: Uint8Array): StoredHead | null =>
+  decodeWhole(bytes, (reader) => {
+    const version = readNumber(reader) as Version;
+    if (reader.atEnd) return { version, owing: false };
+    if (reader.byte() !== OWING) throw new RangeError('a head does not end as one does');
+    return { version, owing: true };
+  });
 
-export const encodePosition = (position: Position): Uint8Array => cbor.encode(position);
-
-export function decodePosition(bytes: Uint8Array): Position | null {
-  const value = decodeValue(bytes);
-  return Position.is(value) ? value : null;
-}
+const OWING = 1;
 
 export function encodeGenesis(text: string): Uint8Array {
   invariant(text.isWellFormed(), 'the text of a genesis is not well-formed');
@@ -123,6 +170,8 @@ function decodeValue(bytes: Uint8Array): unknown {
   }
 }
 
+const isPlace = (value: unknown): value is number => Number.isSafeInteger(value);
+
 const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
 
 function digestBytes(digest: Digest): Buffer {
@@ -131,20 +180,16 @@ function digestBytes(digest: Digest): Buffer {
   return bytes;
 }
 
-function digestPair(first: Digest, second: Digest): Buffer {
-  const hex = first.slice(DIGEST_PREFIX.length) + second.slice(DIGEST_PREFIX.length);
-  const bytes = Buffer.from(hex, 'hex');
-  invariant(
-    bytes.length === 2 * DIGEST_BYTES && first.length === second.length,
-    `not two digests: ${first}, ${second}`,
-  );
-  return bytes;
+/** Several digests in one; none when the bytes are not just digests. */
+function digestsIn(value: unknown): readonly Digest[] {
+  if (!(value instanceof Uint8Array) || value.length % DIGEST_BYTES !== 0) return [];
+  const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
+  const digests: Digest[] = [];
+  for (let at = 0; at < hex.length; at += 2 * DIGEST_BYTES) {
+    digests.push(`${DIGEST_PREFIX}${hex.slice(at, at + 2 * DIGEST_BYTES)}` as Digest);
+  }
+  return digests;
 }
-
-const digestsIn = (value: unknown): readonly unknown[] =>
-  value instanceof Uint8Array && value.length === 2 * DIGEST_BYTES
-    ? [value.subarray(0, DIGEST_BYTES), value.subarray(DIGEST_BYTES)]
-    : [];
 
 function digestOf(value: unknown): Digest | null {
   if (!(value instanceof Uint8Array) || value.length !== DIGEST_BYTES) return null;

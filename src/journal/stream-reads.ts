@@ -9,23 +9,24 @@ import {
   LAYOUT,
   META_KEY,
   WHOLE_RANGE,
-  eventIdKey,
+  eventKey,
   genesisKey,
   headKey,
-  positionOfKey,
-  recordKey,
-  recordRange,
+  placeOfStretch,
   sessionOfKey,
+  streamRange,
+  stretchRange,
 } from './keys.ts';
 import { Refusal, refuse } from './refusal.ts';
-import { decodeGenesis, decodeHead, decodeMeta, decodePosition, decodeRecord } from './stored-values.ts';
+import { decodeNumber } from './stored-numbers.ts';
+import { decodeGenesis, decodeHead, decodeMeta, decodeStretch } from './stored-values.ts';
 import type { Put, StoreView } from './store.ts';
 
 /** The head of a stream, or null when there is none of that name. */
 export async function readHead(view: StoreView, session: SessionId): Promise<SessionHead | null> {
   const [bytes, [last]] = await Promise.all([
     view.get(headKey(session)),
-    view.scan(recordRange(session, 0 as Position), { limit: 1, reverse: true }),
+    view.scan(streamRange(session), { limit: 1, reverse: true }),
   ]);
   if (bytes === undefined) {
     if (last !== undefined) refuse('damaged', `session ${session} has records and no head`);
@@ -36,7 +37,8 @@ export async function readHead(view: StoreView, session: SessionId): Promise<Ses
   }
   const head = decodeHead(bytes);
   if (head === null) return refuse('damaged', `the head of session ${session} does not decode`);
-  const held = last === undefined ? 0 : (positionOfKey(session, last.key) ?? NaN) + 1;
+  const stretch = last === undefined ? null : stretchAt(session, last);
+  const held = stretch === null ? 0 : stretch.first + stretch.records.length;
   if (held !== head.version) {
     refuse('damaged', `the head of session ${session} is at version ${head.version}, its records end at ${held}`);
   }
@@ -63,34 +65,82 @@ export async function readRecords(
   limit: number,
 ): Promise<readonly JournalRecord[]> {
   const { version } = await requireHead(view, session);
-  const count = Math.min(limit, READ_PAGE_RECORDS, version - from);
-  if (count <= 0) return [];
-  const entries = await view.scan(recordRange(session, from), { limit: count });
-  const records = entries.map((entry, index) => recordAt(session, from + index, entry));
-  if (records.length < count) refuse('damaged', `session ${session} has no record ${from + records.length}`);
-  return records;
+  const end = Math.min(from + Math.min(limit, READ_PAGE_RECORDS), version);
+  return end <= from ? [] : await recordsBetween(view, session, from, end as Position);
 }
 
-function recordAt(session: SessionId, position: number, { key, value }: Put): JournalRecord {
-  // The keys come in order, so any other position here means that this one is missing.
-  if (positionOfKey(session, key) !== position) refuse('damaged', `session ${session} has no record ${position}`);
-  return decodeRecord(value) ?? refuse('damaged', `record ${position} of session ${session} does not decode`);
+/** The records of a stream that holds them all. */
+async function recordsBetween(
+  view: StoreView,
+  session: SessionId,
+  from: Position,
+  end: Position,
+): Promise<readonly JournalRecord[]> {
+  const records: JournalRecord[] = [];
+  let next: number = from;
+  if (from > 0) {
+    // The stretch that a record is in may begin before it.
+    const before = stretchRange(session, 0 as Position, (from + 1) as Position);
+    const [last] = await view.scan(before, { limit: 1, reverse: true });
+    if (last === undefined) return refuse('damaged', `session ${session} has no record ${from}`);
+    const stretch = stretchAt(session, last);
+    records.push(...stretch.records.slice(from - stretch.first));
+    next = from + records.length;
+    if (records.length === 0) refuse('damaged', `session ${session} has no record ${from}`);
+  }
+  if (next < end) {
+    for (const entry of await view.scan(stretchRange(session, next as Position, end), {})) {
+      const stretch = stretchAt(session, entry);
+      // The keys come in order, so any other position here means that this one is missing.
+      if (stretch.first !== next) refuse('damaged', `session ${session} has no record ${next}`);
+      records.push(...stretch.records);
+      next += stretch.records.length;
+    }
+  }
+  if (next < end) refuse('damaged', `session ${session} has no record ${next}`);
+  return records.slice(0, end - from);
+}
+
+interface Stretch {
+  readonly first: Position;
+  readonly records: readonly JournalRecord[];
+}
+
+function stretchAt(session: SessionId, { key, value }: Put): Stretch {
+  const place = placeOfStretch(key);
+  if (place === null) return refuse('damaged', `a key of session ${session} names no position`);
+  const records = decodeStretch(value);
+  if (records === null) return refuse('damaged', `record ${place.first} of session ${session} does not decode`);
+  return { first: place.first, records };
 }
 
 export async function findEvent(view: StoreView, session: SessionId, event: EventId): Promise<Position | null> {
+  await requireHead(view, session);
+  const bytes = await view.get(eventKey(session, event));
+  return bytes === undefined ? null : await locateEvent(view, { session, event }, bytes);
+}
+
+/** The position of an event of which the index says something: of it, or of one that has the same hash. */
+export async function locateEvent(
+  view: StoreView,
+  { session, event }: { readonly session: SessionId; readonly event: EventId },
+  indexed: Uint8Array,
+): Promise<Position | null> {
   const { version } = await requireHead(view, session);
-  const bytes = await view.get(eventIdKey(session, event));
-  if (bytes === undefined) return null;
-  const position = decodePosition(bytes);
-  if (position === null || position >= version) {
-    return refuse('damaged', `the index of session ${session} gives no position for event ${event}`);
+  const position = decodeNumber(indexed);
+  if (position !== null && position < version) {
+    const [record] = await recordsBetween(view, session, position as Position, (position + 1) as Position);
+    if (record?.event_id === event) return position as Position;
   }
-  const value = await view.get(recordKey(session, position));
-  if (value === undefined) return refuse('damaged', `session ${session} has no record ${position}`);
-  if (decodeRecord(value)?.event_id !== event) {
-    refuse('damaged', `record ${position} of session ${session} is not event ${event}`);
+  // Two ids of one hash are chance, or somebody's long search. Every event has put its own entry there, so that one of
+  // which there is none is not in the stream; here it may be.
+  for (let from = 0; from < version;) {
+    const page = await readRecords(view, session, from as Position, READ_PAGE_RECORDS);
+    const index = page.findIndex(({ event_id }) => event_id === event);
+    if (index !== -1) return (from + index) as Position;
+    from += page.length;
   }
-  return position;
+  return null;
 }
 
 export async function readSessions(view: StoreView): Promise<readonly SessionHead[]> {
@@ -106,6 +156,12 @@ export async function readSessions(view: StoreView): Promise<readonly SessionHea
     if (head === null) return refuse('damaged', `the head of session ${session} does not decode`);
     return { session_id: session, version: head.version, owing: head.owing };
   });
+}
+
+/** The layout that a store says it has, or null. */
+export async function readLayout(view: StoreView): Promise<number | null> {
+  const bytes = await view.get(META_KEY);
+  return bytes === undefined ? null : (decodeMeta(bytes)?.layout ?? null);
 }
 
 /** How many sessions the store holds; refuses a store that is not one of a journal of this layout. */

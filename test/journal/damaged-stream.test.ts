@@ -2,9 +2,10 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import type { Journal } from '../../src/journal/journal.ts';
-import { META_KEY, eventIdKey, genesisKey, headKey, recordKey } from '../../src/journal/keys.ts';
+import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../src/journal/keys.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
-import { encodeHead, encodePosition, encodeRecord } from '../../src/journal/stored-values.ts';
+import { encodeNumber } from '../../src/journal/stored-numbers.ts';
+import { encodeHead, encodeStretch } from '../../src/journal/stored-values.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
 import { done, outcome, refusal } from '../support/journal/outcomes.ts';
 import { eventId, position, recordOf, recordsOf, session, version } from '../support/journal/samples.ts';
@@ -18,7 +19,9 @@ async function damaged(damage: (disk: Map<string, Uint8Array>) => void): Promise
   const journal = await done(openStoredJournal(store.open));
   await done(journal.create(id, '{}'));
   await done(journal.create(other, '{}'));
-  await done(journal.append(id, version(0), recordsOf('a', 'b', 'c', 'd', 'e'), true));
+  for (const [at, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+    await done(journal.append(id, version(at), recordsOf(name), true));
+  }
   await done(journal.append(other, version(0), recordsOf('a'), true));
   await journal.close();
   damage(store.disk);
@@ -26,7 +29,7 @@ async function damaged(damage: (disk: Map<string, Uint8Array>) => void): Promise
 }
 
 const key = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-const record = (index: number): string => key(recordKey(id, position(index)));
+const record = (index: number): string => key(stretchKey(id, position(index)));
 const garbage = Buffer.from('83010203', 'hex');
 
 async function expectDamaged(
@@ -69,7 +72,7 @@ describe('a damaged stream is reported as such', () => {
   });
 
   it('when there are records past the head', async () => {
-    const journal = await damaged((disk) => disk.set(record(5), encodeRecord(recordOf('f'))));
+    const journal = await damaged((disk) => disk.set(record(5), encodeStretch([recordOf('f')])));
     await expectDamaged(journal, ['head', 'read', 'append']);
     expect((await refusal(journal.head(id))).message).toBe(
       'the head of session s is at version 5, its records end at 6',
@@ -78,7 +81,7 @@ describe('a damaged stream is reported as such', () => {
 
   it('when there is a record at an impossible position', async () => {
     expect.hasAssertions();
-    const impossible = `rs\0${'\xff'.repeat(8)}`;
+    const impossible = `ss\0${'\xff'.repeat(8)}`;
     await expectDamaged(await damaged((disk) => disk.set(impossible, garbage)), ['head', 'read', 'append']);
     await expectDamaged(await damaged((disk) => disk.set(`${record(4)}x`, garbage)), ['head', 'read', 'append']);
   });
@@ -97,7 +100,7 @@ describe('a damaged stream is reported as such', () => {
 
   it('when only the genesis is left', async () => {
     const journal = await damaged((disk) => {
-      for (const name of disk.keys()) if (name === key(headKey(id)) || name.startsWith('rs\0')) disk.delete(name);
+      for (const name of disk.keys()) if (name === key(headKey(id)) || name.startsWith('ss\0')) disk.delete(name);
     });
     await expectDamaged(journal, ['head', 'read', 'append', 'sessions']);
     expect((await refusal(journal.create(id, '{}'))).code).toBe('damaged');
@@ -122,12 +125,7 @@ describe('a damaged stream is reported as such', () => {
     expect(await outcome(wrong.genesis(id))).toBe('damaged');
   });
 
-  it('when the index does not lead to the event', async () => {
-    const index = key(eventIdKey(id, eventId('c')));
-    for (const value of [garbage, encodePosition(position(3)), encodePosition(position(5))]) {
-      const journal = await damaged((disk) => disk.set(index, value));
-      expect(await outcome(journal.find(id, eventId('c')))).toBe('damaged');
-    }
+  it('when the index leads to an event that is missing', async () => {
     const hole = await damaged((disk) => disk.delete(record(2)));
     expect(await outcome(hole.find(id, eventId('c')))).toBe('damaged');
   });
@@ -137,11 +135,28 @@ describe('a damaged stream is reported as such', () => {
       [(disk) => disk.delete(key(META_KEY)), 'refused as damaged'],
       [(disk) => disk.set(key(META_KEY), garbage), 'refused as damaged'],
       [
-        (disk) => disk.set(key(META_KEY), Buffer.from('820202', 'hex')),
-        'refused as storage_failed: the journal has layout 2',
+        (disk) => disk.set(key(META_KEY), Buffer.from('820302', 'hex')),
+        'refused as storage_failed: the journal has layout 3',
       ],
       [(disk) => disk.set('zebra', garbage).delete(key(META_KEY)), 'refused as damaged'],
     ];
     for (const [damage, message] of attempts) await expect(damaged(damage)).rejects.toThrow(message);
+  });
+});
+
+describe('an index that leads elsewhere', () => {
+  it('costs time and no answer: an event id is found where it is, and none that is not there', async () => {
+    for (const value of [garbage, encodeNumber(3), encodeNumber(5), new Uint8Array()]) {
+      const journal = await damaged((disk) => {
+        disk.set(key(eventKey(id, eventId('c'))), value);
+        // As if another id had the same hash as one of the stream.
+        disk.set(key(eventKey(id, eventId('other'))), encodeNumber(2));
+      });
+      expect(await done(journal.find(id, eventId('c')))).toBe(2);
+      expect(await done(journal.find(id, eventId('other')))).toBeNull();
+      expect(await outcome(journal.append(id, version(5), recordsOf('c'), false))).toBe('version_conflict');
+      expect(await done(journal.append(id, version(5), recordsOf('other'), false))).toBe(6);
+      expect(await done(journal.find(id, eventId('other')))).toBe(5);
+    }
   });
 });

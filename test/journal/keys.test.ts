@@ -3,25 +3,37 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SessionId } from '../../schemas/ids.ts';
 import {
-  eventIdKey,
+  eventKey,
   genesisKey,
   headKey,
-  positionOfKey,
-  recordKey,
-  recordRange,
+  placeOfStretch,
+  sessionIn,
   sessionOfKey,
+  streamRange,
+  stretchKey,
+  stretchRange,
 } from '../../src/journal/keys.ts';
+import { decodeNumber, encodeNumber } from '../../src/journal/stored-numbers.ts';
 import { eventId, position } from '../support/journal/samples.ts';
 
 const anySession = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,5}$/).filter(SessionId.is);
-const anyPosition = fc.maxSafeNat().map(position);
+const anyNumber = fc.oneof(
+  fc.nat(600),
+  fc.maxSafeNat(),
+  fc.nat(52).map((power) => 2 ** power),
+  fc.nat(52).map((power) => 2 ** (power + 1) - 1),
+);
+const anyPosition = anyNumber.map(position);
+
+const isWithin = (key: Uint8Array, { gte, lt }: { readonly gte: Uint8Array; readonly lt: Uint8Array }): boolean =>
+  Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0;
 
 describe('journal keys', () => {
   it('sort by session and then by position', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anySession, anyPosition, anySession, anyPosition, (one, i, two, j) => {
-        const order = Buffer.compare(recordKey(one, i), recordKey(two, j));
+        const order = Buffer.compare(stretchKey(one, i), stretchKey(two, j));
         const expected =
           one === two ? Math.sign(i - j) : Buffer.compare(Buffer.from(`${one}\0`), Buffer.from(`${two}\0`));
         expect(order).toBe(expected);
@@ -32,11 +44,10 @@ describe('journal keys', () => {
   it('lie in the range of their own session only', () => {
     expect.hasAssertions();
     fc.assert(
-      fc.property(anySession, anyPosition, anySession, anyPosition, (one, i, two, j) => {
-        const { gte, lt } = recordRange(one, i);
-        const key = recordKey(two, j);
-        const inside = Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0;
-        expect(inside).toBe(one === two && j >= i);
+      fc.property(anySession, anyPosition, anyPosition, anySession, anyPosition, (one, from, to, two, at) => {
+        const key = stretchKey(two, at);
+        expect(isWithin(key, stretchRange(one, from, to))).toBe(one === two && from <= at && at < to);
+        expect(isWithin(key, streamRange(one))).toBe(one === two);
       }),
     );
   });
@@ -44,20 +55,41 @@ describe('journal keys', () => {
   it('are told apart, and read back only as what they are', () => {
     expect.hasAssertions();
     fc.assert(
-      fc.property(anySession, anyPosition, (session, at) => {
-        expect(positionOfKey(session, recordKey(session, at))).toBe(at);
+      fc.property(anySession, anyPosition, (session, first) => {
+        expect(placeOfStretch(stretchKey(session, first))).toEqual({ session, first });
         expect(sessionOfKey(headKey(session))).toBe(session);
-        const keys = [genesisKey(session), headKey(session), eventIdKey(session, eventId('e')), recordKey(session, at)];
-        expect(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size).toBe(4);
-        for (const key of keys.slice(0, 3)) expect(positionOfKey(session, key)).toBeNull();
+        const keys = [genesisKey(session), headKey(session), stretchKey(session, first)];
+        expect(keys.map(sessionIn)).toEqual([session, session, session]);
+        const index = eventKey(session, eventId('e'));
+        expect(sessionIn(index)).toBeNull();
+        expect(new Set([...keys, index].map((key) => Buffer.from(key).toString('hex'))).size).toBe(4);
+        for (const key of [...keys.slice(0, 2), index]) expect(placeOfStretch(key)).toBeNull();
       }),
     );
   });
 
-  it('give no position beyond the safe integers', () => {
-    const session = 's' as SessionId;
-    const key = Buffer.concat([Buffer.from('rs\0', 'latin1'), Buffer.alloc(8, 0xff)]);
-    expect(positionOfKey(session, key)).toBeNull();
-    expect(positionOfKey(session, recordKey(session, position(Number.MAX_SAFE_INTEGER)))).toBe(Number.MAX_SAFE_INTEGER);
+  it('give the event ids of two sessions different places', () => {
+    expect(eventKey('a' as SessionId, eventId('be'))).not.toEqual(eventKey('ab' as SessionId, eventId('e')));
+    expect(eventKey('a' as SessionId, eventId('e'))).toHaveLength(9);
+  });
+});
+
+describe('stored numbers', () => {
+  it('come back, in the order of their bytes and in one form only', () => {
+    expect.hasAssertions();
+    fc.assert(
+      fc.property(anyNumber, anyNumber, (one, two) => {
+        expect(decodeNumber(encodeNumber(one))).toBe(one);
+        expect(Math.sign(Buffer.compare(encodeNumber(one), encodeNumber(two)))).toBe(Math.sign(one - two));
+        expect(decodeNumber(Buffer.concat([encodeNumber(one), Buffer.of(0)]))).toBeNull();
+      }),
+    );
+    const others = ['', 'f0', 'f1', 'f1ef', 'f200f1', 'f2', 'f8ffffffffffffffff', 'f7ffffffffffffff', 'ff'];
+    expect(others.map((hex) => decodeNumber(Buffer.from(hex, 'hex')))).toEqual(others.map(() => null));
+  });
+
+  it('are short', () => {
+    const sizes = [0, 239, 240, 255, 65_535, 65_536, Number.MAX_SAFE_INTEGER].map((n) => encodeNumber(n).length);
+    expect(sizes).toEqual([1, 1, 2, 2, 3, 4, 8]);
   });
 });

@@ -12,7 +12,8 @@ const append = (session: string, ...events: readonly string[]): Write => ({
   kind: 'append',
   session: id(session),
   expected: 0 as Version,
-  records: events.map((name) => ({ event_id: event(name), value: new Uint8Array() })),
+  events: events.map(event),
+  puts: [],
   owing: false,
 });
 const at = (session: string, version: number): ReadonlyMap<SessionId, Version> =>

@@ -1,6 +1,6 @@
 // A damaged table costs the sessions that lost something in it, by name and position, and no other one.
 import { randomBytes } from 'node:crypto';
-import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
@@ -165,10 +165,7 @@ describe('a journal of which tables are damaged', () => {
       expect(truth.damaged).toBeGreaterThan(0);
       const lost = journal.damage?.sessions;
       await journal.close();
-      expect(steps.slice(-2)).toEqual([
-        'putting the damaged journal aside',
-        'putting the rebuilt journal in its place',
-      ]);
+      expect(steps.slice(-2)).toEqual(['putting the old journal aside', 'putting the rebuilt journal in its place']);
       for (const [k] of steps.entries()) {
         const path = join(directory, `killed-${k}`, 'journal');
         const opened = await done(openLevelJournal(path));
@@ -304,26 +301,49 @@ describe('a journal whose CURRENT is damaged', () => {
     }),
   );
 
-  it('is refused, and no new one made in its place, when the manifest cannot be told', () =>
+  it('is rebuilt from all tables and logs that are there when no manifest can be told', () =>
+    inTemporaryDirectory(async (directory) => {
+      for (const [index, how] of ['two', 'none', 'flipped'].entries()) {
+        const path = join(directory, how);
+        const streams = await writeManyTables(path, randomFrom(8 + index));
+        const [manifest] = await storedFiles(path, /^MANIFEST/);
+        const named = join(path, manifest?.name ?? '');
+        if (how === 'flipped') await flipBit(named, 50);
+        else await rm(how === 'two' ? join(path, 'CURRENT') : named);
+        if (how === 'two') await writeFile(join(path, 'MANIFEST-999999'), '');
+        const journal = await done(openLevelJournal(path));
+        expect(journal.notices[0]).toMatch(/^(?:CURRENT|MANIFEST-\d+) of the journal was damaged/);
+        expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+        await goOn(path, journal, streams);
+      }
+    }));
+
+  it('is refused, and left as it is, when no manifest says whether a table was in use that cannot be read', () =>
     inTemporaryDirectory(async (directory) => {
       await writeManyTables(directory, randomFrom(8));
       await rm(join(directory, 'CURRENT'));
       await writeFile(join(directory, 'MANIFEST-999999'), '');
+      const [table] = await storedFiles(directory, TABLE);
+      await truncate(join(directory, table?.name ?? ''), 100);
       const tables = await storedFiles(directory, TABLE);
-      expect((await refusal(openLevelJournal(directory))).code).toBe('damaged');
+      const { code, message } = await refusal(openLevelJournal(directory));
+      expect(code).toBe('damaged');
+      expect(message).toContain(`${table?.name} of the journal cannot be read, and no manifest tells`);
       expect(await storedFiles(directory, TABLE)).toEqual(tables);
     }));
 
-  it('is refused when the last edit of its manifest only seems torn, because its length is damaged', () =>
+  it('loses nothing when the last edit of its manifest only seems torn, because its length is damaged', () =>
     inTemporaryDirectory(async (directory) => {
-      await writeManyTables(directory, randomFrom(9));
-      const [manifest] = await storedFiles(directory, /^MANIFEST/);
-      const path = join(directory, manifest?.name ?? '');
-      const bytes = await readFile(path);
+      const path = join(directory, 'journal');
+      const streams = await writeManyTables(path, randomFrom(9));
+      const [manifest] = await storedFiles(path, /^MANIFEST/);
+      const file = join(path, manifest?.name ?? '');
+      const bytes = await readFile(file);
       let last = 0;
       for (let at = 0; at < bytes.length; at += 7 + bytes.readUInt16LE(at + 4)) last = at;
-      await flipBit(path, last + 5, 3);
-      expect((await refusal(openLevelJournal(directory))).message).toContain('does not have its length');
-      expect((await stat(path)).size).toBe(bytes.length);
+      await flipBit(file, last + 5, 3);
+      const journal = await done(openLevelJournal(path));
+      expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+      await journal.close();
     }));
 });

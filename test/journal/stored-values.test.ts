@@ -2,57 +2,90 @@ import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../schemas/rejection.ts';
+import type { JournalRecord } from '../../src/journal/journal.ts';
 import {
   decodeGenesis,
   decodeHead,
   decodeMeta,
-  decodePosition,
-  decodeRecord,
+  decodeStretch,
   encodeGenesis,
   encodeHead,
   encodeMeta,
-  encodePosition,
-  encodeRecord,
+  encodeStretch,
 } from '../../src/journal/stored-values.ts';
-import { position, recordOf, version } from '../support/journal/samples.ts';
+import { decodeTrail } from '../../src/journal/trail.ts';
+import { nextChain } from '../../src/core/chain.ts';
+import { digestText } from '../../schemas/canonical.ts';
+import { recordOf, version } from '../support/journal/samples.ts';
 
-const readers = { decodeRecord, decodeHead, decodePosition, decodeGenesis, decodeMeta };
+const readers = { decodeStretch, decodeHead, decodeGenesis, decodeMeta, decodeTrail };
 
 const text = fc.string({ unit: 'binary', maxLength: 300 }).filter((value) => value.isWellFormed());
+
+/** Records whose chain values follow from each other, as those of a stream do. */
+function chained(count: number): readonly JournalRecord[] {
+  let chain = digestText('genesis');
+  return Array.from({ length: count }, (_, index) => {
+    const record = recordOf(`e${index}`);
+    chain = nextChain(chain, digestText(record.event), record.state_digest);
+    return { ...record, chain };
+  });
+}
 
 describe('stored values', () => {
   it('come back as they were written', () => {
     expect.hasAssertions();
     fc.assert(
-      fc.property(text, fc.maxSafeNat(), fc.boolean(), (value, count, owing) => {
-        const record = recordOf('event-1', value);
-        expect(decodeRecord(encodeRecord(record))).toEqual(record);
-        expect(decodeHead(encodeHead({ version: version(count), owing }))).toEqual({ version: count, owing });
-        expect(decodePosition(encodePosition(position(count)))).toBe(count);
-        expect(decodeGenesis(encodeGenesis(value))).toBe(value);
-        expect(decodeMeta(encodeMeta(count))).toEqual({ layout: 1, sessionCount: count });
-      }),
+      fc.property(
+        fc.array(text, { minLength: 1, maxLength: 9 }),
+        fc.maxSafeNat(),
+        fc.boolean(),
+        (texts, count, owing) => {
+          const records = texts.map((value, index) => recordOf(`event-${index}`, value));
+          expect(decodeStretch(encodeStretch(records))).toEqual(records);
+          expect(decodeHead(encodeHead({ version: version(count), owing }))).toEqual({ version: count, owing });
+          expect(decodeGenesis(encodeGenesis(texts.join()))).toBe(texts.join());
+          expect(decodeMeta(encodeMeta(count))).toEqual({ layout: 2, sessionCount: count });
+        },
+      ),
     );
+  });
+
+  it('leave out the chain values that follow from what is there, and only those', () => {
+    for (let count = 1; count < 9; count += 1) {
+      const records = chained(count);
+      const bytes = encodeStretch(records);
+      expect(decodeStretch(bytes)).toEqual(records);
+      for (let odd = 0; odd < count; odd += 1) {
+        const others = records.map((record, index) => (index === odd ? { ...record, chain: digestText('x') } : record));
+        expect(decodeStretch(encodeStretch(others))).toEqual(others);
+      }
+      const whole = encodeStretch(records.map((record) => ({ ...record, chain: digestText('x') })));
+      // The length of all digests may take a byte more itself.
+      expect([0, 1]).toContain(whole.length - bytes.length - 32 * Math.max(0, count - 2));
+    }
   });
 
   it('have the bytes they had when the layout was settled', () => {
     const record = { ...recordOf('e'), event: '{}' };
-    const hex = Buffer.from(encodeRecord(record)).toString('hex');
-    expect(hex).toBe(`836165627b7d5840${record.state_digest.slice(7)}${record.chain.slice(7)}`);
+    const digests = `${record.state_digest.slice(7)}${record.chain.slice(7)}`;
+    expect(Buffer.from(encodeStretch([record])).toString('hex')).toBe(`836165627b7d5840${digests}`);
     const said = { ...record, event: '{"event_id":"e"}' };
-    const saidHex = Buffer.from(encodeRecord(said)).toString('hex');
-    expect(saidHex.slice(0, 6)).toBe('830170');
-    // As records were before they named the place of the id, with their digests apart.
-    const older = `846165627b7d5820${record.state_digest.slice(7)}5820${record.chain.slice(7)}`;
-    expect(decodeRecord(Buffer.from(older, 'hex'))).toEqual(record);
-    expect(Buffer.from(encodeHead({ version: version(300), owing: true })).toString('hex')).toBe('8219012cf5');
-    expect(Buffer.from(encodePosition(position(7))).toString('hex')).toBe('07');
-    expect(Buffer.from(encodeMeta(3)).toString('hex')).toBe('820103');
+    expect(
+      Buffer.from(encodeStretch([said]))
+        .toString('hex')
+        .slice(0, 6),
+    ).toBe('830070');
+    expect(Buffer.from(encodeHead({ version: version(300), owing: true })).toString('hex')).toBe('f2012c01');
+    expect(Buffer.from(encodeHead({ version: version(7), owing: false })).toString('hex')).toBe('07');
+    expect(Buffer.from(encodeMeta(3)).toString('hex')).toBe('820203');
   });
 
   it('cost few bytes beside the text of the event', () => {
     const record = recordOf('event-12345', 'x'.repeat(500));
-    expect(encodeRecord(record).length - 500).toBeLessThanOrEqual(12 + 2 * 34 + 4);
+    expect(encodeStretch([record]).length - 500).toBeLessThanOrEqual(12 + 2 * 32 + 7);
+    const many = Array.from({ length: 6 }, (_, index) => recordOf(`event-${index}`, 'x'.repeat(500)));
+    expect(encodeStretch(many).length - 3_000).toBeLessThanOrEqual(6 * (8 + 2 * 32 + 4) + 4);
   });
 
   it('say an event id that the text says where the text says it', () => {
@@ -61,9 +94,9 @@ describe('stored values', () => {
     fc.assert(
       fc.property(id, other, (event_id, before) => {
         const record = recordOf(event_id, JSON.stringify({ calls: [before], event_id, kind: 'x' }));
-        const bytes = encodeRecord(record);
-        expect(decodeRecord(bytes)).toEqual(record);
-        expect(bytes.length - record.event.length).toBeLessThanOrEqual(1 + 3 + 3 + 2 + 2 * 32);
+        const bytes = encodeStretch([record]);
+        expect(decodeStretch(bytes)).toEqual([record]);
+        expect(bytes.length - record.event.length).toBeLessThanOrEqual(1 + 1 + 3 + 2 + 2 * 32);
       }),
     );
   });
@@ -79,39 +112,41 @@ describe('stored values', () => {
   });
 
   it('have the right structure or are refused when any one bit is flipped', () => {
-    const good = encodeRecord(recordOf('event-1', '{"a":"ä€"}'));
+    const good = encodeStretch(chained(4));
     let refused = 0;
     for (let bit = 0; bit < good.length * 8; bit += 1) {
       const bytes = Uint8Array.from(good);
       bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      const record = decodeRecord(bytes);
+      const records = decodeStretch(bytes);
       const fields = ['chain', 'event', 'event_id', 'state_digest'];
-      expect(Object.keys(record ?? recordOf('refused')).sort()).toEqual(fields);
-      if (record === null) refused += 1;
+      for (const record of records ?? []) expect(Object.keys(record).sort()).toEqual(fields);
+      if (records === null) refused += 1;
     }
     expect(refused).toBeGreaterThan(20);
-    for (let length = 0; length < good.length; length += 1) expect(decodeRecord(good.subarray(0, length))).toBeNull();
-    expect(decodeRecord(Buffer.concat([good, Buffer.of(0)]))).toBeNull();
+    for (let length = 0; length < good.length; length += 1) expect(decodeStretch(good.subarray(0, length))).toBeNull();
+    expect(decodeStretch(Buffer.concat([good, Buffer.of(0)]))).toBeNull();
   });
 
   it('are refused when their parts are not of the right kind', () => {
-    const digest = `5820${'00'.repeat(32)}`;
+    const digests = `5840${'00'.repeat(64)}`;
     const wrong = [
-      `836165627b7d${digest}`,
-      `856165627b7d${digest}${digest}f6`,
-      `8460627b7d${digest}${digest}`,
-      `846165427b7d${digest}${digest}`,
-      `846165627b7d${digest}581f${'00'.repeat(31)}`,
-      `846165627b7d${digest}7820${'30'.repeat(32)}`,
+      `826165627b7d`,
+      `836165627b7d5820${'00'.repeat(32)}`,
+      `846165627b7d6165${digests}`,
+      `8360627b7d${digests}`,
+      `83616542 7b7d${digests}`.replace(' ', ''),
+      `8305627b7d${digests}`,
+      `836165627b7d7840${'30'.repeat(64)}`,
+      `81${digests}`,
     ];
-    expect(wrong.map((hex) => decodeRecord(Buffer.from(hex, 'hex')))).toEqual(wrong.map(() => null));
-    const heads = ['8220f5', '82fb3ff8000000000000f5', '820101', '8101', 'a0'];
+    expect(wrong.map((hex) => decodeStretch(Buffer.from(hex, 'hex')))).toEqual(wrong.map(() => null));
+    const heads = ['', '0700', '0702', '070101', 'f1', 'f107', 'f0'];
     expect(heads.map((hex) => decodeHead(Buffer.from(hex, 'hex')))).toEqual(heads.map(() => null));
   });
 
   it('are not made of text or digests that are none', () => {
-    expect(() => encodeRecord(recordOf('e', '\ud800'))).toThrow(InvariantError);
+    expect(() => encodeStretch([recordOf('e', '\ud800')])).toThrow(InvariantError);
     expect(() => encodeGenesis('\udc00')).toThrow(InvariantError);
-    expect(() => encodeRecord({ ...recordOf('e'), chain: 'sha256:00' as never })).toThrow(InvariantError);
+    expect(() => encodeStretch([{ ...recordOf('e'), chain: 'sha256:00' as never }])).toThrow(InvariantError);
   });
 });

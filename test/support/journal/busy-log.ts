@@ -1,0 +1,110 @@
+// A journal with a long log, of which every commit is known: where it lies in the log, and what it wrote. The dumb
+// reference of what damage to the log can have taken.
+import { cp, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
+import { openLevelJournal } from '../../../src/journal/level-journal.ts';
+import type { Random } from '../random.ts';
+import { done } from './outcomes.ts';
+import { recordOf, session, version } from './samples.ts';
+
+/** What one commit wrote, by session: the first position of it, or -1 when it created the session. */
+type Written = ReadonlyMap<SessionId, number>;
+
+export interface Commit {
+  /** Its bytes in the log. */
+  readonly from: number;
+  readonly to: number;
+  readonly written: Written;
+}
+
+export interface BusyLog {
+  /** As it was closed, and as a crash would have left it. */
+  readonly closed: string;
+  readonly crashed: string;
+  readonly log: string;
+  readonly commits: readonly Commit[];
+  readonly streams: ReadonlyMap<SessionId, readonly JournalRecord[]>;
+}
+
+interface Shape {
+  readonly commits: number;
+  readonly sessions: number;
+  /** Most sessions of one commit. */
+  readonly together: number;
+}
+
+/** Some sessions write at every other commit, most now and then, and some only in the tables, before the log begins. */
+export async function writeBusyLog(directory: string, random: Random, shape: Shape): Promise<BusyLog> {
+  const streams = new Map<SessionId, JournalRecord[]>();
+  const closed = join(directory, 'closed', 'journal');
+  const before = await done(openLevelJournal(closed));
+  for (let n = 0; n < shape.sessions; n += 2) {
+    await write(before, streams, [session(`idle-${n}`), session(`s${n}`)], random);
+    await write(before, streams, [session(`idle-${n}`)], random);
+  }
+  await before.close();
+  const journal = await done(openLevelJournal(closed));
+  const log =
+    (await readdir(closed))
+      .filter((name) => name.endsWith('.log'))
+      .sort()
+      .at(-1) ?? '';
+  const commits: Commit[] = [];
+  let from = 0;
+  while (commits.length < shape.commits) {
+    const ids = new Set<SessionId>();
+    for (let n = 1 + random.below(shape.together); n > 0; n -= 1) {
+      const among = random.below(2) === 0 ? 3 : shape.sessions;
+      ids.add(session(`s${random.below(among)}`));
+    }
+    const written = await write(journal, streams, [...ids], random);
+    const to = (await stat(join(closed, log))).size;
+    commits.push({ from, to, written });
+    from = to;
+  }
+  const crashed = join(directory, 'crashed', 'journal');
+  await cp(closed, crashed, { recursive: true });
+  await journal.close();
+  return { closed, crashed, log, commits, streams };
+}
+
+/** One commit, because all of it is asked for at once. */
+async function write(
+  journal: Journal,
+  streams: Map<SessionId, JournalRecord[]>,
+  ids: readonly SessionId[],
+  random: Random,
+): Promise<Written> {
+  const written = new Map<SessionId, number>();
+  await Promise.all(
+    ids.map(async (id) => {
+      const records = streams.get(id);
+      written.set(id, records === undefined ? -1 : records.length);
+      if (records === undefined) {
+        streams.set(id, []);
+        await done(journal.create(id, `genesis of ${id}`));
+        return;
+      }
+      const added = Array.from({ length: 1 + random.below(4) }, (_, n) => {
+        const name = `${id}-${records.length + n}`;
+        return recordOf(name, `{"event_id":"${name}","note":"${'n'.repeat(random.below(900))}"}`);
+      });
+      const at = version(records.length);
+      records.push(...added);
+      await done(journal.append(id, at, added, random.below(2) === 0));
+    }),
+  );
+  return written;
+}
+
+/** What each session lost with these bytes of the log, if nothing in them can be read: its first position. */
+export function firstLost({ commits }: BusyLog, from: number, to: number): ReadonlyMap<SessionId, number> {
+  const lost = new Map<SessionId, number>();
+  for (const commit of commits) {
+    if (commit.to <= from || commit.from >= to) continue;
+    for (const [id, first] of commit.written) if (!lost.has(id)) lost.set(id, first);
+  }
+  return lost;
+}
