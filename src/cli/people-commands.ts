@@ -52,6 +52,13 @@ export function addPeople(program: Command): void {
     },
   ).option('--say <text>', 'what the run goes on with; without it, the run ends');
 
+  for (const to of ['pause', 'resume'] as const) {
+    command(program, `${to} <session>`, PAUSES[to], async (options, [id = ''], output) => {
+      const { pauseCommand } = await import('./commands/pause.ts');
+      return await pauseCommand({ dataDir: await dataDir(options), id: brand(id), to }, output);
+    });
+  }
+
   command(
     program,
     'policy <session> [preset]',
@@ -67,6 +74,11 @@ export function addPeople(program: Command): void {
     },
   ).option('--tool <id=permission,…>', 'exceptions: always_allow, always_ask or deny for single tools');
 }
+
+const PAUSES = {
+  pause: 'start nothing more in a session until it is resumed',
+  resume: 'go on with a paused run, or with a fork',
+} as const;
 
 const answerOf = async (options: Options, call: string) => {
   const session = text(options, 'session');

@@ -129,6 +129,25 @@ describe('a run that nobody sits at', () => {
     expect(run.events().filter(({ kind }) => kind === 'user.tool_confirmation')).toHaveLength(1);
   });
 
+  test('paused, nothing starts until the run is resumed', async () => {
+    const run = await startRun(shell('a'));
+    await run.waits();
+    const id = String(await sessionOf(run));
+    const paused = await run.say('pause', id);
+    expect(paused).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`paused_executing; go on: refold resume`),
+    });
+    expect(await run.say('pause', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('wrong_phase') });
+    expect(await run.say('approve', 'a')).toMatchObject({ code: 0 });
+    expect(await run.say('resume', id)).toMatchObject({ code: 0 });
+    expect(await run.ended()).toBe(0);
+    expect(await ranTimes(run)).toBe(1);
+    const kinds = run.events().map(({ kind }) => kind);
+    expect(kinds.lastIndexOf('ToolCallStarted')).toBeGreaterThan(kinds.indexOf('RunResumed'));
+    expect(await run.say('resume', id)).toMatchObject({ stderr: expect.stringContaining('run_not_active') });
+  });
+
   test('interrupted, the run goes on with what was said', async () => {
     const run = await startRun(shell('a'));
     await run.waits();
