@@ -7,6 +7,7 @@ import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { HeldLease, LeaseKey } from '../schemas/wire.ts';
 import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../schemas/limits.ts';
+import { jsonSizeAtMost } from './json-size.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
 
@@ -39,18 +40,27 @@ interface Sent {
 }
 
 interface Entry extends Sent {
-  readonly chars: number;
   readonly answered: (answer: Answer) => void;
 }
 
 export function newOutbox({ client, owner, link, log, epochOf, companions }: OutboxOptions): Outbox {
   const lanes = new Map<SessionId, Entry[]>();
+  /** Lanes that have something to report since this tick. */
+  let fresh: SessionId[] = [];
+
+  // The rest of this tick's work may have something to report as well.
+  function drainLater(session: SessionId): void {
+    if (fresh.length === 0) setImmediate(drainFresh);
+    fresh.push(session);
+  }
+
+  function drainFresh(): void {
+    const sessions = fresh;
+    fresh = [];
+    for (const session of sessions) void drain(session, lanes.get(session) ?? []);
+  }
 
   async function drain(session: SessionId, waiting: Entry[]): Promise<void> {
-    // The rest of this tick's work may have something to report as well.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
     while (waiting.length > 0) await send(session, takeGroup(waiting));
     lanes.delete(session);
   }
@@ -92,27 +102,33 @@ export function newOutbox({ client, owner, link, log, epochOf, companions }: Out
   }
 
   async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
+    const events = eventsOf(entries);
     // Named anew each time: an engine that came back may have granted anew what is under way here.
-    const leases = (): readonly HeldLease[] =>
-      entries.flatMap(({ effect: effect_id }) => {
-        const epoch = effect_id === undefined ? undefined : epochOf({ session_id: session, effect_id });
-        return effect_id === undefined || epoch === undefined ? [] : [{ effect_id, epoch }];
-      });
-    const request = () => client.submit(session, { events: eventsOf(entries), owner, leases: leases() });
+    const request = () => client.submit(session, { events, owner, leases: leasesOf(session, entries) });
     const answer = await link.ask('submit', request);
     return isRight(answer) ? right(undefined) : answer;
   }
 
+  function leasesOf(session_id: SessionId, entries: readonly Sent[]): readonly HeldLease[] {
+    const leases: HeldLease[] = [];
+    for (const { effect: effect_id } of entries) {
+      if (effect_id === undefined) continue;
+      const epoch = epochOf({ session_id, effect_id });
+      if (epoch !== undefined) leases.push({ effect_id, epoch });
+    }
+    return leases;
+  }
+
   return {
     report: (session, event, effect) =>
-      new Promise((resolve) => {
-        const entry = { event, effect, chars: JSON.stringify(event).length, answered: resolve };
+      new Promise((answered) => {
         const waiting = lanes.get(session);
-        waiting?.push(entry);
-        if (waiting !== undefined) return;
-        const lane = [entry];
-        lanes.set(session, lane);
-        void drain(session, lane);
+        if (waiting !== undefined) {
+          waiting.push({ event, effect, answered });
+          return;
+        }
+        lanes.set(session, [{ event, effect, answered }]);
+        drainLater(session);
       }),
   };
 }
@@ -120,12 +136,21 @@ export function newOutbox({ client, owner, link, log, epochOf, companions }: Out
 const eventsOf = (entries: readonly Sent[]): readonly Ingress[] => entries.map(({ event }) => event);
 
 function takeGroup(waiting: Entry[]): readonly Entry[] {
-  let chars = 0;
-  let count = 0;
-  for (const entry of waiting) {
-    chars += entry.chars;
-    if (count === REPORT_EVENTS_MAX || (count > 0 && chars > REPORT_CHARS_MAX)) break;
+  // One goes in any case, and is mostly alone.
+  let count = 1;
+  let chars = waiting.length > 1 ? charsOf(waiting[0]?.event) : 0;
+  while (count < waiting.length && count < REPORT_EVENTS_MAX) {
+    chars += charsOf(waiting[count]?.event);
+    if (chars > REPORT_CHARS_MAX) break;
     count += 1;
   }
   return waiting.splice(0, count);
+}
+
+/** What an event may take if all events of a full report are like it: then it need not be known exactly. */
+const SMALL_CHARS = Math.floor(REPORT_CHARS_MAX / REPORT_EVENTS_MAX);
+
+function charsOf(event: Ingress | undefined): number {
+  const atMost = jsonSizeAtMost(event, SMALL_CHARS);
+  return atMost <= SMALL_CHARS ? atMost : JSON.stringify(event).length;
 }
