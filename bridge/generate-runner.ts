@@ -103,7 +103,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 
 async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
-  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: blobs.kept });
+  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
   if (isLeft(messages)) {
     throw new ProviderError('provider_terminal', `the conversation cannot be read: ${messages.left.message}`);
   }

@@ -238,16 +238,19 @@ function begin(crew: Crew, leased: Leased, work: (stop: StopSwitch) => Promise<v
   return true;
 }
 
-function track(crew: Crew, work: Promise<void>, over: () => void = () => undefined): void {
-  const done = (): void => {
-    over();
-    crew.work.delete(tracked);
-  };
-  const tracked = work.then(done, (error: unknown) => {
-    done();
+function track(crew: Crew, work: Promise<void>, over?: () => void): void {
+  crew.work.add(work);
+  void watch(crew, work, over);
+}
+
+async function watch(crew: Crew, work: Promise<void>, over?: () => void): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
     crew.onFault(error);
-  });
-  crew.work.add(tracked);
+  }
+  over?.();
+  crew.work.delete(work);
 }
 
 async function openSession(crew: Crew, effect: EffectOfKind<'host_session.open'>, stop: StopSwitch): Promise<void> {

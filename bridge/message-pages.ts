@@ -60,13 +60,12 @@ function isPaired(pages: readonly MessagePage[]): boolean {
   const begin = pages.findIndex(({ first }) => first !== -1);
   if (begin === -1) return false;
   const asked = newAsked();
-  for (const [at, { messages, first, last, sound }] of pages.slice(begin).entries()) {
-    if (!sound) return false;
-    const lead = first === -1 ? messages.length : first;
-    for (let index = 0; at > 0 && index < lead; index += 1) if (!asked.take(messages[index] as Message)) return false;
-    if (first === -1) continue;
-    for (let index = last; index < messages.length; index += 1)
-      if (!asked.take(messages[index] as Message)) return false;
+  const areNext = (messages: readonly Message[]): boolean => messages.every((message) => asked.take(message));
+  for (const { messages, first, last, sound } of pages.slice(begin)) {
+    const lead = first === -1 ? messages : messages.slice(0, first);
+    const isFirst = messages === pages[begin]?.messages;
+    if (!sound || (!isFirst && !areNext(lead))) return false;
+    if (first !== -1 && !areNext(messages.slice(last))) return false;
   }
   return asked.isAnswered();
 }

@@ -6,8 +6,7 @@ import type { Ingress } from '../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { HeldLease, LeaseKey } from '../schemas/wire.ts';
-import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../schemas/limits.ts';
-import { jsonSizeAtMost } from './json-size.ts';
+import { newLanes } from './lanes.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
 
@@ -44,27 +43,6 @@ interface Entry extends Sent {
 }
 
 export function newOutbox({ client, owner, link, log, epochOf, companions }: OutboxOptions): Outbox {
-  const lanes = new Map<SessionId, Entry[]>();
-  /** Lanes that have something to report since this tick. */
-  let fresh: SessionId[] = [];
-
-  // The rest of this tick's work may have something to report as well.
-  function drainLater(session: SessionId): void {
-    if (fresh.length === 0) setImmediate(drainFresh);
-    fresh.push(session);
-  }
-
-  function drainFresh(): void {
-    const sessions = fresh;
-    fresh = [];
-    for (const session of sessions) void drain(session, lanes.get(session) ?? []);
-  }
-
-  async function drain(session: SessionId, waiting: Entry[]): Promise<void> {
-    while (waiting.length > 0) await send(session, takeGroup(waiting));
-    lanes.delete(session);
-  }
-
   async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
     const extra = companions(session, eventsOf(group));
     const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
@@ -119,38 +97,13 @@ export function newOutbox({ client, owner, link, log, epochOf, companions }: Out
     return leases;
   }
 
+  const lanes = newLanes(send);
   return {
     report: (session, event, effect) =>
       new Promise((answered) => {
-        const waiting = lanes.get(session);
-        if (waiting !== undefined) {
-          waiting.push({ event, effect, answered });
-          return;
-        }
-        lanes.set(session, [{ event, effect, answered }]);
-        drainLater(session);
+        lanes.add(session, { event, effect, answered });
       }),
   };
 }
 
 const eventsOf = (entries: readonly Sent[]): readonly Ingress[] => entries.map(({ event }) => event);
-
-function takeGroup(waiting: Entry[]): readonly Entry[] {
-  // One goes in any case, and is mostly alone.
-  let count = 1;
-  let chars = waiting.length > 1 ? charsOf(waiting[0]?.event) : 0;
-  while (count < waiting.length && count < REPORT_EVENTS_MAX) {
-    chars += charsOf(waiting[count]?.event);
-    if (chars > REPORT_CHARS_MAX) break;
-    count += 1;
-  }
-  return waiting.splice(0, count);
-}
-
-/** What an event may take if all events of a full report are like it: then it need not be known exactly. */
-const SMALL_CHARS = Math.floor(REPORT_CHARS_MAX / REPORT_EVENTS_MAX);
-
-function charsOf(event: Ingress | undefined): number {
-  const atMost = jsonSizeAtMost(event, SMALL_CHARS);
-  return atMost <= SMALL_CHARS ? atMost : JSON.stringify(event).length;
-}

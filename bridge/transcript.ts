@@ -76,22 +76,23 @@ const isWhole = ({ content, calls = [] }: TranscriptEntry): boolean =>
   calls.every(({ arguments_ref }) => arguments_ref === undefined || isInline(arguments_ref));
 
 async function renderEntries(entries: readonly TranscriptEntry[], readBlob: ReadBlob): Promise<readonly Message[]> {
-  const messages: (Message | Promise<Message>)[] = [];
-  let fetches = false;
-  for (const entry of entries) {
-    const message = rendered.get(entry) ?? renderEntry(entry, readBlob);
-    fetches ||= message instanceof Promise;
-    messages.push(message);
+  const messages: Message[] = [];
+  const fetched: Promise<void>[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const known = rendered.get(entry);
+    if (known !== undefined) messages[index] = known;
+    else if (isWhole(entry)) messages[index] = renderWhole(entry);
+    else fetched.push(fetchEntry(entry, readBlob).then((message) => void (messages[index] = message)));
   }
-  // Blobs are fetched side by side; without any, side by side is only dearer.
-  return fetches ? await Promise.all(messages) : (messages as Message[]);
+  // Blobs are fetched side by side; mostly there are none.
+  if (fetched.length > 0) await Promise.all(fetched);
+  return messages;
 }
 
 // An entry of the open page is the same object in the next generate where engine and bridge share a process.
 const rendered = new WeakMap<TranscriptEntry, Message>();
 
-function renderEntry(entry: TranscriptEntry, readBlob: ReadBlob): Message | Promise<Message> {
-  if (!isWhole(entry)) return fetchEntry(entry, readBlob);
+function renderWhole(entry: TranscriptEntry): Message {
   const { role, content } = entry;
   const text = content === undefined || !isInline(content) ? '' : content.text;
   const message = messageOf(entry, text, role === 'assistant' ? (entry.calls ?? []).map(wholeCall) : []);
