@@ -4,7 +4,7 @@
 export type StopReason = 'timeout' | 'cancelled' | 'lost' | 'stopping';
 
 /** Why a signal was aborted. */
-export class CallStopped extends Error {
+class CallStopped extends Error {
   override readonly name = 'CallStopped';
   readonly why: StopReason;
 

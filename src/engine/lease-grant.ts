@@ -23,10 +23,16 @@ export interface Granted {
 }
 
 export interface Grant {
-  /** Takes what it may of one session; the answer is what was taken. */
-  take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
+  /** Takes what it may of one session. */
+  take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): Taken;
   full(): boolean;
   result(): LeaseGrant;
+}
+
+interface Taken {
+  readonly granted: readonly Granted[];
+  /** Something of it is in nobody's hands still. */
+  readonly more: boolean;
 }
 
 interface GrantOptions {
@@ -37,37 +43,45 @@ interface GrantOptions {
 export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions): Grant {
   const taken: Granted[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
-  const kinds = new Set<BridgeEffect['kind']>(request.kinds);
-  const matchesTool = toolMatcher(request.tools);
+  let matchesTool: ((tool: string) => boolean) | null = null;
 
   const wanted = (effect: BridgeEffect): boolean => {
-    if (!kinds.has(effect.kind)) return false;
+    if (!request.kinds.includes(effect.kind)) return false;
     if (effect.kind === 'tool.cancel') return effect.owner === null || effect.owner === request.owner;
-    return effect.kind !== 'tool.call' || matchesTool(effect.tool_id);
+    if (effect.kind !== 'tool.call') return true;
+    matchesTool ??= toolMatcher(request.tools);
+    return matchesTool(effect.tool_id);
   };
 
   return {
     take(owed, held) {
-      const mine: Granted[] = [];
+      const granted: Granted[] = [];
       // Calls this owner has, now or from before: a call that waits for others goes to whoever has those.
-      const ours = new Set<CallId>();
-      for (const { owner, call } of held.values()) if (owner === request.owner && call !== null) ours.add(call.call_id);
+      let ours: Set<CallId> | null = null;
+      let calls = false;
+      let free = 0;
       for (const effect of owed.list()) {
-        if (taken.length + mine.length >= request.max) break;
-        if (!wanted(effect) || held.has(effect.effect_id)) continue;
-        const after = effect.kind === 'tool.call' ? owed.openAfter(effect) : [];
-        if (!after.every((id) => ours.has(id))) continue;
+        if (held.has(effect.effect_id)) continue;
+        free += 1;
+        if (taken.length + granted.length >= request.max) break;
+        if (!wanted(effect)) continue;
+        const now = effect.kind === 'tool.call' ? waitingNow(effect, owed) : effect;
+        if (now.kind === 'tool.call' && now.after.length > 0) {
+          ours ??= callsOf(request.owner, held, granted);
+          if (!holdsAll(ours, now.after)) continue;
+        }
         const epoch = epochs.next();
         if (epoch === null) break;
-        if (effect.kind === 'tool.call') ours.add(effect.call_id);
-        mine.push({ effect: effect.kind === 'tool.call' ? { ...effect, after } : effect, epoch });
+        if (now.kind === 'tool.call') {
+          calls = true;
+          ours?.add(now.call_id);
+        }
+        granted.push({ effect: now, epoch });
       }
       const { active_tool_batch: batch, session_id } = owed.state();
-      if (batch !== null && mine.some(({ effect }) => effect.kind === 'tool.call')) {
-        plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
-      }
-      taken.push(...mine);
-      return mine;
+      if (batch !== null && calls) plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
+      for (const one of granted) taken.push(one);
+      return { granted, more: free > granted.length };
     },
     full: () => taken.length >= request.max,
     result: () => ({
@@ -78,6 +92,23 @@ export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions)
     }),
   };
 }
+
+/** The call with what it waits for by now. */
+function waitingNow(effect: ToolCall, owed: Owed): ToolCall {
+  const after = owed.openAfter(effect);
+  return after === effect.after ? effect : { ...effect, after };
+}
+
+type ToolCall = Extract<BridgeEffect, { readonly kind: 'tool.call' }>;
+
+function callsOf(owner: OwnerId, held: ReadonlyMap<EffectId, Lease>, granted: readonly Granted[]): Set<CallId> {
+  const calls = new Set<CallId>();
+  for (const lease of held.values()) if (lease.owner === owner && lease.call !== null) calls.add(lease.call.call_id);
+  for (const { effect } of granted) if (effect.kind === 'tool.call') calls.add(effect.call_id);
+  return calls;
+}
+
+const holdsAll = (calls: ReadonlySet<CallId>, ids: readonly CallId[]): boolean => ids.every((id) => calls.has(id));
 
 /** Matches tool ids against exact ids and prefixes that end with `*`. */
 function toolMatcher(patterns: readonly string[]): (tool: string) => boolean {

@@ -46,6 +46,8 @@ export class LeaseTable {
   readonly #options: LeaseOptions;
   /** What every session with a live run, or with an undo that waits, owes. */
   readonly #owed = new Map<SessionId, Owed>();
+  /** Sessions in which something may be free, in the order in which it became so. Of all others, everything is held. */
+  readonly #free = new Set<SessionId>();
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
   readonly #fences = new Fences();
   readonly #waiters = new Set<Waiter>();
@@ -61,9 +63,8 @@ export class LeaseTable {
 
   /** Hands out effects, waiting for the first as long as the request says. An aborted request gets nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
-    const nothing = this.#nothing(request);
-    if (signal?.aborted === true) return Promise.resolve(right(nothing));
-    const granted = this.#grant(request, request.sessions ?? this.#owed.keys());
+    if (signal?.aborted === true) return Promise.resolve(right(this.#nothing()));
+    const granted = this.#grant(request, request.sessions ?? this.#free);
     if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
     if (this.#waiters.size >= QUEUE_MAX) {
       return Promise.resolve(left(reject('queue_full', '', `${QUEUE_MAX} lease requests wait already`)));
@@ -75,7 +76,7 @@ export class LeaseTable {
         signal?.removeEventListener('abort', giveUp);
         resolve(right(grant));
       };
-      const giveUp = (): void => done(nothing);
+      const giveUp = (): void => done(this.#nothing());
       const waiter: Waiter = { request, answer: done };
       const stop = this.#options.clock.after(Math.min(request.wait_ms, LEASE_WAIT_MS_MAX), giveUp);
       this.#waiters.add(waiter);
@@ -90,8 +91,7 @@ export class LeaseTable {
   /** Gives leases back: at once, as if they had expired. */
   release({ owner, leases, all = false }: Release): HeartbeatReply {
     // Nobody is there to take what a request that still waits would be given.
-    if (all)
-      for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing(request));
+    if (all) for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing());
     for (const { session_id, effect_id, epoch } of all ? this.#heldBy(owner) : leases) {
       const lease = this.#held.get(session_id)?.get(effect_id);
       if (lease?.owner !== owner) continue;
@@ -139,17 +139,18 @@ export class LeaseTable {
       }
     }
     if (wide) this.#reconcile(session);
-    else this.#serve(session);
+    // Nothing has become free, but what is may wait for less.
+    else if (this.#free.has(session)) this.#serve(session);
   }
 
   /** The state of a session is in doubt: nothing more of it is handed out until it is loaded again. */
   suspend(session: SessionId): void {
-    this.#owed.delete(session);
+    this.#forgetOwed(session);
   }
 
   /** A session does not verify: nobody owes it anything. */
   forget(session: SessionId): void {
-    this.#owed.delete(session);
+    this.#forgetOwed(session);
     this.#fences.forget(session);
     this.#held.delete(session);
   }
@@ -157,25 +158,28 @@ export class LeaseTable {
   close(): void {
     this.#closed = true;
     this.#stopSweep?.();
-    for (const { request, answer } of this.#waiters) answer(this.#nothing(request));
+    for (const { answer } of this.#waiters) answer(this.#nothing());
   }
 
-  #nothing(request: LeaseRequest): LeaseGrant {
-    return newGrant(request, this.#options).result();
+  #nothing(): LeaseGrant {
+    return { effects: [], epochs: [], plans: [], ttl_ms: this.#options.ttlMs };
   }
 
   #reconcile(session: SessionId): void {
     const owed = this.#owed.get(session);
     if (owed === undefined) return;
     const running = owed.running();
-    const known = [...(this.#held.get(session)?.keys() ?? []), ...this.#fences.effects(session)];
     // What a paused run does not owe now it owes again later: whoever is at it stays at it.
     const paused = owed.state().run?.phase.startsWith('paused_') === true;
-    for (const id of paused ? [] : known) if (!owed.has(id) && !running.has(id)) this.#drop(session, id);
+    const isOver = (id: EffectId): boolean => !owed.has(id) && !running.has(id);
+    if (!paused) {
+      for (const id of this.#held.get(session)?.keys() ?? []) if (isOver(id)) this.#drop(session, id);
+      for (const id of this.#fences.effects(session)) if (isOver(id)) this.#drop(session, id);
+    }
     for (const [id, { owner, ...call }] of running) {
       if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, epoch: null, call });
     }
-    if (owed.state().run === null && mayRest(owed.state())) this.#owed.delete(session);
+    if (owed.state().run === null && mayRest(owed.state())) this.#forgetOwed(session);
     else this.#serve(session);
   }
 
@@ -184,10 +188,12 @@ export class LeaseTable {
     for (const id of sessions) {
       const owed = this.#owed.get(id);
       if (owed === undefined || request.sessions?.includes(id) === false) continue;
-      for (const { effect, epoch } of grant.take(owed, this.#held.get(id) ?? NONE_HELD)) {
+      const { granted, more } = grant.take(owed, this.#held.get(id) ?? NONE_HELD);
+      for (const { effect, epoch } of granted) {
         const call = effect.kind === 'tool.call' ? effect : null;
         this.#hold(id, effect.effect_id, { owner: request.owner, epoch, call });
       }
+      if (!more) this.#free.delete(id);
       if (grant.full()) break;
     }
     return grant.result();
@@ -195,6 +201,7 @@ export class LeaseTable {
 
   // Adoptions come in bursts; waiting bridges are served once after each burst.
   #serve(session: SessionId): void {
+    this.#free.add(session);
     if (this.#waiters.size === 0) return;
     this.#changed.add(session);
     if (this.#serving) return;
@@ -211,8 +218,8 @@ export class LeaseTable {
   }
 
   #hold(session: SessionId, effect: EffectId, { owner, epoch, call }: Omit<Lease, 'sweepsLeft'>): void {
-    const leases = this.#held.get(session) ?? new Map<EffectId, Lease>();
-    this.#held.set(session, leases);
+    let leases = this.#held.get(session);
+    if (leases === undefined) this.#held.set(session, (leases = new Map<EffectId, Lease>()));
     const key = call === null ? null : { batch_id: call.batch_id, call_id: call.call_id, attempt: call.attempt };
     if (epoch !== null) this.#fences.raise(session, effect, epoch);
     leases.set(effect, { owner, epoch, call: key, sweepsLeft: SWEEPS_PER_TTL + 1 });
@@ -222,11 +229,16 @@ export class LeaseTable {
   /** Nobody can have it any more. */
   #drop(session: SessionId, effect: EffectId): void {
     this.#fences.drop(session, effect);
-    this.#free(session, effect);
+    this.#letGo(session, effect);
+  }
+
+  #forgetOwed(session: SessionId): void {
+    this.#owed.delete(session);
+    this.#free.delete(session);
   }
 
   /** Anybody may have it, but for those who had it. */
-  #free(session: SessionId, effect: EffectId): void {
+  #letGo(session: SessionId, effect: EffectId): void {
     const leases = this.#held.get(session);
     leases?.delete(effect);
     if (leases?.size === 0) this.#held.delete(session);
@@ -251,7 +263,7 @@ export class LeaseTable {
   #expire(session: SessionId, effect: EffectId, { call }: Lease): void {
     const owed = this.#owed.get(session);
     if (owed !== undefined && (call === null || !owed.isRunning(call))) {
-      this.#free(session, effect);
+      this.#letGo(session, effect);
       this.#serve(session);
       return;
     }
