@@ -29,8 +29,11 @@ export interface Leases {
   epochOf(key: LeaseKey): number | undefined;
   has(key: LeaseKey): boolean;
   end(key: LeaseKey): void;
-  /** How many more may be held. */
+  /** How many more may be held, beside those that are asked for. */
   room(): number;
+  /** So many are asked for, and may come. */
+  reserve(count: number): void;
+  unreserve(count: number): void;
   /** Answers when there is room again, or the signal aborts. */
   roomMade(signal: AbortSignal): Promise<void>;
   setTtl(ttlMs: number): void;
@@ -52,6 +55,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   /** Epochs of leases that were lost and whose work has not come to its end. */
   const lost = newByEffect<number>();
   const waiting = newWaiting();
+  let reserved = 0;
   const rhythm = newRhythm(clock);
 
   const keys = (): readonly LeaseKey[] => held.values().map(({ key }) => key);
@@ -91,7 +95,14 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     epochOf: (key) => held.get(key)?.key.epoch ?? lost.get(key),
     has: (key) => held.get(key) !== undefined,
     end,
-    room: () => LEASES_HELD_MAX - held.size(),
+    room: () => LEASES_HELD_MAX - held.size() - reserved,
+    reserve: (count) => {
+      reserved += count;
+    },
+    unreserve: (count) => {
+      reserved -= count;
+      waiting.wake();
+    },
     roomMade: (signal) => waiting.wait(signal),
     setTtl: (ttlMs) => rhythm.setTtl(ttlMs),
     async beat(signal) {

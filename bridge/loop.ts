@@ -19,7 +19,7 @@ import type { Executors } from './executors/executors.ts';
 import { undoCall } from './executors/undo.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
-import { leaseRequest } from './lease-request.ts';
+import { leaseRequest, wantedBy } from './lease-request.ts';
 import { type Leased, type Leases, newLeases } from './leases.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { type Link, newLink } from './link.ts';
@@ -28,6 +28,7 @@ import { type Outbox, newOutbox } from './outbox.ts';
 import { newPlanCheck } from './plan-check.ts';
 import type { Provider } from './providers/provider.ts';
 import { recover } from './recover.ts';
+import { newRides } from './rides.ts';
 import { StopSwitch } from './stop-switch.ts';
 import { watchStrangers } from './watch-strangers.ts';
 
@@ -112,7 +113,13 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   const board = newCallBoard(options.concurrency ?? CONCURRENCY_MAX);
   const leases = newLeases({ client, owner, clock, log });
   const epochOf = (key: LeaseKey): number | undefined => leases.epochOf(key);
-  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board) });
+  const rides = newRides({
+    leases,
+    wanted: (max) => wantedBy(options, max),
+    signal: options.signal,
+    take: (grants) => takeGrants(crew, grants),
+  });
+  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board), rides });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
     const kept = await link.ask('put_blob', () => client.putBlob(bytes));
@@ -146,21 +153,28 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
     }
     const request = leaseRequest(crew.options, Math.min(room, LEASE_EFFECTS_MAX));
     const askedAt = clock.now();
+    crew.leases.reserve(request.max);
     const grant = await crew.link.ask('lease', () => client.lease(request, signal), signal);
+    crew.leases.unreserve(request.max);
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses the bridge: ${grant.left.code}: ${grant.left.message}`);
-    const fresh = takeGrant(crew, grant.right);
+    const fresh = takeGrants(crew, [grant.right]);
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
     if (fresh === 0 && clock.now() - askedAt < BACKOFF_MS_BASE) await sleep(clock, BACKOFF_MS_BASE, signal);
   }
 }
 
 /** How many of the effects were new here. */
-function takeGrant(crew: Crew, { effects: granted, epochs, plans, ttl_ms }: LeaseGrant): number {
-  crew.leases.setTtl(ttl_ms);
+function takeGrants(crew: Crew, grants: readonly LeaseGrant[]): number {
   let fresh = 0;
-  for (const [index, effect] of granted.entries()) {
-    if (takeEffect(crew, { effect, epoch: epochs[index] ?? 1 }, plans)) fresh += 1;
+  for (const { effects: granted, epochs, plans, ttl_ms } of grants) {
+    crew.leases.setTtl(ttl_ms);
+    for (const [index, effect] of granted.entries()) {
+      const leased = { effect, epoch: epochs[index] ?? 1 };
+      // What arrives while the bridge stops is not begun, and given back with all the rest.
+      if (crew.options.signal.aborted) crew.leases.hold(leased, () => undefined);
+      else if (takeEffect(crew, leased, plans)) fresh += 1;
+    }
   }
   startCalls(crew);
   return fresh;

@@ -9,6 +9,7 @@ import type { HeldLease, LeaseKey } from '../schemas/wire.ts';
 import { newLanes } from './lanes.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
+import type { Rides } from './rides.ts';
 
 type Answer = Either<Rejection, void>;
 
@@ -26,6 +27,8 @@ interface OutboxOptions {
   readonly epochOf: (key: LeaseKey) => number | undefined;
   /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
   readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
+  /** What is asked for besides; null where nothing is. */
+  readonly rides: Rides | null;
 }
 
 /** An event nobody waits for: it is sent with others, and once more alone when the others were at fault. */
@@ -42,7 +45,7 @@ interface Entry extends Sent {
   readonly answered: (answer: Answer) => void;
 }
 
-export function newOutbox({ client, owner, link, log, epochOf, companions }: OutboxOptions): Outbox {
+export function newOutbox({ client, owner, link, log, epochOf, companions, rides }: OutboxOptions): Outbox {
   async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
     const extra = companions(session, eventsOf(group));
     const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
@@ -82,8 +85,12 @@ export function newOutbox({ client, owner, link, log, epochOf, companions }: Out
   async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
     const events = eventsOf(entries);
     // Named anew each time: an engine that came back may have granted anew what is under way here.
-    const request = () => client.submit(session, { events, owner, leases: leasesOf(session, entries) });
-    const answer = await link.ask('submit', request);
+    const lease = rides?.ask(events) ?? null;
+    const answer = await link.ask('submit', () => {
+      const report = { events, owner, leases: leasesOf(session, entries) };
+      return client.submit(session, lease === null ? report : { ...report, lease });
+    });
+    if (lease !== null) rides?.over(lease, isRight(answer) ? answer.right.granted : undefined);
     return isRight(answer) ? right(undefined) : answer;
   }
 

@@ -1,6 +1,6 @@
 // What one lease request may have: the effects it asked for, that are owed and nobody holds.
 import type { CallId, EffectId, OwnerId } from '../../schemas/ids.ts';
-import type { LeaseGrant, LeaseRequest } from '../../schemas/wire.ts';
+import type { LeaseGrant, Wanted } from '../../schemas/wire.ts';
 import type { Epochs } from './epochs.ts';
 import type { BridgeEffect, CallKey, Owed } from './owed.ts';
 
@@ -25,6 +25,8 @@ export interface Granted {
 export interface Grant {
   /** Takes what it may of one session. */
   take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): Taken;
+  /** Takes what this owner has of one session and has not begun, as it was given. */
+  takeAgain(owed: Owed, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
   full(): boolean;
   result(): LeaseGrant;
 }
@@ -40,7 +42,12 @@ interface GrantOptions {
   readonly epochs: Epochs;
 }
 
-export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions): Grant {
+/** What is asked for, and by whom. */
+export interface Asked extends Wanted {
+  readonly owner: OwnerId;
+}
+
+export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant {
   const taken: Granted[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
   let matchesTool: ((tool: string) => boolean) | null = null;
@@ -53,35 +60,48 @@ export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions)
     return matchesTool(effect.tool_id);
   };
 
+  function note(owed: Owed, granted: readonly Granted[]): void {
+    for (const one of granted) taken.push(one);
+    const { active_tool_batch: batch, session_id } = owed.state();
+    if (batch === null || !granted.some(({ effect }) => effect.kind === 'tool.call')) return;
+    plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
+  }
+
   return {
     take(owed, held) {
       const granted: Granted[] = [];
       // Calls this owner has, now or from before: a call that waits for others goes to whoever has those.
       let ours: Set<CallId> | null = null;
-      let calls = false;
       let free = 0;
       for (const effect of owed.list()) {
         if (held.has(effect.effect_id)) continue;
         free += 1;
         if (taken.length + granted.length >= request.max) break;
         if (!wanted(effect)) continue;
-        const now = effect.kind === 'tool.call' ? waitingNow(effect, owed) : effect;
+        const now = waitingNow(effect, owed);
         if (now.kind === 'tool.call' && now.after.length > 0) {
           ours ??= callsOf(request.owner, held, granted);
           if (!holdsAll(ours, now.after)) continue;
         }
         const epoch = epochs.next();
         if (epoch === null) break;
-        if (now.kind === 'tool.call') {
-          calls = true;
-          ours?.add(now.call_id);
-        }
+        if (now.kind === 'tool.call') ours?.add(now.call_id);
         granted.push({ effect: now, epoch });
       }
-      const { active_tool_batch: batch, session_id } = owed.state();
-      if (batch !== null && calls) plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
-      for (const one of granted) taken.push(one);
+      note(owed, granted);
       return { granted, more: free > granted.length };
+    },
+    takeAgain(owed, held) {
+      const granted: Granted[] = [];
+      for (const [id, { owner, epoch, call }] of held) {
+        const effect = owner === request.owner && epoch !== null ? owed.find(id) : undefined;
+        if (effect === undefined || epoch === null || !wanted(effect)) continue;
+        if (call !== null && owed.isRunning(call)) continue;
+        if (taken.length + granted.length >= request.max) break;
+        granted.push({ effect: waitingNow(effect, owed), epoch });
+      }
+      note(owed, granted);
+      return granted;
     },
     full: () => taken.length >= request.max,
     result: () => ({
@@ -93,13 +113,12 @@ export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions)
   };
 }
 
-/** The call with what it waits for by now. */
-function waitingNow(effect: ToolCall, owed: Owed): ToolCall {
+/** A call with what it waits for by now. */
+function waitingNow(effect: BridgeEffect, owed: Owed): BridgeEffect {
+  if (effect.kind !== 'tool.call') return effect;
   const after = owed.openAfter(effect);
   return after === effect.after ? effect : { ...effect, after };
 }
-
-type ToolCall = Extract<BridgeEffect, { readonly kind: 'tool.call' }>;
 
 function callsOf(owner: OwnerId, held: ReadonlyMap<EffectId, Lease>, granted: readonly Granted[]): Set<CallId> {
   const calls = new Set<CallId>();

@@ -19,7 +19,7 @@ import type {
 import type { Clock } from './clock.ts';
 import type { Epochs } from './epochs.ts';
 import { Fences } from './fences.ts';
-import { type Lease, newGrant } from './lease-grant.ts';
+import { type Asked, type Granted, type Lease, newGrant } from './lease-grant.ts';
 import { Owed, mayRest } from './owed.ts';
 import { reportOn } from './reports.ts';
 import { type Claimant, type Standing, standingOf } from './standing.ts';
@@ -51,6 +51,8 @@ export class LeaseTable {
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
   readonly #fences = new Fences();
   readonly #waiters = new Set<Waiter>();
+  /** Submits under way that ask for what they lead to. */
+  readonly #riders = new Map<SessionId, number>();
   /** Sessions in which more may be had than when the waiting bridges were last served. */
   readonly #changed = new Set<SessionId>();
   #stopSweep: (() => void) | null = null;
@@ -82,6 +84,25 @@ export class LeaseTable {
       this.#waiters.add(waiter);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
+  }
+
+  /** A submit that asks for what it leads to is under way: nobody else is given that before {@link alight}. */
+  board(session: SessionId): void {
+    this.#riders.set(session, (this.#riders.get(session) ?? 0) + 1);
+  }
+
+  /**
+   * It is answered, and goes on with what its session owes now; `asked` is null when it was refused. An answer given
+   * `again` has what the first one had, under the same epochs: either of them may be the one that arrives.
+   */
+  alight(session: SessionId, asked: Asked | null, again = false): LeaseGrant {
+    const riders = (this.#riders.get(session) ?? 1) - 1;
+    if (riders === 0) this.#riders.delete(session);
+    else this.#riders.set(session, riders);
+    const granted =
+      asked === null ? this.#nothing() : again ? this.#grantAgain(session, asked) : this.#grant(asked, [session]);
+    if (this.#free.has(session)) this.#serveSoon(session);
+    return granted;
   }
 
   heartbeat({ owner, leases }: Heartbeat): HeartbeatReply {
@@ -183,25 +204,41 @@ export class LeaseTable {
     else this.#serve(session);
   }
 
-  #grant(request: LeaseRequest, sessions: Iterable<SessionId>): LeaseGrant {
+  #grant(request: Asked & Pick<LeaseRequest, 'sessions'>, sessions: Iterable<SessionId>): LeaseGrant {
     const grant = newGrant(request, this.#options);
     for (const id of sessions) {
       const owed = this.#owed.get(id);
       if (owed === undefined || request.sessions?.includes(id) === false) continue;
       const { granted, more } = grant.take(owed, this.#held.get(id) ?? NONE_HELD);
-      for (const { effect, epoch } of granted) {
-        const call = effect.kind === 'tool.call' ? effect : null;
-        this.#hold(id, effect.effect_id, { owner: request.owner, epoch, call });
-      }
+      this.#holdAll(request.owner, granted);
       if (!more) this.#free.delete(id);
       if (grant.full()) break;
     }
     return grant.result();
   }
 
+  #grantAgain(session: SessionId, asked: Asked): LeaseGrant {
+    const grant = newGrant(asked, this.#options);
+    const owed = this.#owed.get(session);
+    if (owed !== undefined) this.#holdAll(asked.owner, grant.takeAgain(owed, this.#held.get(session) ?? NONE_HELD));
+    return grant.result();
+  }
+
+  #holdAll(owner: OwnerId, granted: readonly Granted[]): void {
+    for (const { effect, epoch } of granted) {
+      const call = effect.kind === 'tool.call' ? effect : null;
+      this.#hold(effect.session_id, effect.effect_id, { owner, epoch, call });
+    }
+  }
+
   // Adoptions come in bursts; waiting bridges are served once after each burst.
   #serve(session: SessionId): void {
     this.#free.add(session);
+    // Whoever led to it is about to be answered.
+    if (!this.#riders.has(session)) this.#serveSoon(session);
+  }
+
+  #serveSoon(session: SessionId): void {
     if (this.#waiters.size === 0) return;
     this.#changed.add(session);
     if (this.#serving) return;
