@@ -8,6 +8,8 @@ import { BLOB_CACHE_BYTES_MAX } from '../schemas/limits.ts';
 
 export interface BlobReader {
   read(ref: Digest, signal?: AbortSignal): Promise<Either<Rejection, Uint8Array>>;
+  /** The bytes if they are in memory. */
+  kept(ref: Digest): Uint8Array | null;
 }
 
 export function newBlobReader(client: EngineClient, link: Link, bytesMax: number = BLOB_CACHE_BYTES_MAX): BlobReader {
@@ -31,13 +33,19 @@ export function newBlobReader(client: EngineClient, link: Link, bytesMax: number
     }
   }
 
+  function use(ref: Digest): Uint8Array | null {
+    const known = kept.get(ref);
+    if (known === undefined) return null;
+    kept.delete(ref);
+    kept.set(ref, known);
+    return known;
+  }
+
   return {
+    kept: use,
     async read(ref, signal) {
-      const known = kept.get(ref);
-      if (known !== undefined) {
-        keep(ref, known);
-        return right(known);
-      }
+      const known = use(ref);
+      if (known !== null) return right(known);
       const answer = await link.ask('get_blob', () => client.getBlob(ref), signal);
       if (isRight(answer)) keep(ref, answer.right);
       return answer;

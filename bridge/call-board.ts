@@ -19,8 +19,8 @@ import { BATCHES_REMEMBERED_MAX } from '../schemas/limits.ts';
 import { newRoom } from './room.ts';
 
 export interface CallBoard {
-  /** Takes a leased call; null when it is here already, or was settled here. */
-  add(effect: ToolCall, plan: ToolBatchPlan | null): HeldCall | null;
+  /** Takes a leased call; null when it is here already, or was settled here. `planOf`: as its batch was leased. */
+  add(effect: ToolCall, planOf: () => ToolBatchPlan | null): HeldCall | null;
   /** The next call that may start, marked as running; null when there is none, or no room. */
   startNext(): HeldCall | null;
   /** The call no longer takes room: it has run, and its report is under way. */
@@ -47,10 +47,10 @@ export function newCallBoard(concurrencyMax: number): CallBoard {
   const waiting = new Set<HeldCall>();
   const room = newRoom(concurrencyMax);
 
-  function batchOf(effect: ToolCall, plan: ToolBatchPlan | null): HeldBatch {
+  function batchOf(effect: ToolCall, planOf: () => ToolBatchPlan | null): HeldBatch {
     const known = batches.get(effect.session_id);
     if (known?.batch_id === effect.batch_id) return known;
-    const batch = newHeldBatch(effect, plan);
+    const batch = newHeldBatch(effect, planOf());
     batches.set(effect.session_id, batch);
     if (batches.size > BATCHES_REMEMBERED_MAX) forgetIdle(batches);
     return batch;
@@ -64,8 +64,8 @@ export function newCallBoard(concurrencyMax: number): CallBoard {
   }
 
   return {
-    add(effect, plan) {
-      const call = holdCall(batchOf(effect, plan), effect);
+    add(effect, planOf) {
+      const call = holdCall(batchOf(effect, planOf), effect);
       if (call === null) return null;
       calls.add(call);
       waiting.add(call);

@@ -33,11 +33,19 @@ export const blobText = (text: string, { ref, bytes }: WholeOutput): BlobText =>
  * Content of a call's output, of which the model reads at most `bytesMax` bytes: the head, a line that says how much
  * is missing and where it is, the tail. Only that line may exceed a very small maximum.
  */
-export async function outputContent(
-  text: string,
-  { bytesMax, whole }: { readonly bytesMax: number; readonly whole?: WholeOutput | undefined },
-  putBlob: PutBlob,
-): Promise<Content> {
+export function outputContent(text: string, limits: OutputLimits, putBlob: PutBlob): Content | Promise<Content> {
+  const { bytesMax, whole } = limits;
+  // A character is at most three bytes: what is small is not measured.
+  const small = whole === undefined && text.length <= INLINE_CHARS_MAX && 3 * text.length <= bytesMax;
+  return small ? { text } : measuredContent(text, limits, putBlob);
+}
+
+interface OutputLimits {
+  readonly bytesMax: number;
+  readonly whole?: WholeOutput | undefined;
+}
+
+async function measuredContent(text: string, { bytesMax, whole }: OutputLimits, putBlob: PutBlob): Promise<Content> {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length > bytesMax) {
     const kept = bytes.subarray(0, BLOB_BYTES_MAX);

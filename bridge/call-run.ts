@@ -6,19 +6,7 @@ import type { CallOutcome } from '../schemas/tool-call.ts';
 import type { Clock } from './clock.ts';
 import { CallReport, failedReport } from './executors/call-report.ts';
 import { CALL_GRACE_MS, MESSAGE_CHARS_MAX } from '../schemas/limits.ts';
-
-export type StopReason = 'timeout' | 'cancelled' | 'lost' | 'stopping';
-
-/** Why a call's signal was aborted. */
-export class CallStopped extends Error {
-  override readonly name = 'CallStopped';
-  readonly why: StopReason;
-
-  constructor(why: StopReason) {
-    super(`the call was stopped: ${why}`);
-    this.why = why;
-  }
-}
+import type { StopReason, StopSwitch } from './stop-switch.ts';
 
 /** How a call ended, as far as the bridge can say. */
 export interface CallEnd {
@@ -33,35 +21,29 @@ export const notRun = (report: CallReport): CallEnd => ({ outcome: 'failed', rep
 interface RunLimits {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  readonly abort: AbortController;
+  readonly stop: StopSwitch;
 }
 
 /** Runs until it answers, is out of time, or is stopped and the grace that follows has passed. */
-export async function runFenced(run: () => Promise<unknown>, { clock, timeoutMs, abort }: RunLimits): Promise<CallEnd> {
-  const { signal } = abort;
-  if (signal.aborted) return { ...endOf(null, signal, timeoutMs), durationMs: 0 };
+export function runFenced(run: () => Promise<unknown>, { clock, timeoutMs, stop }: RunLimits): Promise<CallEnd> {
+  if (stop.why !== null) return Promise.resolve({ ...endOf(null, stop.why, timeoutMs), durationMs: 0 });
   const startedAt = clock.now();
-  const cancelDeadline = clock.after(timeoutMs, () => abort.abort(new CallStopped('timeout')));
-  let cancelGrace = (): void => undefined;
-  const givenUp = new Promise<null>((resolve) => {
-    const startGrace = (): void => {
-      cancelGrace = clock.after(CALL_GRACE_MS, () => resolve(null));
+  return new Promise((resolve) => {
+    const cancelDeadline = clock.after(timeoutMs, () => stop.stop('timeout'));
+    let cancelGrace: (() => void) | null = null;
+    const end = (attempted: Attempt | null): void => {
+      cancelDeadline();
+      cancelGrace?.();
+      stop.onStop(null);
+      const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
+      resolve({ ...endOf(attempted, stop.why, timeoutMs), durationMs });
     };
-    signal.addEventListener('abort', startGrace, { once: true });
+    stop.onStop(() => {
+      cancelGrace = clock.after(CALL_GRACE_MS, () => end(null));
+    });
+    void attempt(run).then(end);
   });
-  try {
-    const attempted = await Promise.race([attempt(run), givenUp]);
-    const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
-    return { ...endOf(attempted, signal, timeoutMs), durationMs };
-  } finally {
-    cancelDeadline();
-    cancelGrace();
-  }
 }
-
-/** Why the signal was aborted; null when it was not. */
-export const stopReasonOf = (signal: AbortSignal): StopReason | null =>
-  signal.aborted ? (signal.reason instanceof CallStopped ? signal.reason.why : 'cancelled') : null;
 
 interface Attempt {
   readonly report: CallReport;
@@ -81,8 +63,7 @@ async function attempt(run: () => Promise<unknown>): Promise<Attempt> {
   }
 }
 
-function endOf(attempted: Attempt | null, signal: AbortSignal, timeoutMs: number): Omit<CallEnd, 'durationMs'> {
-  const why = stopReasonOf(signal);
+function endOf(attempted: Attempt | null, why: StopReason | null, timeoutMs: number): Omit<CallEnd, 'durationMs'> {
   // What has succeeded has succeeded, even if it was told to stop a moment before.
   if (attempted?.report.success === true) return { outcome: 'succeeded', report: attempted.report };
   if (why === null) {

@@ -6,16 +6,17 @@ import type { JsonObject } from '../schemas/json.ts';
 import type { CallBoard } from './call-board.ts';
 import type { PutBlob } from './call-output.ts';
 import { newCallTeller } from './call-teller.ts';
-import { type CallEnd, CallStopped, type StopReason, messageOf, notRun, runFenced, stopReasonOf } from './call-run.ts';
+import { type CallEnd, messageOf, notRun, runFenced } from './call-run.ts';
 import type { Clock } from './clock.ts';
 import { failedReport } from './executors/call-report.ts';
-import type { Executors } from './executors/executors.ts';
+import { type Executors, contextOf } from './executors/executors.ts';
 import type { HeldCall } from './held-call.ts';
 import type { BridgeLedger } from './ledger/bridge-ledger.ts';
 import type { Leases } from './leases.ts';
 import type { Log } from './log.ts';
 import type { Outbox } from './outbox.ts';
 import type { PlanCheck } from './plan-check.ts';
+import type { StopReason } from './stop-switch.ts';
 import { settlementOf, unknownSettlement, unreportable } from './settlement.ts';
 
 export interface CallRunnerOptions {
@@ -58,7 +59,7 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     board.ranOut(call);
     options.moved();
     if (end !== null && !isAbandoned(call)) await report(call, end);
-    else letGo(call, stopReasonOf(call.abort.signal) ?? 'start_refused');
+    else letGo(call, call.stop.why ?? 'start_refused');
     options.moved();
   }
 
@@ -76,11 +77,12 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
       const fault = await teller.noteStart(call);
       if (fault !== null) return notRun(fault);
     }
-    const { group, attempt, timeout_ms, output_bytes_max } = call.effect;
-    log({ event: 'call_started', ...namesOf(call), group, attempt });
-    const context = { signal: call.abort.signal, timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob };
+    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = call.effect;
+    log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
+    const { stop } = call;
+    const context = contextOf(stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
     const act = (args: JsonObject) => async () => await executor.run(call.effect, args, context);
-    return await runFenced(act(checked.right), { clock, timeoutMs: timeout_ms, abort: call.abort });
+    return await runFenced(act(checked.right), { clock, timeoutMs: timeout_ms, stop });
   }
 
   async function report(call: HeldCall, end: CallEnd): Promise<void> {
@@ -90,38 +92,32 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     const answer = await teller.settle(call, event);
     if (isLeft(answer)) return;
     const { outcome, durationMs } = end;
-    const code = outcome === 'succeeded' ? {} : { code: end.report.code ?? 'tool_failed' };
-    log({ event: 'call_settled', ...namesOf(call), outcome, ...code, duration_ms: durationMs });
+    const code = outcome === 'succeeded' ? undefined : (end.report.code ?? 'tool_failed');
+    const { session_id, batch_id, call_id, tool_id } = call.effect;
+    const names = { event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome } as const;
+    log(code === undefined ? { ...names, duration_ms: durationMs } : { ...names, code, duration_ms: durationMs });
   }
 
   // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.
   function letGo(call: HeldCall, why: string): void {
     board.drop(call);
     if (why !== 'stopping') leases.end(call.effect);
-    log({ event: 'call_dropped', ...namesOf(call), why });
+    const { session_id, batch_id, call_id, tool_id } = call.effect;
+    log({ event: 'call_dropped', session_id, batch_id, call_id, tool_id, why });
   }
 
   return {
     run,
     stop(call, why) {
-      if (call.phase === 'running') call.abort.abort(new CallStopped(why));
+      if (call.phase === 'running') call.stop.stop(why);
       else if (call.phase === 'waiting') letGo(call, why);
     },
   };
 }
 
-const namesOf = ({ effect: { session_id, batch_id, call_id, tool_id } }: HeldCall) => ({
-  session_id,
-  batch_id,
-  call_id,
-  tool_id,
-});
-
 // Stopped before anything was on record, and not by the engine's word: it stays owed, and somebody else runs it.
-function isAbandoned({ started, abort }: HeldCall): boolean {
-  const why = stopReasonOf(abort.signal);
-  return !started && (why === 'lost' || why === 'stopping');
-}
+const isAbandoned = ({ started, stop: { why } }: HeldCall): boolean =>
+  !started && (why === 'lost' || why === 'stopping');
 
 /** Text from a random source that tells this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

@@ -12,6 +12,7 @@ import type { Log } from './log.ts';
 import { observeCalls } from './observed-calls.ts';
 import type { Outbox } from './outbox.ts';
 import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from './providers/provider.ts';
+import type { StopSwitch } from './stop-switch.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -27,8 +28,8 @@ interface GenerateRunnerOptions {
 }
 
 export interface GenerateRunner {
-  /** Answers when the engine has the outcome, or when the signal has aborted. Never throws. */
-  run(effect: Generate, signal: AbortSignal): Promise<void>;
+  /** Answers when the engine has the outcome, or when it was stopped. Never throws. */
+  run(effect: Generate, stop: StopSwitch): Promise<void>;
 }
 
 interface Failure {
@@ -42,12 +43,12 @@ interface Failure {
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
   const { provider, blobs, putBlob, outbox, leases, clock, log } = options;
 
-  async function run(effect: Generate, signal: AbortSignal): Promise<void> {
+  async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
     const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
-    const event = await answer(effect, signal).catch((error: unknown) => failureOf(error));
+    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error));
     // Nobody waits for an answer that came after the lease was lost; a bridge that stops leaves it to the next one.
-    if (signal.aborted) return;
+    if (stop.why !== null) return;
     const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;
     if (failure !== null) await fail(effect, failure, elapsed());
     leases.end(effect);
@@ -102,7 +103,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 
 async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
-  const messages = await renderTranscript(effect.transcript, readBlob);
+  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
   if (isLeft(messages)) {
     throw new ProviderError('provider_terminal', `the conversation cannot be read: ${messages.left.message}`);
   }

@@ -3,13 +3,14 @@ import type { EffectOfKind } from '../schemas/effect.ts';
 import type { Ingress } from '../schemas/event.ts';
 import type { BatchId, CallId, Digest, SessionId } from '../schemas/ids.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
+import { StopSwitch } from './stop-switch.ts';
 
 export type ToolCall = EffectOfKind<'tool.call'>;
 
 export interface HeldCall {
   readonly effect: ToolCall;
   readonly batch: HeldBatch;
-  readonly abort: AbortController;
+  readonly stop: StopSwitch;
   /** Calls of the batch that must settle first. */
   readonly waitsFor: Set<CallId>;
   phase: 'waiting' | 'running' | 'reporting';
@@ -45,11 +46,12 @@ export const newHeldBatch = ({ session_id, batch_id, plan_hash }: ToolCall, plan
 export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
   const { call_id, attempt, after } = effect;
   if (batch.settled.has(call_id) || batch.open.get(call_id)?.effect.attempt === attempt) return null;
-  const waitsFor = new Set(after.filter((id) => !batch.settled.has(id)));
+  const waitsFor = new Set<CallId>();
+  for (const id of after) if (!batch.settled.has(id)) waitsFor.add(id);
   const call: HeldCall = {
     effect,
     batch,
-    abort: new AbortController(),
+    stop: new StopSwitch(),
     waitsFor,
     phase: 'waiting',
     started: false,

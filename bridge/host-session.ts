@@ -7,7 +7,8 @@ import type { PutBlob } from './call-output.ts';
 import { clip, runFenced } from './call-run.ts';
 import type { Clock } from './clock.ts';
 import { eventIdOf } from './event-id.ts';
-import type { Executor } from './executors/executors.ts';
+import { type Executor, contextOf } from './executors/executors.ts';
+import type { StopSwitch } from './stop-switch.ts';
 
 /** The tool that opens a session; a bridge without it does not lease the effect. */
 export const OPEN_TOOL = 'host.session.open';
@@ -16,7 +17,7 @@ interface OpenOptions {
   readonly executor: Executor;
   readonly putBlob: PutBlob;
   readonly clock: Clock;
-  readonly abort: AbortController;
+  readonly stop: StopSwitch;
 }
 
 type Opened = Extract<Ingress, { readonly kind: 'HostSessionUpdated' }>;
@@ -24,7 +25,7 @@ type Opened = Extract<Ingress, { readonly kind: 'HostSessionUpdated' }>;
 /** Runs the tool and gives the event to report: ready with its facts, or `error` with the reason. */
 export async function openHostSession(
   effect: EffectOfKind<'host_session.open'>,
-  { executor, putBlob, clock, abort }: OpenOptions,
+  { executor, putBlob, clock, stop }: OpenOptions,
 ): Promise<Opened> {
   const tool_id = brand<'ToolId'>(OPEN_TOOL);
   const target = {
@@ -33,13 +34,9 @@ export async function openHostSession(
     tool_id,
     executor: { kind: 'effect', effect_kind: OPEN_TOOL },
   } as const;
-  const context = {
-    signal: abort.signal,
-    timeoutMs: CALL_TIMEOUT_MS_DEFAULT,
-    outputBytesMax: OUTPUT_BYTES_DEFAULT,
-    putBlob,
-  };
-  const fence = { clock, timeoutMs: CALL_TIMEOUT_MS_DEFAULT, abort };
+  const timeoutMs = CALL_TIMEOUT_MS_DEFAULT;
+  const context = contextOf(stop, { timeoutMs, outputBytesMax: OUTPUT_BYTES_DEFAULT, putBlob });
+  const fence = { clock, timeoutMs, stop };
   const { report } = await runFenced(async () => await executor.run(target, {}, context), fence);
   const facts = report.host_session ?? {};
   const ready = report.success && (facts.host_session_status ?? 'ready') === 'ready';

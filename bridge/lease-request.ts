@@ -1,7 +1,7 @@
 // What a bridge asks the engine for: the kinds of effects it can do, and the tools it runs.
 import type { OwnerId, SessionId } from '../schemas/ids.ts';
 import { LEASE_WAIT_MS_MAX } from '../schemas/limits.ts';
-import type { LeaseRequest } from '../schemas/wire.ts';
+import type { LeaseRequest, Wanted } from '../schemas/wire.ts';
 import type { Executors } from './executors/executors.ts';
 import { OPEN_TOOL } from './host-session.ts';
 
@@ -12,16 +12,20 @@ interface Abilities {
   readonly undoOnly?: boolean;
 }
 
-export function leaseRequest({ owner, executors, sessions, undoOnly }: Abilities, max: number): LeaseRequest {
+export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wanted {
   const opens = executors.find(OPEN_TOOL) === null ? [] : (['host_session.open'] as const);
   const undoes = executors.restore === null ? [] : (['call.undo'] as const);
   return {
-    owner,
     kinds:
       undoOnly === true ? undoes : ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
     tools: executors.tools,
     max,
-    wait_ms: LEASE_WAIT_MS_MAX,
-    ...(sessions === undefined ? {} : { sessions }),
   };
 }
+
+export const leaseRequest = (abilities: Abilities, max: number): LeaseRequest => ({
+  ...wantedBy(abilities, max),
+  owner: abilities.owner,
+  wait_ms: LEASE_WAIT_MS_MAX,
+  ...(abilities.sessions === undefined ? {} : { sessions: abilities.sessions }),
+});

@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import { joinSignals } from '../src/client/join-signals.ts';
 import type { Effect } from '../schemas/effect.ts';
-import type { OwnerId } from '../schemas/ids.ts';
+import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import { LEASES_HELD_MAX, LEASE_TTL_MS, RELEASE_MS_MAX } from '../schemas/limits.ts';
 import type { LeaseKey } from '../schemas/wire.ts';
 import { type Clock, sleep } from './clock.ts';
@@ -29,8 +29,11 @@ export interface Leases {
   epochOf(key: LeaseKey): number | undefined;
   has(key: LeaseKey): boolean;
   end(key: LeaseKey): void;
-  /** How many more may be held. */
+  /** How many more may be held, beside those that are asked for. */
   room(): number;
+  /** So many are asked for, and may come. */
+  reserve(count: number): void;
+  unreserve(count: number): void;
   /** Answers when there is room again, or the signal aborts. */
   roomMade(signal: AbortSignal): Promise<void>;
   setTtl(ttlMs: number): void;
@@ -47,20 +50,19 @@ interface LeasesOptions {
   readonly log: Log;
 }
 
-const nameOf = ({ session_id, effect_id }: LeaseKey): string => `${session_id} ${effect_id}`;
-
 export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases {
-  const held = new Map<string, Lease>();
+  const held = newByEffect<Lease>();
   /** Epochs of leases that were lost and whose work has not come to its end. */
-  const lost = new Map<string, number>();
+  const lost = newByEffect<number>();
   const waiting = newWaiting();
+  let reserved = 0;
   const rhythm = newRhythm(clock);
 
-  const keys = (): readonly LeaseKey[] => [...held.values()].map(({ key }) => key);
+  const keys = (): readonly LeaseKey[] => held.values().map(({ key }) => key);
 
   function end(key: LeaseKey): void {
-    lost.delete(nameOf(key));
-    if (!held.delete(nameOf(key))) return;
+    if (lost.size() > 0) lost.delete(key);
+    if (!held.delete(key)) return;
     waiting.wake();
   }
 
@@ -73,12 +75,12 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
       .catch(() => null);
     if (reply === null || isLeft(reply)) return;
     for (const key of reply.right.lost) {
-      const lease = held.get(nameOf(key));
+      const lease = held.get(key);
       // Granted anew while this was asked: then it is not the one that was lost.
       if (lease === undefined || (key.epoch ?? lease.key.epoch) !== lease.key.epoch) continue;
       log({ event: 'lease_lost', session_id: key.session_id, effect_id: key.effect_id });
       end(key);
-      lost.set(nameOf(key), lease.key.epoch);
+      lost.set(key, lease.key.epoch);
       lease.onLost();
     }
   }
@@ -86,14 +88,21 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   return {
     hold({ effect: { session_id, effect_id }, epoch }, onLost) {
       const key = { session_id, effect_id, epoch };
-      const known = held.get(nameOf(key));
-      held.set(nameOf(key), { key, onLost: known?.onLost ?? onLost });
+      const known = held.get(key);
+      held.set(key, { key, onLost: known?.onLost ?? onLost });
       return known === undefined;
     },
-    epochOf: (key) => held.get(nameOf(key))?.key.epoch ?? lost.get(nameOf(key)),
-    has: (key) => held.has(nameOf(key)),
+    epochOf: (key) => held.get(key)?.key.epoch ?? lost.get(key),
+    has: (key) => held.get(key) !== undefined,
     end,
-    room: () => LEASES_HELD_MAX - held.size,
+    room: () => LEASES_HELD_MAX - held.size() - reserved,
+    reserve: (count) => {
+      reserved += count;
+    },
+    unreserve: (count) => {
+      reserved -= count;
+      waiting.wake();
+    },
     roomMade: (signal) => waiting.wait(signal),
     setTtl: (ttlMs) => rhythm.setTtl(ttlMs),
     async beat(signal) {
@@ -107,6 +116,31 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
         .catch(() => null);
       await Promise.race([given, sleep(clock, RELEASE_MS_MAX, new AbortController().signal)]);
     },
+  };
+}
+
+/** Values by session and effect: ids of two kinds that are never joined into one name. */
+function newByEffect<T>() {
+  const sessions = new Map<SessionId, Map<EffectId, T>>();
+  let size = 0;
+  return {
+    size: () => size,
+    get: ({ session_id, effect_id }: LeaseKey): T | undefined => sessions.get(session_id)?.get(effect_id),
+    set({ session_id, effect_id }: LeaseKey, value: T): void {
+      const effects = sessions.get(session_id) ?? new Map<EffectId, T>();
+      if (effects.size === 0) sessions.set(session_id, effects);
+      size -= effects.size;
+      effects.set(effect_id, value);
+      size += effects.size;
+    },
+    delete({ session_id, effect_id }: LeaseKey): boolean {
+      const effects = sessions.get(session_id);
+      if (effects?.delete(effect_id) !== true) return false;
+      if (effects.size === 0) sessions.delete(session_id);
+      size -= 1;
+      return true;
+    },
+    values: (): readonly T[] => [...sessions.values()].flatMap((effects) => [...effects.values()]),
   };
 }
 

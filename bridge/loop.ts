@@ -6,6 +6,7 @@ import type { EngineClient } from '../src/client/client.ts';
 import type { EffectOfKind } from '../schemas/effect.ts';
 import type { OwnerId, SessionId } from '../schemas/ids.ts';
 import { BACKOFF_MS_BASE, CONCURRENCY_MAX, LEASE_EFFECTS_MAX, STOP_GRACE_MS } from '../schemas/limits.ts';
+import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { unreachable } from '../schemas/rejection.ts';
 import type { LeaseGrant, LeaseKey } from '../schemas/wire.ts';
 import { batchSettled, closingOf } from './batch-close.ts';
@@ -13,13 +14,12 @@ import { type BlobReader, newBlobReader } from './blob-reader.ts';
 import { type CallBoard, newCallBoard } from './call-board.ts';
 import { type CallRunner, newCallRunner, newNonce } from './call-runner.ts';
 import type { PutBlob } from './call-output.ts';
-import { stopReasonOf } from './call-run.ts';
 import { type Clock, sleep } from './clock.ts';
 import type { Executors } from './executors/executors.ts';
 import { undoCall } from './executors/undo.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
 import { OPEN_TOOL, openHostSession } from './host-session.ts';
-import { leaseRequest } from './lease-request.ts';
+import { leaseRequest, wantedBy } from './lease-request.ts';
 import { type Leased, type Leases, newLeases } from './leases.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { type Link, newLink } from './link.ts';
@@ -28,6 +28,8 @@ import { type Outbox, newOutbox } from './outbox.ts';
 import { newPlanCheck } from './plan-check.ts';
 import type { Provider } from './providers/provider.ts';
 import { recover } from './recover.ts';
+import { newRides } from './rides.ts';
+import { StopSwitch } from './stop-switch.ts';
 import { watchStrangers } from './watch-strangers.ts';
 
 export interface BridgeOptions {
@@ -101,7 +103,7 @@ interface Crew {
   readonly putBlob: PutBlob;
   /** What is under way, and how to stop what is no call. */
   readonly work: Set<Promise<void>>;
-  readonly aborts: Set<AbortController>;
+  readonly stops: Set<StopSwitch>;
   onFault: (error: unknown) => void;
 }
 
@@ -111,7 +113,13 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   const board = newCallBoard(options.concurrency ?? CONCURRENCY_MAX);
   const leases = newLeases({ client, owner, clock, log });
   const epochOf = (key: LeaseKey): number | undefined => leases.epochOf(key);
-  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board) });
+  const rides = newRides({
+    leases,
+    wanted: (max) => wantedBy(options, max),
+    signal: options.signal,
+    take: (grants) => takeGrants(crew, grants),
+  });
+  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board), rides });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
     const kept = await link.ask('put_blob', () => client.putBlob(bytes));
@@ -131,7 +139,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     moved: () => startCalls(crew),
   });
   const base = { options, link, outbox, leases, board, calls, generates, blobs, putBlob };
-  const crew: Crew = { ...base, work: new Set(), aborts: new Set(), onFault: () => undefined };
+  const crew: Crew = { ...base, work: new Set(), stops: new Set(), onFault: () => undefined };
   return crew;
 }
 
@@ -145,20 +153,29 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
     }
     const request = leaseRequest(crew.options, Math.min(room, LEASE_EFFECTS_MAX));
     const askedAt = clock.now();
+    crew.leases.reserve(request.max);
     const grant = await crew.link.ask('lease', () => client.lease(request, signal), signal);
+    crew.leases.unreserve(request.max);
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses the bridge: ${grant.left.code}: ${grant.left.message}`);
-    const fresh = takeGrant(crew, grant.right);
+    const fresh = takeGrants(crew, [grant.right]);
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
     if (fresh === 0 && clock.now() - askedAt < BACKOFF_MS_BASE) await sleep(clock, BACKOFF_MS_BASE, signal);
   }
 }
 
 /** How many of the effects were new here. */
-function takeGrant(crew: Crew, { effects: granted, epochs, plans, ttl_ms }: LeaseGrant): number {
-  crew.leases.setTtl(ttl_ms);
-  const leased = granted.map((effect, index) => ({ effect, epoch: epochs[index] ?? 1 }));
-  const fresh = leased.filter((each) => takeEffect(crew, each, plans)).length;
+function takeGrants(crew: Crew, grants: readonly LeaseGrant[]): number {
+  let fresh = 0;
+  for (const { effects: granted, epochs, plans, ttl_ms } of grants) {
+    crew.leases.setTtl(ttl_ms);
+    for (const [index, effect] of granted.entries()) {
+      const leased = { effect, epoch: epochs[index] ?? 1 };
+      // What arrives while the bridge stops is not begun, and given back with all the rest.
+      if (crew.options.signal.aborted) crew.leases.hold(leased, () => undefined);
+      else if (takeEffect(crew, leased, plans)) fresh += 1;
+    }
+  }
   startCalls(crew);
   return fresh;
 }
@@ -170,11 +187,11 @@ function takeEffect(crew: Crew, { effect, epoch }: Leased, plans: LeaseGrant['pl
     case 'tool.cancel':
       return cancelCall(crew, effect);
     case 'llm.generate':
-      return begin(crew, { effect, epoch }, (abort) => crew.generates.run(effect, abort.signal));
+      return begin(crew, { effect, epoch }, (stop) => crew.generates.run(effect, stop));
     case 'host_session.open':
-      return begin(crew, { effect, epoch }, (abort) => openSession(crew, effect, abort));
+      return begin(crew, { effect, epoch }, (stop) => openSession(crew, effect, stop));
     case 'call.undo':
-      return begin(crew, { effect, epoch }, (abort) => undo(crew, effect, abort));
+      return begin(crew, { effect, epoch }, (stop) => undo(crew, effect, stop));
     case 'batch.settle':
       return begin(crew, { effect, epoch }, async () => {
         const { session_id, effect_id, batch_id, plan_hash } = effect;
@@ -191,10 +208,7 @@ function takeEffect(crew: Crew, { effect, epoch }: Leased, plans: LeaseGrant['pl
 
 function takeCall(crew: Crew, granted: Leased<EffectOfKind<'tool.call'>>, plans: LeaseGrant['plans']): boolean {
   const { effect } = granted;
-  const leased = plans.find(
-    ({ session_id, batch_id }) => session_id === effect.session_id && batch_id === effect.batch_id,
-  );
-  const call = crew.board.add(effect, leased?.plan ?? null);
+  const call = crew.board.add(effect, () => planOf(effect, plans));
   if (call === null) {
     // Granted again, after the engine forgot who held it: the lease is kept for the work that goes on.
     const here = crew.board.find(effect.session_id, effect.batch_id, effect.call_id);
@@ -204,6 +218,10 @@ function takeCall(crew: Crew, granted: Leased<EffectOfKind<'tool.call'>>, plans:
   crew.leases.hold(granted, () => crew.calls.stop(call, 'lost'));
   return true;
 }
+
+const planOf = (effect: EffectOfKind<'tool.call'>, plans: LeaseGrant['plans']): ToolBatchPlan | null =>
+  plans.find(({ session_id, batch_id }) => session_id === effect.session_id && batch_id === effect.batch_id)?.plan ??
+  null;
 
 /** The run is ending: this call stops, and what still waits in its batch does not start. */
 function cancelCall(crew: Crew, { session_id, batch_id, call_id, attempt }: EffectOfKind<'tool.cancel'>): boolean {
@@ -226,32 +244,35 @@ function startCalls(crew: Crew): void {
 }
 
 /** Does the work of an effect that is no call, unless it is under way already. */
-function begin(crew: Crew, leased: Leased, work: (abort: AbortController) => Promise<void>): boolean {
-  const abort = new AbortController();
-  if (!crew.leases.hold(leased, () => abort.abort())) return false;
-  crew.aborts.add(abort);
-  track(
-    crew,
-    work(abort).finally(() => crew.aborts.delete(abort)),
-  );
+function begin(crew: Crew, leased: Leased, work: (stop: StopSwitch) => Promise<void>): boolean {
+  const stop = new StopSwitch();
+  if (!crew.leases.hold(leased, () => stop.stop('lost'))) return false;
+  crew.stops.add(stop);
+  track(crew, work(stop), () => crew.stops.delete(stop));
   return true;
 }
 
-function track(crew: Crew, work: Promise<void>): void {
-  const tracked = work.catch((error: unknown) => crew.onFault(error)).finally(() => crew.work.delete(tracked));
-  crew.work.add(tracked);
+function track(crew: Crew, work: Promise<void>, over?: () => void): void {
+  crew.work.add(work);
+  void watch(crew, work, over);
 }
 
-async function openSession(
-  crew: Crew,
-  effect: EffectOfKind<'host_session.open'>,
-  abort: AbortController,
-): Promise<void> {
+async function watch(crew: Crew, work: Promise<void>, over?: () => void): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    crew.onFault(error);
+  }
+  over?.();
+  crew.work.delete(work);
+}
+
+async function openSession(crew: Crew, effect: EffectOfKind<'host_session.open'>, stop: StopSwitch): Promise<void> {
   const { executors, clock, log } = crew.options;
   const executor = executors.find(OPEN_TOOL);
   if (executor === null) return;
-  const event = await openHostSession(effect, { executor, putBlob: crew.putBlob, clock, abort });
-  if (abort.signal.aborted) return;
+  const event = await openHostSession(effect, { executor, putBlob: crew.putBlob, clock, stop });
+  if (isDropped(stop)) return;
   await crew.outbox.report(effect.session_id, event);
   crew.leases.end(effect);
   const detail = event.detail === undefined ? {} : { detail: event.detail };
@@ -259,21 +280,22 @@ async function openSession(
   log({ event: 'host_session', session_id: effect.session_id, status, ...detail });
 }
 
-async function undo(crew: Crew, effect: EffectOfKind<'call.undo'>, abort: AbortController): Promise<void> {
+async function undo(crew: Crew, effect: EffectOfKind<'call.undo'>, stop: StopSwitch): Promise<void> {
   const { executors, clock, log } = crew.options;
   const { restore } = executors;
   if (restore === null) return;
-  const event = await undoCall(effect, { restore, blobs: crew.blobs, clock, abort });
-  const why = stopReasonOf(abort.signal);
-  // Out of time is an answer; stopped for any other reason, the undo stays owed.
-  if (why !== null && why !== 'timeout') return;
+  const event = await undoCall(effect, { restore, blobs: crew.blobs, clock, stop });
+  if (isDropped(stop)) return;
   await crew.outbox.report(effect.session_id, event);
   crew.leases.end(effect);
   const { session_id, call_id } = effect;
   log({ event: 'undone', session_id, call_id, success: event.success, message: event.message ?? '' });
 }
 
+/** Out of time is an answer; what was stopped for any other reason stays owed. */
+const isDropped = ({ why }: StopSwitch): boolean => why !== null && why !== 'timeout';
+
 function stopAll(crew: Crew): void {
   for (const call of crew.board.held()) crew.calls.stop(call, 'stopping');
-  for (const abort of crew.aborts) abort.abort();
+  for (const stop of crew.stops) stop.stop('stopping');
 }

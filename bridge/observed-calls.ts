@@ -5,6 +5,7 @@ import { type Json, isJson, isPlainObject } from '../schemas/json.ts';
 import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX, CUT_ARGUMENTS_CHARS, OBSERVED_BYTES_MAX } from '../schemas/limits.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { firstChars } from './call-output.ts';
+import { jsonSizeAtMost } from './json-size.ts';
 import { ProviderError, type ReplyCall } from './providers/provider.ts';
 
 /** Throws a {@link ProviderError} when the calls are more than one batch may hold, or do not fit into one report. */
@@ -18,13 +19,8 @@ export function observeCalls(turn: number, calls: readonly ReplyCall[]): readonl
   const ids = distinctIds(turn, calls);
   const observed = calls.map((call, index): ToolCallObserved => {
     const call_id = ids[index] as CallId;
-    const provider_call_id = call.id === undefined || call.id === call_id ? undefined : providerId(call.id);
-    return {
-      call_id,
-      tool_name: firstChars(call.name.toWellFormed(), 256),
-      ...argumentsOf(call),
-      ...(provider_call_id === undefined ? {} : { provider_call_id }),
-    };
+    const named = { ...argumentsOf(call), call_id, tool_name: firstChars(call.name.toWellFormed(), 256) };
+    return call.id === undefined || call.id === call_id ? named : { ...named, provider_call_id: providerId(call.id) };
   });
   return fit(observed);
 }
@@ -69,6 +65,7 @@ const cut = (text: string): string =>
 
 /** Cuts the largest arguments until all calls fit into one report. */
 function fit(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
+  if (jsonSizeAtMost(observed, OBSERVED_BYTES_MAX) <= OBSERVED_BYTES_MAX) return observed;
   const sizes = observed.map((call) => Buffer.byteLength(JSON.stringify(call)));
   let total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= OBSERVED_BYTES_MAX) return observed;

@@ -6,9 +6,10 @@ import type { Ingress } from '../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { HeldLease, LeaseKey } from '../schemas/wire.ts';
-import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../schemas/limits.ts';
+import { newLanes } from './lanes.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
+import type { Rides } from './rides.ts';
 
 type Answer = Either<Rejection, void>;
 
@@ -26,6 +27,8 @@ interface OutboxOptions {
   readonly epochOf: (key: LeaseKey) => number | undefined;
   /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
   readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
+  /** What is asked for besides; null where nothing is. */
+  readonly rides: Rides | null;
 }
 
 /** An event nobody waits for: it is sent with others, and once more alone when the others were at fault. */
@@ -39,22 +42,10 @@ interface Sent {
 }
 
 interface Entry extends Sent {
-  readonly chars: number;
   readonly answered: (answer: Answer) => void;
 }
 
-export function newOutbox({ client, owner, link, log, epochOf, companions }: OutboxOptions): Outbox {
-  const lanes = new Map<SessionId, Entry[]>();
-
-  async function drain(session: SessionId, waiting: Entry[]): Promise<void> {
-    // The rest of this tick's work may have something to report as well.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    while (waiting.length > 0) await send(session, takeGroup(waiting));
-    lanes.delete(session);
-  }
-
+export function newOutbox({ client, owner, link, log, epochOf, companions, rides }: OutboxOptions): Outbox {
   async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
     const extra = companions(session, eventsOf(group));
     const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
@@ -92,40 +83,34 @@ export function newOutbox({ client, owner, link, log, epochOf, companions }: Out
   }
 
   async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
+    const events = eventsOf(entries);
     // Named anew each time: an engine that came back may have granted anew what is under way here.
-    const leases = (): readonly HeldLease[] =>
-      entries.flatMap(({ effect: effect_id }) => {
-        const epoch = effect_id === undefined ? undefined : epochOf({ session_id: session, effect_id });
-        return effect_id === undefined || epoch === undefined ? [] : [{ effect_id, epoch }];
-      });
-    const request = () => client.submit(session, { events: eventsOf(entries), owner, leases: leases() });
-    const answer = await link.ask('submit', request);
+    const lease = rides?.ask(events) ?? null;
+    const answer = await link.ask('submit', () => {
+      const report = { events, owner, leases: leasesOf(session, entries) };
+      return client.submit(session, lease === null ? report : { ...report, lease });
+    });
+    if (lease !== null) rides?.over(lease, isRight(answer) ? answer.right.granted : undefined);
     return isRight(answer) ? right(undefined) : answer;
   }
 
+  function leasesOf(session_id: SessionId, entries: readonly Sent[]): readonly HeldLease[] {
+    const leases: HeldLease[] = [];
+    for (const { effect: effect_id } of entries) {
+      if (effect_id === undefined) continue;
+      const epoch = epochOf({ session_id, effect_id });
+      if (epoch !== undefined) leases.push({ effect_id, epoch });
+    }
+    return leases;
+  }
+
+  const lanes = newLanes(send);
   return {
     report: (session, event, effect) =>
-      new Promise((resolve) => {
-        const entry = { event, effect, chars: JSON.stringify(event).length, answered: resolve };
-        const waiting = lanes.get(session);
-        waiting?.push(entry);
-        if (waiting !== undefined) return;
-        const lane = [entry];
-        lanes.set(session, lane);
-        void drain(session, lane);
+      new Promise((answered) => {
+        lanes.add(session, { event, effect, answered });
       }),
   };
 }
 
 const eventsOf = (entries: readonly Sent[]): readonly Ingress[] => entries.map(({ event }) => event);
-
-function takeGroup(waiting: Entry[]): readonly Entry[] {
-  let chars = 0;
-  let count = 0;
-  for (const entry of waiting) {
-    chars += entry.chars;
-    if (count === REPORT_EVENTS_MAX || (count > 0 && chars > REPORT_CHARS_MAX)) break;
-    count += 1;
-  }
-  return waiting.splice(0, count);
-}

@@ -3,7 +3,7 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { planHash } from '../src/core/index.ts';
 import { digestJson } from '../schemas/canonical.ts';
-import { isInline } from '../schemas/content.ts';
+import { type Content, isInline } from '../schemas/content.ts';
 import type { EffectOfKind } from '../schemas/effect.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../schemas/json.ts';
@@ -18,9 +18,12 @@ type PlanIndex = ReadonlyMap<CallId, PlannedToolCall>;
 /** Reads a blob as it is: left when the engine has none, or a damaged one. */
 export type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
 
+/** The exact arguments, or the report of a call that must not run. */
+type Checked = Either<CallReport, JsonObject>;
+
 export interface PlanCheck {
-  /** The exact arguments, or the report of a call that must not run. */
-  check(call: ToolCall, plan: ToolBatchPlan | null): Promise<Either<CallReport, JsonObject>>;
+  /** At once where nothing has to be fetched. */
+  check(call: ToolCall, plan: ToolBatchPlan | null): Checked | Promise<Checked>;
 }
 
 export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
@@ -47,9 +50,11 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
   }
 
   return {
-    async check(call, plan) {
+    check(call, plan) {
       const fault = planFault(call, plan);
-      return fault === null ? await loadArguments(call, readBlob) : left(mismatch(fault));
+      if (fault !== null) return left(mismatch(fault));
+      const { arguments_ref: ref } = call;
+      return ref === undefined ? bound(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
     },
   };
 }
@@ -63,12 +68,11 @@ const boundFields = [
   'output_bytes_max',
 ] as const;
 
-async function loadArguments(call: ToolCall, readBlob: ReadBlob): Promise<Either<CallReport, JsonObject>> {
-  if (call.arguments_ref === undefined) return bound(call, call.arguments ?? {});
+async function loadArguments(call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> {
   let text: string;
-  if (isInline(call.arguments_ref)) ({ text } = call.arguments_ref);
+  if (isInline(content)) ({ text } = content);
   else {
-    const blob = await readBlob(call.arguments_ref.ref);
+    const blob = await readBlob(content.ref);
     if (isLeft(blob)) return left(failedReport('arguments_missing', `its arguments cannot be read: ${blob.left.code}`));
     text = new TextDecoder().decode(blob.right);
   }
@@ -77,7 +81,7 @@ async function loadArguments(call: ToolCall, readBlob: ReadBlob): Promise<Either
   return bound(call, parsed.right);
 }
 
-const bound = (call: ToolCall, args: JsonObject): Either<CallReport, JsonObject> =>
+const bound = (call: ToolCall, args: JsonObject): Checked =>
   digestJson(args) === call.arguments_digest
     ? right(args)
     : left(mismatch('its arguments are not those that the plan binds'));

@@ -27,7 +27,7 @@ async function speakFor(predecessor: Predecessor, { client, ledger, link, log }:
   const { owner, entries } = predecessor;
   const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
   const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
-  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: () => [] });
+  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: () => [], rides: null });
   const ended = entries.flatMap(({ event, ...key }) => (event === null ? [] : [{ ...key, event }]));
   const answers = await Promise.all(
     ended.map(({ session_id, effect_id, event }) => outbox.report(session_id, event, effect_id)),

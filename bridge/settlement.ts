@@ -1,6 +1,7 @@
 // The report of one call as the event it becomes.
 import type { EffectOfKind } from '../schemas/effect.ts';
 import type { Ingress } from '../schemas/event.ts';
+import type { Json } from '../schemas/json.ts';
 import type { ToolResult } from '../schemas/tool-call.ts';
 import { type PutBlob, outputContent } from './call-output.ts';
 import { type CallEnd, clip } from './call-run.ts';
@@ -18,20 +19,26 @@ export async function settlementOf(
 ): Promise<Ingress> {
   const { text, whole, host_session, changes } = report;
   const shown = text === '' ? '(no output)' : text;
-  const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
-  return {
+  // Filled in field by field: it is made for every call, and spreading what is mostly nothing costs more than the rest.
+  const event: Filling<Settlement> = {
     ...addressOf(call),
     event_id: eventIdOf(call.effect_id, 'settled'),
     result: resultOf(report),
-    output,
+    output: await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob),
     outcome,
-    ...(outcome === 'succeeded' ? {} : { code: report.code ?? 'tool_failed' }),
-    ...(outcome === 'failed' && report.retryable === true ? { retryable: true } : {}),
     duration_ms: durationMs,
-    ...(host_session === undefined ? {} : { host_session }),
-    ...(changes === undefined ? {} : { changes }),
   };
+  if (outcome !== 'succeeded') event.code = report.code ?? 'tool_failed';
+  if (outcome === 'failed' && report.retryable === true) event.retryable = true;
+  if (host_session !== undefined) event.host_session = host_session;
+  if (changes !== undefined) event.changes = changes;
+  return event;
 }
+
+type Settlement = Extract<Ingress, { readonly kind: 'ToolCallSettled' }>;
+
+/** A value that is still being made. */
+type Filling<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What is said of a call whose own settlement the engine would not take for what it is. */
 export function unreportable(call: ToolCall, { code, message }: { code: string; message: string }): Ingress {
@@ -67,13 +74,11 @@ const addressOf = ({ batch_id, call_id, plan_hash, attempt }: ToolCall) =>
 // The result says what came of the call; what the model reads of it is the output, and is not said twice.
 function resultOf(report: CallReport): ToolResult {
   const { success, text, data, terminal, needsFollowup, nextAction } = report;
-  const small = data !== undefined && JSON.stringify(data).length <= RESULT_DATA_CHARS_MAX;
-  return {
-    success,
-    ...(success ? {} : { error: clip(text) }),
-    ...(small ? { data } : {}),
-    ...(terminal === undefined ? {} : { terminal }),
-    ...(needsFollowup === undefined ? {} : { needsFollowup }),
-    ...(nextAction === undefined ? {} : { nextAction }),
-  };
+  const result: Record<string, Json> & { success: boolean } = { success };
+  if (!success) result['error'] = clip(text);
+  if (data !== undefined && JSON.stringify(data).length <= RESULT_DATA_CHARS_MAX) result['data'] = data;
+  if (terminal !== undefined) result['terminal'] = terminal;
+  if (needsFollowup !== undefined) result['needsFollowup'] = needsFollowup;
+  if (nextAction !== undefined) result['nextAction'] = nextAction;
+  return result;
 }

@@ -1,6 +1,6 @@
 // The conversation as a model is shown it: pages and large texts fetched, and every call paired with one result,
 // whatever the window cut off (DESIGN section 2, law 5).
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../schemas/canonical.ts';
 import { decode } from '../schemas/codec.ts';
 import { type Content, isInline } from '../schemas/content.ts';
@@ -10,25 +10,31 @@ import { parseJson } from '../schemas/json.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import { type TranscriptEntry, TranscriptPage, type TranscriptState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import { type MessagePage, pageOf, pairPages } from './message-pages.ts';
 import type { Message, MessageCall } from './providers/provider.ts';
 
 type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
-type ToolMessage = Extract<Message, { readonly role: 'tool' }>;
-type AssistantMessage = Extract<Message, { readonly role: 'assistant' }>;
 
 /** The window's messages, or why a page of it cannot be read. A text that cannot be read is named in its place. */
 export async function renderTranscript(
   transcript: TranscriptState,
-  readBlob: ReadBlob,
+  blobs: TranscriptBlobs,
 ): Promise<Either<Rejection, readonly Message[]>> {
-  const messages: Message[] = [];
+  const pages: MessagePage[] = [];
   for (const ref of transcript.sealed) {
-    const page = await renderPage(ref, readBlob);
+    const page = knownPage(blobs.kept(ref)) ?? (await renderPage(ref, blobs.read));
     if (isLeft(page)) return page;
-    messages.push(...page.right);
+    pages.push(page.right);
   }
-  messages.push(...(await renderEntries(transcript.open, readBlob)));
-  return right(pairResults(messages));
+  pages.push(pageOf(await renderEntries(transcript.open, blobs.read)));
+  return right(pairPages(pages));
+}
+
+/** Where pages and large texts are. */
+export interface TranscriptBlobs {
+  readonly read: ReadBlob;
+  /** The bytes, when they are at hand; every generate reads the same pages again, and need not wait for them. */
+  readonly kept: (ref: Digest) => Uint8Array | null;
 }
 
 /** The text of any content; where it cannot be read, its excerpts and a line that says so. */
@@ -43,22 +49,25 @@ export async function textOf(content: Content, readBlob: ReadBlob, bytesMax: num
 }
 
 // By the bytes of the page, as long as somebody keeps them: every generate reads the same pages again.
-const pages = new WeakMap<Uint8Array, readonly Message[]>();
+const pages = new WeakMap<Uint8Array, MessagePage>();
 
-async function renderPage(ref: Digest, readBlob: ReadBlob): Promise<Either<Rejection, readonly Message[]>> {
+function knownPage(bytes: Uint8Array | null): Either<never, MessagePage> | null {
+  const known = bytes === null ? undefined : pages.get(bytes);
+  return known === undefined ? null : right(known);
+}
+
+async function renderPage(ref: Digest, readBlob: ReadBlob): Promise<Either<Rejection, MessagePage>> {
   const blob = await readBlob(ref);
-  if (isLeft(blob)) return left(blob.left);
-  const known = pages.get(blob.right);
-  if (known !== undefined) return right(known);
+  if (isLeft(blob)) return blob;
   const parsed = parseJson(new TextDecoder().decode(blob.right), BLOB_BYTES_MAX);
   if (isLeft(parsed)) return parsed;
   const decoded = decode(TranscriptPage, parsed.right);
   if (isLeft(decoded)) return decoded;
   const { entries } = decoded.right;
-  const rendered = await renderEntries(entries, readBlob);
+  const page = pageOf(await renderEntries(entries, readBlob));
   // A text that could not be read now may be there the next time.
-  if (entries.every(isWhole)) pages.set(blob.right, rendered);
-  return right(rendered);
+  if (entries.every(isWhole)) pages.set(blob.right, page);
+  return right(page);
 }
 
 /** Everything it says is in the entry itself. */
@@ -67,53 +76,57 @@ const isWhole = ({ content, calls = [] }: TranscriptEntry): boolean =>
   calls.every(({ arguments_ref }) => arguments_ref === undefined || isInline(arguments_ref));
 
 async function renderEntries(entries: readonly TranscriptEntry[], readBlob: ReadBlob): Promise<readonly Message[]> {
-  // Blobs are fetched side by side; without any, side by side is only dearer.
-  if (!entries.every(isWhole)) return await Promise.all(entries.map((entry) => renderEntry(entry, readBlob)));
   const messages: Message[] = [];
-  for (const entry of entries) messages.push(await renderEntry(entry, readBlob));
+  const fetched: Promise<void>[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const known = rendered.get(entry);
+    if (known !== undefined) messages[index] = known;
+    else if (isWhole(entry)) messages[index] = renderWhole(entry);
+    else fetched.push(fetchEntry(entry, readBlob).then((message) => void (messages[index] = message)));
+  }
+  // Blobs are fetched side by side; mostly there are none.
+  if (fetched.length > 0) await Promise.all(fetched);
   return messages;
 }
 
-async function renderEntry(entry: TranscriptEntry, readBlob: ReadBlob): Promise<Message> {
+// An entry of the open page is the same object in the next generate where engine and bridge share a process.
+const rendered = new WeakMap<TranscriptEntry, Message>();
+
+function renderWhole(entry: TranscriptEntry): Message {
   const { role, content } = entry;
+  const text = content === undefined || !isInline(content) ? '' : content.text;
+  const message = messageOf(entry, text, role === 'assistant' ? (entry.calls ?? []).map(wholeCall) : []);
+  if (Object.isFrozen(entry)) rendered.set(entry, message);
+  return message;
+}
+
+async function fetchEntry(entry: TranscriptEntry, readBlob: ReadBlob): Promise<Message> {
+  const { role, content, calls = [] } = entry;
   const bytesMax = role === 'tool' ? OUTPUT_BYTES_MAX : BLOB_BYTES_MAX;
   const text = content === undefined ? '' : await textOf(content, readBlob, bytesMax);
+  return messageOf(entry, text, await Promise.all(calls.map((call) => fetchCall(call, readBlob))));
+}
+
+function messageOf(entry: TranscriptEntry, text: string, calls: readonly MessageCall[]): Message {
+  const { role, call_id = '', tool_name = '', is_error = false } = entry;
   if (role === 'user') return { role, text };
-  if (role === 'assistant') {
-    const calls = await Promise.all((entry.calls ?? []).map((call) => renderCall(call, readBlob)));
-    return { role, text, calls };
-  }
-  const { call_id = '', tool_name = '', is_error = false } = entry;
-  return { role, call_id, name: tool_name, text, is_error };
+  return role === 'assistant' ? { role, text, calls } : { role, call_id, name: tool_name, text, is_error };
 }
 
-async function renderCall(call: ToolCallObserved, readBlob: ReadBlob): Promise<MessageCall> {
-  const { call_id, tool_name, arguments_text, arguments_ref } = call;
+function wholeCall(call: ToolCallObserved): MessageCall {
+  const { arguments_text, arguments_ref } = call;
+  const inline = arguments_ref !== undefined && isInline(arguments_ref) ? arguments_ref.text : undefined;
+  return callOf(call, arguments_text ?? inline);
+}
+
+async function fetchCall(call: ToolCallObserved, readBlob: ReadBlob): Promise<MessageCall> {
+  const { arguments_text, arguments_ref } = call;
   const written = arguments_text ?? (arguments_ref === undefined ? undefined : await textOf(arguments_ref, readBlob));
-  return { id: call_id, name: tool_name, arguments: written ?? canonicalText(call.arguments ?? {}) };
+  return callOf(call, written);
 }
 
-/** Each assistant message is followed by one result for each of its calls, in call order, and by no other. */
-export function pairResults(messages: readonly Message[]): readonly Message[] {
-  const paired: Message[] = [];
-  for (const [index, message] of messages.entries()) {
-    // A result that no call before it asked for lost its question to the window.
-    if (message.role === 'tool') continue;
-    paired.push(message);
-    if (message.role === 'assistant') paired.push(...resultsOf(message, messages, index + 1));
-  }
-  return paired;
-}
-
-function resultsOf(asked: AssistantMessage, messages: readonly Message[], from: number): readonly ToolMessage[] {
-  const results = new Map<string, ToolMessage>();
-  for (let index = from; index < messages.length; index += 1) {
-    const message = messages[index];
-    if (message?.role !== 'tool') break;
-    if (!results.has(message.call_id)) results.set(message.call_id, message);
-  }
-  return asked.calls.map(
-    ({ id, name }) =>
-      results.get(id) ?? { role: 'tool', call_id: id, name, text: 'error: no result was recorded', is_error: true },
-  );
-}
+const callOf = ({ call_id, tool_name, arguments: value }: ToolCallObserved, written?: string): MessageCall => ({
+  id: call_id,
+  name: tool_name,
+  arguments: written ?? canonicalText(value ?? {}),
+});

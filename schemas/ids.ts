@@ -34,7 +34,8 @@ export const HostSessionId = identifier('HostSessionId', 128, /^[\x21-\x7e]+$/);
 export type HostSessionId = TypeOf<typeof HostSessionId>;
 
 /** The idempotency key of one event: unique in its stream. */
-export const EventId = identifier('EventId', 128, /^[\x21-\x7e]+$/);
+export const EVENT_ID_CHARS_MAX = 128;
+export const EventId = identifier('EventId', EVENT_ID_CHARS_MAX, /^[\x21-\x7e]+$/);
 export type EventId = TypeOf<typeof EventId>;
 
 /** Names one thing owed by the outside; the same obligation has the same id whenever it is derived. */

@@ -59,25 +59,6 @@ export const Epoch = integer('an epoch', 1);
 export const HeldLease = shape('HeldLease', { effect_id: EffectId, epoch: Epoch });
 export type HeldLease = TypeOf<typeof HeldLease>;
 
-/**
- * Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. `leases`: those
- * under which it reports; one that was lost is refused, whether or not somebody else has the effect now.
- */
-export const Submit = shape(
-  'Submit',
-  { events: list(Ingress, EVENTS_PER_APPEND_MAX, 1) },
-  { expected_version: Version, owner: OwnerId, leases: list(HeldLease, EVENTS_PER_APPEND_MAX) },
-);
-export type Submit = TypeOf<typeof Submit>;
-
-/** Where the events are now. `repeated`: the event id was there already, and this is the first answer again. */
-export const SubmitReceipt = shape('SubmitReceipt', {
-  version: Version,
-  state_digest: Digest,
-  events: list(shape('Appended', { event_id: EventId, position: Position, repeated: flag }), EVENTS_PER_APPEND_MAX),
-});
-export type SubmitReceipt = TypeOf<typeof SubmitReceipt>;
-
 const effectKind = oneOf('effect kind', [
   'llm.generate',
   'tool.call',
@@ -87,19 +68,23 @@ const effectKind = oneOf('effect kind', [
   'call.undo',
 ]);
 
+const wanted = {
+  kinds: list(effectKind, 8),
+  tools: list(text('tool pattern', { min: 1, max: 128 }), TOOLS_MAX),
+  max: integer('max', 1, LEASE_EFFECTS_MAX),
+} as const;
+
+/** Effects to do, and at most how many. `tools`: tool ids this bridge executes, exact or with a closing `*`. */
+export const Wanted = shape('Wanted', wanted);
+export type Wanted = TypeOf<typeof Wanted>;
+
 /**
- * Asks for effects to do. `tools`: tool ids this bridge executes, exact or with a closing `*`. Waits up to `wait_ms`
- * for the first effect. Leases last until their deadline unless a heartbeat extends them.
+ * Asks for effects to do. Waits up to `wait_ms` for the first effect. Leases last until their deadline unless a
+ * heartbeat extends them.
  */
 export const LeaseRequest = shape(
   'LeaseRequest',
-  {
-    owner: OwnerId,
-    kinds: list(effectKind, 8),
-    tools: list(text('tool pattern', { min: 1, max: 128 }), TOOLS_MAX),
-    max: integer('max', 1, LEASE_EFFECTS_MAX),
-    wait_ms: integer('wait_ms', 0, LEASE_WAIT_MS_MAX),
-  },
+  { owner: OwnerId, ...wanted, wait_ms: integer('wait_ms', 0, LEASE_WAIT_MS_MAX) },
   { sessions: list(SessionId, 256) },
 );
 export type LeaseRequest = TypeOf<typeof LeaseRequest>;
@@ -121,6 +106,33 @@ export const LeaseGrant = shape('LeaseGrant', {
   ttl_ms: integer('ttl_ms', 1),
 });
 export type LeaseGrant = TypeOf<typeof LeaseGrant>;
+
+/**
+ * Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. `leases`: those
+ * under which it reports; one that was lost is refused, whether or not somebody else has the effect now. `lease`, with an
+ * owner: what the session owes once this is durable is asked for in the same breath.
+ */
+export const Submit = shape(
+  'Submit',
+  { events: list(Ingress, EVENTS_PER_APPEND_MAX, 1) },
+  { expected_version: Version, owner: OwnerId, leases: list(HeldLease, EVENTS_PER_APPEND_MAX), lease: Wanted },
+);
+export type Submit = TypeOf<typeof Submit>;
+
+/**
+ * Where the events are now. `repeated`: the event id was there already, and this is the first answer again. `granted`:
+ * what was asked for with it, absent when there is nothing; what the first answer granted comes again with that answer.
+ */
+export const SubmitReceipt = shape(
+  'SubmitReceipt',
+  {
+    version: Version,
+    state_digest: Digest,
+    events: list(shape('Appended', { event_id: EventId, position: Position, repeated: flag }), EVENTS_PER_APPEND_MAX),
+  },
+  { granted: LeaseGrant },
+);
+export type SubmitReceipt = TypeOf<typeof SubmitReceipt>;
 
 /** Still at it: extends the leases that are still held. */
 export const Heartbeat = shape('Heartbeat', { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });

@@ -3,6 +3,7 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
+import type { StopSwitch } from '../stop-switch.ts';
 import type { CallReport } from './call-report.ts';
 
 /** Which call it is. `host_session.open` runs as a call of its own, outside of any batch. */
@@ -16,6 +17,16 @@ export interface CallContext {
   /** Keeps bytes as a blob. */
   readonly putBlob: (bytes: Uint8Array) => Promise<Digest>;
 }
+
+/** A context whose signal is made when it is first looked at. */
+export const contextOf = (stop: StopSwitch, rest: Omit<CallContext, 'signal'>): CallContext => ({
+  get signal() {
+    return stop.signal;
+  },
+  timeoutMs: rest.timeoutMs,
+  outputBytesMax: rest.outputBytesMax,
+  putBlob: rest.putBlob,
+});
 
 export interface Executor {
   /** Tool ids, exact or a prefix with a closing `*`. */

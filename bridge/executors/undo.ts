@@ -9,6 +9,7 @@ import type { BlobReader } from '../blob-reader.ts';
 import { clip, runFenced } from '../call-run.ts';
 import type { Clock } from '../clock.ts';
 import { eventIdOf } from '../event-id.ts';
+import type { StopSwitch } from '../stop-switch.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
 import { type CallReport, failedReport } from './call-report.ts';
 import type { Restore } from './executors.ts';
@@ -17,21 +18,21 @@ interface UndoOptions {
   readonly restore: Restore;
   readonly blobs: BlobReader;
   readonly clock: Clock;
-  readonly abort: AbortController;
+  readonly stop: StopSwitch;
 }
 
 type Undone = Extract<Ingress, { readonly kind: 'UndoSettled' }>;
 
 /** The event to report. */
 export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoOptions): Promise<Undone> {
-  const { blobs, restore, clock, abort } = options;
+  const { blobs, restore, clock, stop } = options;
   const act = async (): Promise<CallReport> => {
-    const files = await fetchFiles(effect.changes, blobs, abort.signal);
+    const files = await fetchFiles(effect.changes, blobs, stop.signal);
     if (isLeft(files)) return files.left;
     // Stopped meanwhile: somebody else may be at it, and has the newer word.
-    return abort.signal.aborted ? failedReport('cancelled', 'the undo was stopped') : restore(files.right);
+    return stop.why !== null ? failedReport('cancelled', 'the undo was stopped') : restore(files.right);
   };
-  const { report } = await runFenced(act, { clock, timeoutMs: UNDO_TIMEOUT_MS, abort });
+  const { report } = await runFenced(act, { clock, timeoutMs: UNDO_TIMEOUT_MS, stop });
   const { position, batch_id, call_id } = effect;
   const { success, code = 'undo_failed', text } = report;
   return {

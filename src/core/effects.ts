@@ -4,7 +4,7 @@ import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/
 import { isTerminal } from '../../reducers/call-status.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
-import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
+import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
 import type { RunState } from '../../schemas/run.ts';
@@ -48,14 +48,26 @@ function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generat
     model: config.model,
     instructions: config.instructions,
     output_tokens_max: config.output_tokens_max,
-    tools: (run.offer?.ordered_tools ?? []).map(({ tool_name, description, input_schema }) => ({
-      tool_name,
-      description,
-      input_schema,
-    })),
+    tools: run.offer === null ? [] : offeredTools(run.offer.ordered_tools),
     transcript: state.transcript,
     tool_concurrency_max: config.tool_concurrency_max,
   };
+}
+
+type Offered = NonNullable<RunState['offer']>['ordered_tools'];
+
+// An offer is frozen, and mostly the one of the turn before.
+const offered = new WeakMap<Offered, readonly OfferedTool[]>();
+
+/** The tools of an offer as the model sees them. */
+function offeredTools(tools: Offered): readonly OfferedTool[] {
+  const known = offered.get(tools);
+  if (known !== undefined) return known;
+  const made = Object.freeze(
+    tools.map(({ tool_name, description, input_schema }) => Object.freeze({ tool_name, description, input_schema })),
+  );
+  if (Object.isFrozen(tools)) offered.set(tools, made);
+  return made;
 }
 
 function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {

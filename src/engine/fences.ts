@@ -11,13 +11,13 @@ export class Fences {
   }
 
   raise(session: SessionId, effect: EffectId, epoch: number): void {
-    const effects = this.#newest.get(session) ?? new Map<EffectId, number>();
-    this.#newest.set(session, effects);
-    effects.set(effect, Math.max(epoch, effects.get(effect) ?? 0));
+    let effects = this.#newest.get(session);
+    if (effects === undefined) this.#newest.set(session, (effects = new Map<EffectId, number>()));
+    if (epoch > (effects.get(effect) ?? 0)) effects.set(effect, epoch);
   }
 
-  effects(session: SessionId): readonly EffectId[] {
-    return Array.from(this.#newest.get(session)?.keys() ?? []);
+  effects(session: SessionId): Iterable<EffectId> {
+    return this.#newest.get(session)?.keys() ?? [];
   }
 
   drop(session: SessionId, effect: EffectId): void {

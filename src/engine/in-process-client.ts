@@ -25,6 +25,7 @@ import { type Bells, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
 import type { LeaseTable } from './leases.ts';
 import { eventRecords, genesisRecord } from './records.ts';
+import { submitRiding } from './ride.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface InProcessPorts {
@@ -88,7 +89,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       }),
     submit: (id, request) =>
       take.argument(SessionId, id, (known) =>
-        take.request(Submit, request, (submitted, bytes) => sessions.submit(known, submitted, bytes))(),
+        take.request(Submit, request, (submitted, bytes) => submitRiding(ports, known, submitted, bytes))(),
       ),
     records: (id, from, limit = READ_PAGE_RECORDS) =>
       take.argument(SessionId, id, async (known) => {

@@ -3,7 +3,8 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { ownWireBytes, wireText } from '../client/wire-text.ts';
+import { ownWireBytes } from '../client/wire-text.ts';
+import { type RequestCopy, copyRequest } from './copy-request.ts';
 import { writeFault } from './faults.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -52,17 +53,10 @@ export function newIntake(closed: AbortSignal): Intake {
   };
 }
 
-interface Copy {
-  readonly value: unknown;
-  readonly bytes: number;
-}
-
-/** A copy of a request that nobody else has: what the server has just read is one already. */
-function copyOf(request: unknown): Either<Rejection, Copy> {
+/** What the server has just read is a copy that nobody else has already. */
+function copyOf(request: unknown): Either<Rejection, RequestCopy> {
   const bytes = ownWireBytes(request);
-  if (bytes !== undefined) return right({ value: request, bytes });
-  const wired = wireText(request);
-  return isLeft(wired) ? wired : right({ value: JSON.parse(wired.right.text), bytes: wired.right.bytes });
+  return bytes === undefined ? copyRequest(request) : right({ value: request, bytes });
 }
 
 // The union's own fault is more precise than "not an event": an unknown kind is told as one.

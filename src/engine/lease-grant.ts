@@ -1,6 +1,6 @@
 // What one lease request may have: the effects it asked for, that are owed and nobody holds.
 import type { CallId, EffectId, OwnerId } from '../../schemas/ids.ts';
-import type { LeaseGrant, LeaseRequest } from '../../schemas/wire.ts';
+import type { LeaseGrant, Wanted } from '../../schemas/wire.ts';
 import type { Epochs } from './epochs.ts';
 import type { BridgeEffect, CallKey, Owed } from './owed.ts';
 
@@ -23,10 +23,18 @@ export interface Granted {
 }
 
 export interface Grant {
-  /** Takes what it may of one session; the answer is what was taken. */
-  take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
+  /** Takes what it may of one session. */
+  take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): Taken;
+  /** Takes what this owner has of one session and has not begun, as it was given. */
+  takeAgain(owed: Owed, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
   full(): boolean;
   result(): LeaseGrant;
+}
+
+interface Taken {
+  readonly granted: readonly Granted[];
+  /** Something of it is in nobody's hands still. */
+  readonly more: boolean;
 }
 
 interface GrantOptions {
@@ -34,40 +42,66 @@ interface GrantOptions {
   readonly epochs: Epochs;
 }
 
-export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions): Grant {
+/** What is asked for, and by whom. */
+export interface Asked extends Wanted {
+  readonly owner: OwnerId;
+}
+
+export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant {
   const taken: Granted[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
-  const kinds = new Set<BridgeEffect['kind']>(request.kinds);
-  const matchesTool = toolMatcher(request.tools);
+  let matchesTool: ((tool: string) => boolean) | null = null;
 
   const wanted = (effect: BridgeEffect): boolean => {
-    if (!kinds.has(effect.kind)) return false;
+    if (!request.kinds.includes(effect.kind)) return false;
     if (effect.kind === 'tool.cancel') return effect.owner === null || effect.owner === request.owner;
-    return effect.kind !== 'tool.call' || matchesTool(effect.tool_id);
+    if (effect.kind !== 'tool.call') return true;
+    matchesTool ??= toolMatcher(request.tools);
+    return matchesTool(effect.tool_id);
   };
+
+  function note(owed: Owed, granted: readonly Granted[]): void {
+    for (const one of granted) taken.push(one);
+    const { active_tool_batch: batch, session_id } = owed.state();
+    if (batch === null || !granted.some(({ effect }) => effect.kind === 'tool.call')) return;
+    plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
+  }
 
   return {
     take(owed, held) {
-      const mine: Granted[] = [];
+      const granted: Granted[] = [];
       // Calls this owner has, now or from before: a call that waits for others goes to whoever has those.
-      const ours = new Set<CallId>();
-      for (const { owner, call } of held.values()) if (owner === request.owner && call !== null) ours.add(call.call_id);
+      let ours: Set<CallId> | null = null;
+      let free = 0;
       for (const effect of owed.list()) {
-        if (taken.length + mine.length >= request.max) break;
-        if (!wanted(effect) || held.has(effect.effect_id)) continue;
-        const after = effect.kind === 'tool.call' ? owed.openAfter(effect) : [];
-        if (!after.every((id) => ours.has(id))) continue;
+        if (held.has(effect.effect_id)) continue;
+        free += 1;
+        if (taken.length + granted.length >= request.max) break;
+        if (!wanted(effect)) continue;
+        const now = waitingNow(effect, owed);
+        if (now.kind === 'tool.call' && now.after.length > 0) {
+          ours ??= callsOf(request.owner, held, granted);
+          if (!holdsAll(ours, now.after)) continue;
+        }
         const epoch = epochs.next();
         if (epoch === null) break;
-        if (effect.kind === 'tool.call') ours.add(effect.call_id);
-        mine.push({ effect: effect.kind === 'tool.call' ? { ...effect, after } : effect, epoch });
+        if (now.kind === 'tool.call') ours?.add(now.call_id);
+        granted.push({ effect: now, epoch });
       }
-      const { active_tool_batch: batch, session_id } = owed.state();
-      if (batch !== null && mine.some(({ effect }) => effect.kind === 'tool.call')) {
-        plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
+      note(owed, granted);
+      return { granted, more: free > granted.length };
+    },
+    takeAgain(owed, held) {
+      const granted: Granted[] = [];
+      for (const [id, { owner, epoch, call }] of held) {
+        const effect = owner === request.owner && epoch !== null ? owed.find(id) : undefined;
+        if (effect === undefined || epoch === null || !wanted(effect)) continue;
+        if (call !== null && owed.isRunning(call)) continue;
+        if (taken.length + granted.length >= request.max) break;
+        granted.push({ effect: waitingNow(effect, owed), epoch });
       }
-      taken.push(...mine);
-      return mine;
+      note(owed, granted);
+      return granted;
     },
     full: () => taken.length >= request.max,
     result: () => ({
@@ -78,6 +112,22 @@ export function newGrant(request: LeaseRequest, { ttlMs, epochs }: GrantOptions)
     }),
   };
 }
+
+/** A call with what it waits for by now. */
+function waitingNow(effect: BridgeEffect, owed: Owed): BridgeEffect {
+  if (effect.kind !== 'tool.call') return effect;
+  const after = owed.openAfter(effect);
+  return after === effect.after ? effect : { ...effect, after };
+}
+
+function callsOf(owner: OwnerId, held: ReadonlyMap<EffectId, Lease>, granted: readonly Granted[]): Set<CallId> {
+  const calls = new Set<CallId>();
+  for (const lease of held.values()) if (lease.owner === owner && lease.call !== null) calls.add(lease.call.call_id);
+  for (const { effect } of granted) if (effect.kind === 'tool.call') calls.add(effect.call_id);
+  return calls;
+}
+
+const holdsAll = (calls: ReadonlySet<CallId>, ids: readonly CallId[]): boolean => ids.every((id) => calls.has(id));
 
 /** Matches tool ids against exact ids and prefixes that end with `*`. */
 function toolMatcher(patterns: readonly string[]): (tool: string) => boolean {

@@ -19,7 +19,7 @@ import type {
 import type { Clock } from './clock.ts';
 import type { Epochs } from './epochs.ts';
 import { Fences } from './fences.ts';
-import { type Lease, newGrant } from './lease-grant.ts';
+import { type Asked, type Granted, type Lease, newGrant } from './lease-grant.ts';
 import { Owed, mayRest } from './owed.ts';
 import { reportOn } from './reports.ts';
 import { type Claimant, type Standing, standingOf } from './standing.ts';
@@ -46,9 +46,13 @@ export class LeaseTable {
   readonly #options: LeaseOptions;
   /** What every session with a live run, or with an undo that waits, owes. */
   readonly #owed = new Map<SessionId, Owed>();
+  /** Sessions in which something may be free, in the order in which it became so. Of all others, everything is held. */
+  readonly #free = new Set<SessionId>();
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
   readonly #fences = new Fences();
   readonly #waiters = new Set<Waiter>();
+  /** Submits under way that ask for what they lead to. */
+  readonly #riders = new Map<SessionId, number>();
   /** Sessions in which more may be had than when the waiting bridges were last served. */
   readonly #changed = new Set<SessionId>();
   #stopSweep: (() => void) | null = null;
@@ -61,9 +65,8 @@ export class LeaseTable {
 
   /** Hands out effects, waiting for the first as long as the request says. An aborted request gets nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
-    const nothing = this.#nothing(request);
-    if (signal?.aborted === true) return Promise.resolve(right(nothing));
-    const granted = this.#grant(request, request.sessions ?? this.#owed.keys());
+    if (signal?.aborted === true) return Promise.resolve(right(this.#nothing()));
+    const granted = this.#grant(request, request.sessions ?? this.#free);
     if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
     if (this.#waiters.size >= QUEUE_MAX) {
       return Promise.resolve(left(reject('queue_full', '', `${QUEUE_MAX} lease requests wait already`)));
@@ -75,12 +78,31 @@ export class LeaseTable {
         signal?.removeEventListener('abort', giveUp);
         resolve(right(grant));
       };
-      const giveUp = (): void => done(nothing);
+      const giveUp = (): void => done(this.#nothing());
       const waiter: Waiter = { request, answer: done };
       const stop = this.#options.clock.after(Math.min(request.wait_ms, LEASE_WAIT_MS_MAX), giveUp);
       this.#waiters.add(waiter);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
+  }
+
+  /** A submit that asks for what it leads to is under way: nobody else is given that before {@link alight}. */
+  board(session: SessionId): void {
+    this.#riders.set(session, (this.#riders.get(session) ?? 0) + 1);
+  }
+
+  /**
+   * It is answered, and goes on with what its session owes now; `asked` is null when it was refused. An answer given
+   * `again` has what the first one had, under the same epochs: either of them may be the one that arrives.
+   */
+  alight(session: SessionId, asked: Asked | null, again = false): LeaseGrant {
+    const riders = (this.#riders.get(session) ?? 1) - 1;
+    if (riders === 0) this.#riders.delete(session);
+    else this.#riders.set(session, riders);
+    const granted =
+      asked === null ? this.#nothing() : again ? this.#grantAgain(session, asked) : this.#grant(asked, [session]);
+    if (this.#free.has(session)) this.#serveSoon(session);
+    return granted;
   }
 
   heartbeat({ owner, leases }: Heartbeat): HeartbeatReply {
@@ -90,8 +112,7 @@ export class LeaseTable {
   /** Gives leases back: at once, as if they had expired. */
   release({ owner, leases, all = false }: Release): HeartbeatReply {
     // Nobody is there to take what a request that still waits would be given.
-    if (all)
-      for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing(request));
+    if (all) for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#nothing());
     for (const { session_id, effect_id, epoch } of all ? this.#heldBy(owner) : leases) {
       const lease = this.#held.get(session_id)?.get(effect_id);
       if (lease?.owner !== owner) continue;
@@ -139,17 +160,18 @@ export class LeaseTable {
       }
     }
     if (wide) this.#reconcile(session);
-    else this.#serve(session);
+    // Nothing has become free, but what is may wait for less.
+    else if (this.#free.has(session)) this.#serve(session);
   }
 
   /** The state of a session is in doubt: nothing more of it is handed out until it is loaded again. */
   suspend(session: SessionId): void {
-    this.#owed.delete(session);
+    this.#forgetOwed(session);
   }
 
   /** A session does not verify: nobody owes it anything. */
   forget(session: SessionId): void {
-    this.#owed.delete(session);
+    this.#forgetOwed(session);
     this.#fences.forget(session);
     this.#held.delete(session);
   }
@@ -157,44 +179,66 @@ export class LeaseTable {
   close(): void {
     this.#closed = true;
     this.#stopSweep?.();
-    for (const { request, answer } of this.#waiters) answer(this.#nothing(request));
+    for (const { answer } of this.#waiters) answer(this.#nothing());
   }
 
-  #nothing(request: LeaseRequest): LeaseGrant {
-    return newGrant(request, this.#options).result();
+  #nothing(): LeaseGrant {
+    return { effects: [], epochs: [], plans: [], ttl_ms: this.#options.ttlMs };
   }
 
   #reconcile(session: SessionId): void {
     const owed = this.#owed.get(session);
     if (owed === undefined) return;
     const running = owed.running();
-    const known = [...(this.#held.get(session)?.keys() ?? []), ...this.#fences.effects(session)];
     // What a paused run does not owe now it owes again later: whoever is at it stays at it.
     const paused = owed.state().run?.phase.startsWith('paused_') === true;
-    for (const id of paused ? [] : known) if (!owed.has(id) && !running.has(id)) this.#drop(session, id);
+    const isOver = (id: EffectId): boolean => !owed.has(id) && !running.has(id);
+    if (!paused) {
+      for (const id of this.#held.get(session)?.keys() ?? []) if (isOver(id)) this.#drop(session, id);
+      for (const id of this.#fences.effects(session)) if (isOver(id)) this.#drop(session, id);
+    }
     for (const [id, { owner, ...call }] of running) {
       if (this.#held.get(session)?.has(id) !== true) this.#hold(session, id, { owner, epoch: null, call });
     }
-    if (owed.state().run === null && mayRest(owed.state())) this.#owed.delete(session);
+    if (owed.state().run === null && mayRest(owed.state())) this.#forgetOwed(session);
     else this.#serve(session);
   }
 
-  #grant(request: LeaseRequest, sessions: Iterable<SessionId>): LeaseGrant {
+  #grant(request: Asked & Pick<LeaseRequest, 'sessions'>, sessions: Iterable<SessionId>): LeaseGrant {
     const grant = newGrant(request, this.#options);
     for (const id of sessions) {
       const owed = this.#owed.get(id);
       if (owed === undefined || request.sessions?.includes(id) === false) continue;
-      for (const { effect, epoch } of grant.take(owed, this.#held.get(id) ?? NONE_HELD)) {
-        const call = effect.kind === 'tool.call' ? effect : null;
-        this.#hold(id, effect.effect_id, { owner: request.owner, epoch, call });
-      }
+      const { granted, more } = grant.take(owed, this.#held.get(id) ?? NONE_HELD);
+      this.#holdAll(request.owner, granted);
+      if (!more) this.#free.delete(id);
       if (grant.full()) break;
     }
     return grant.result();
   }
 
+  #grantAgain(session: SessionId, asked: Asked): LeaseGrant {
+    const grant = newGrant(asked, this.#options);
+    const owed = this.#owed.get(session);
+    if (owed !== undefined) this.#holdAll(asked.owner, grant.takeAgain(owed, this.#held.get(session) ?? NONE_HELD));
+    return grant.result();
+  }
+
+  #holdAll(owner: OwnerId, granted: readonly Granted[]): void {
+    for (const { effect, epoch } of granted) {
+      const call = effect.kind === 'tool.call' ? effect : null;
+      this.#hold(effect.session_id, effect.effect_id, { owner, epoch, call });
+    }
+  }
+
   // Adoptions come in bursts; waiting bridges are served once after each burst.
   #serve(session: SessionId): void {
+    this.#free.add(session);
+    // Whoever led to it is about to be answered.
+    if (!this.#riders.has(session)) this.#serveSoon(session);
+  }
+
+  #serveSoon(session: SessionId): void {
     if (this.#waiters.size === 0) return;
     this.#changed.add(session);
     if (this.#serving) return;
@@ -211,8 +255,8 @@ export class LeaseTable {
   }
 
   #hold(session: SessionId, effect: EffectId, { owner, epoch, call }: Omit<Lease, 'sweepsLeft'>): void {
-    const leases = this.#held.get(session) ?? new Map<EffectId, Lease>();
-    this.#held.set(session, leases);
+    let leases = this.#held.get(session);
+    if (leases === undefined) this.#held.set(session, (leases = new Map<EffectId, Lease>()));
     const key = call === null ? null : { batch_id: call.batch_id, call_id: call.call_id, attempt: call.attempt };
     if (epoch !== null) this.#fences.raise(session, effect, epoch);
     leases.set(effect, { owner, epoch, call: key, sweepsLeft: SWEEPS_PER_TTL + 1 });
@@ -222,11 +266,16 @@ export class LeaseTable {
   /** Nobody can have it any more. */
   #drop(session: SessionId, effect: EffectId): void {
     this.#fences.drop(session, effect);
-    this.#free(session, effect);
+    this.#letGo(session, effect);
+  }
+
+  #forgetOwed(session: SessionId): void {
+    this.#owed.delete(session);
+    this.#free.delete(session);
   }
 
   /** Anybody may have it, but for those who had it. */
-  #free(session: SessionId, effect: EffectId): void {
+  #letGo(session: SessionId, effect: EffectId): void {
     const leases = this.#held.get(session);
     leases?.delete(effect);
     if (leases?.size === 0) this.#held.delete(session);
@@ -251,7 +300,7 @@ export class LeaseTable {
   #expire(session: SessionId, effect: EffectId, { call }: Lease): void {
     const owed = this.#owed.get(session);
     if (owed !== undefined && (call === null || !owed.isRunning(call))) {
-      this.#free(session, effect);
+      this.#letGo(session, effect);
       this.#serve(session);
       return;
     }

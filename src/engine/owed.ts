@@ -6,7 +6,7 @@ import { isTerminal } from '../../reducers/call-status.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
-import type { EffectId, OwnerId } from '../../schemas/ids.ts';
+import type { CallId, EffectId, OwnerId } from '../../schemas/ids.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { effects } from '../core/effects.ts';
 import { type RequiredAction, isRequiredAction } from '../core/status.ts';
@@ -78,7 +78,9 @@ export class Owed {
   /** The calls that this one still waits for. */
   openAfter({ after }: EffectOfKind<'tool.call'>): EffectOfKind<'tool.call'>['after'] {
     const batch = this.#state.active_tool_batch;
-    return batch === null ? after : after.filter((id) => !isTerminal(callStateOf(batch, id)?.status ?? 'queued'));
+    if (batch === null || after.length === 0) return after;
+    const isOpen = (id: CallId): boolean => !isTerminal(callStateOf(batch, id)?.status ?? 'queued');
+    return after.every(isOpen) ? after : after.filter(isOpen);
   }
 
   /** The calls whose start is on record and whose end is not. */
@@ -108,9 +110,12 @@ export class Owed {
   }
 
   #all(): Map<EffectId, BridgeEffect> {
-    this.#effects ??= new Map(
-      effects(this.#state).flatMap((effect) => (isForBridge(effect) ? [[effect.effect_id, effect] as const] : [])),
-    );
+    if (this.#effects !== null) return this.#effects;
+    this.#effects = new Map();
+    // Frozen: they are handed out as they are, and to more than one in turn.
+    for (const effect of effects(this.#state)) {
+      if (isForBridge(effect)) this.#effects.set(effect.effect_id, Object.freeze(effect));
+    }
     return this.#effects;
   }
 }

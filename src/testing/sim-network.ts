@@ -4,7 +4,7 @@
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { LeaseGrant } from '../../schemas/wire.ts';
+import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Random } from './random.ts';
 import type { MessageFault } from './scenario.ts';
@@ -84,7 +84,7 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
     if (fault?.what === 'lose_answer') return await lost(fault);
     await onWay(fault, 'delay_answer');
     // Whoever means to alter a call waits for the next one that passes.
-    const altered = tampers > 0 && method === 'lease' ? tamper(answer) : null;
+    const altered = tampers > 0 && CARRY_CALLS.has(method) ? tamper(answer) : null;
     if (altered !== null) tampers -= 1;
     return altered ?? answer;
   }
@@ -137,14 +137,24 @@ const METHODS = [
   'getBlob',
 ] as const satisfies readonly (keyof EngineClient)[];
 
-/** Alters the arguments of the last call in a grant, as a faulty or hostile middleman would; null: it has none. */
+/** What a call may come with. */
+const CARRY_CALLS: ReadonlySet<string> = new Set(['lease', 'submit']);
+
+/** Alters the arguments of the last call in an answer, as a faulty or hostile middleman would; null: it has none. */
 function tamper(answer: Answer): Answer | null {
   if (answer._tag === 'Left') return null;
-  const grant = answer.right as LeaseGrant;
+  const { granted } = answer.right as SubmitReceipt;
+  const isGrant = 'effects' in (answer.right as object);
+  const altered = isGrant ? alter(answer.right as LeaseGrant) : granted === undefined ? null : alter(granted);
+  if (isGrant && altered !== null) return right(altered);
+  return altered === null ? null : right({ ...(answer.right as SubmitReceipt), granted: altered });
+}
+
+function alter(grant: LeaseGrant): LeaseGrant | null {
   const at = grant.effects.findLastIndex(({ kind }) => kind === 'tool.call');
   const effect = grant.effects[at];
   if (effect?.kind !== 'tool.call') return null;
   const { arguments_ref: _ref, ...rest } = effect;
   const altered = { ...rest, arguments: { ...effect.arguments, path: 'elsewhere' } };
-  return right({ ...grant, effects: grant.effects.with(at, altered) });
+  return { ...grant, effects: grant.effects.with(at, altered) };
 }

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { isRight, left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../bridge/providers/provider.ts';
-import { pairResults, renderTranscript } from '../../bridge/transcript.ts';
+import { pageOf, pairPages, pairResults } from '../../bridge/message-pages.ts';
+import { renderTranscript } from '../../bridge/transcript.ts';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { reject } from '../../schemas/rejection.ts';
@@ -10,12 +11,13 @@ import type { TranscriptEntry } from '../../schemas/state.ts';
 
 const store = (...texts: readonly string[]) => {
   const blobs = new Map(texts.map((text) => [digestText(text), Buffer.from(text)]));
-  return (ref: Digest) => {
+  const read = (ref: Digest) => {
     const bytes = blobs.get(ref);
     return Promise.resolve(
       bytes === undefined ? left(reject('unknown_blob', '', '')) : right<never, Uint8Array>(bytes),
     );
   };
+  return { read, kept: (ref: Digest) => blobs.get(ref) ?? null };
 };
 
 const assistant = (...ids: readonly string[]): Message => ({
@@ -42,6 +44,27 @@ describe('pairing', () => {
     fc.constant<Message>({ role: 'user', text: 'u' }),
   );
   const isTool = ({ role }: Message): boolean => role === 'tool';
+  const turn = fc
+    .array(id, { maxLength: 4 })
+    .map((ids): readonly Message[] => [assistant(...ids), ...ids.map((one) => result(one))]);
+  const mostlyPaired = fc
+    .array(fc.oneof({ weight: 6, arbitrary: turn }, { weight: 1, arbitrary: message.map((one) => [one]) }), {
+      maxLength: 8,
+    })
+    .map((turns) => turns.flat());
+  test('wherever pages meet, it is the same as without pages', () => {
+    fc.assert(
+      fc.property(fc.oneof(mostlyPaired, fc.array(message)), fc.array(fc.nat(6)), (messages, sizes) => {
+        const pages = [];
+        let from = 0;
+        for (const size of sizes) pages.push(messages.slice(from, (from += size)));
+        pages.push(messages.slice(from));
+        expect(pairPages(pages.map(pageOf))).toEqual(pairResults(messages));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test('no provider sees an orphan, whatever the window', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 30 }), (messages) => {

@@ -70,7 +70,11 @@ export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): 
       const { from, method, request, answer } = exchange;
       if (isLeft(answer)) return;
       if (method === 'lease') checkGrant(from, answer.right as LeaseGrant, atMs);
-      if (method === 'submit') checkReceipt(exchange, answer.right as SubmitReceipt);
+      if (method === 'submit') {
+        const receipt = answer.right as SubmitReceipt;
+        checkReceipt(exchange, receipt);
+        if (receipt.granted !== undefined) checkGrant(from, receipt.granted, atMs);
+      }
       if (method === 'release') for (const key of (request[0] as Heartbeat).leases) holders.delete(nameOf(key));
     },
     forget: () => holders.clear(),

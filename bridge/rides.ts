@@ -1,0 +1,65 @@
+// Effects that come with the answer to a report. A report that makes a turn go on asks for what comes next in the same
+// breath; the lease request that is always open brings what others have caused.
+import type { Ingress } from '../schemas/event.ts';
+import { RIDE_EFFECTS_MIN, LEASE_EFFECTS_MAX } from '../schemas/limits.ts';
+import type { LeaseGrant, Wanted } from '../schemas/wire.ts';
+import type { Leases } from './leases.ts';
+
+export interface Rides {
+  /** What to ask for with these events, and room kept for it until {@link over}; null for nothing. */
+  ask(events: readonly Ingress[]): Wanted | null;
+  /** The report is answered, with a grant or without. */
+  over(asked: Wanted, granted?: LeaseGrant): void;
+}
+
+interface RidesOptions {
+  readonly leases: Leases;
+  readonly wanted: (max: number) => Wanted;
+  /** Nothing more is asked for once it aborts. */
+  readonly signal: AbortSignal;
+  /** Called some time after the report itself is dealt with. */
+  readonly take: (grants: readonly LeaseGrant[]) => void;
+}
+
+export function newRides({ leases, wanted, signal, take }: RidesOptions): Rides {
+  let arrived: LeaseGrant[] = [];
+  /** Room that is kept for what has arrived. */
+  let kept = 0;
+
+  function takeArrived(): void {
+    const grants = arrived;
+    arrived = [];
+    take(grants);
+    leases.unreserve(kept);
+    kept = 0;
+  }
+
+  return {
+    ask(events) {
+      const max = Math.min(expectedOf(events), leases.room(), LEASE_EFFECTS_MAX);
+      if (max <= 0 || signal.aborted) return null;
+      leases.reserve(max);
+      return wanted(max);
+    },
+    over(asked, granted) {
+      if (granted === undefined) {
+        leases.unreserve(asked.max);
+        return;
+      }
+      // Whoever waits for the answer to a report lets go of what it was about first.
+      if (arrived.length === 0) setImmediate(takeArrived);
+      arrived.push(granted);
+      kept += asked.max;
+    },
+  };
+}
+
+/** How many effects may follow: a model's calls, or a generate. */
+function expectedOf(events: readonly Ingress[]): number {
+  let expected = 0;
+  for (const event of events) {
+    if (event.kind === 'ToolCallsObserved') expected += Math.max(RIDE_EFFECTS_MIN, event.calls.length);
+    else if (event.kind === 'ToolBatchSettled' || event.kind === 'HostSessionUpdated') expected += RIDE_EFFECTS_MIN;
+  }
+  return expected;
+}

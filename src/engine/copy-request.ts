@@ -1,0 +1,71 @@
+// A copy of a request that nobody else has, made in one walk that also holds it against the value domain. Whatever the
+// walk cannot vouch for goes the long way, as JSON text and back, which also finds the words to refuse it with.
+import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
+import { type Json, isPlainObject } from '../../schemas/json.ts';
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import { wireText } from '../client/wire-text.ts';
+
+export interface RequestCopy {
+  readonly value: unknown;
+  /** About what it takes as JSON: the exact number where it is large. */
+  readonly bytes: number;
+}
+
+/** The copy, or `invalid_value` or `too_deep` with the path, or `too_large`. */
+export function copyRequest(request: unknown): Either<Rejection, RequestCopy> {
+  const walk: Walk = { chars: 0 };
+  const value = copyOf(request ?? null, 0, walk);
+  if (value !== undefined && walk.chars <= CHARS_MAX) return right({ value, bytes: walk.chars });
+  const wired = wireText(request);
+  return isLeft(wired) ? wired : right({ value: JSON.parse(wired.right.text), bytes: wired.right.bytes });
+}
+
+interface Walk {
+  /** Characters of its JSON text, were none of them escaped. */
+  chars: number;
+}
+
+/** So many characters fit one body, whatever they are: an escape has six bytes. */
+const CHARS_MAX = Math.floor(BODY_BYTES_MAX / 6);
+/** What a number takes at most. */
+const NUMBER_CHARS = 24;
+
+/** Undefined where it is not sure that this is a value of the domain that fits one body. */
+function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
+  if (typeof value === 'string') {
+    walk.chars += value.length + 3;
+    return value.isWellFormed() ? value : undefined;
+  }
+  if (typeof value === 'number') {
+    walk.chars += NUMBER_CHARS;
+    return Number.isFinite(value) && !Object.is(value, -0) ? value : undefined;
+  }
+  walk.chars += 6;
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value !== 'object' || depth >= JSON_DEPTH_MAX || walk.chars > CHARS_MAX) return undefined;
+  return Array.isArray(value) ? copyOfList(value, depth, walk) : copyOfObject(value, depth, walk);
+}
+
+function copyOfList(value: readonly unknown[], depth: number, walk: Walk): Json | undefined {
+  if (Object.keys(value).length !== value.length) return undefined;
+  const copy: Json[] = [];
+  for (const item of value) {
+    const copied = copyOf(item, depth + 1, walk);
+    if (copied === undefined) return undefined;
+    copy.push(copied);
+  }
+  return copy;
+}
+
+function copyOfObject(value: object, depth: number, walk: Walk): Json | undefined {
+  if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return undefined;
+  const copy: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    const copied = copyOf(value[key], depth + 1, walk);
+    if (copied === undefined || key === '__proto__' || !key.isWellFormed()) return undefined;
+    walk.chars += key.length + 3;
+    copy[key] = copied;
+  }
+  return copy;
+}

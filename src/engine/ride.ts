@@ -1,0 +1,44 @@
+// A submit that asks for what it leads to: the leases ride on its answer, so that a bridge at work need not ask for them.
+import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
+import type { SessionId } from '../../schemas/ids.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { Submit, SubmitReceipt } from '../../schemas/wire.ts';
+import type { LeaseTable } from './leases.ts';
+import type { Sessions } from './sessions.ts';
+
+type Receipt = Either<Rejection, SubmitReceipt>;
+
+interface RidePorts {
+  readonly leases: LeaseTable;
+  readonly sessions: Pick<Sessions, 'submit'>;
+}
+
+/**
+ * The receipt with what was granted. An answer may be lost: then the submit is sent again, is found to be there already,
+ * and gets what is still held for its owner. It never gets more than that: had the first answer arrived after all, its
+ * owner would be at work under the epochs that it names.
+ */
+export async function submitRiding(
+  { leases, sessions }: RidePorts,
+  session: SessionId,
+  request: Submit,
+  bytes: number,
+): Promise<Receipt> {
+  const { owner, lease } = request;
+  if (owner === undefined || lease === undefined) return await sessions.submit(session, request, bytes);
+  leases.board(session);
+  let receipt: Receipt;
+  try {
+    receipt = await sessions.submit(session, request, bytes);
+  } catch (error) {
+    leases.alight(session, null);
+    throw error;
+  }
+  if (isLeft(receipt)) {
+    leases.alight(session, null);
+    return receipt;
+  }
+  const again = receipt.right.events.some(({ repeated }) => repeated);
+  const granted = leases.alight(session, { ...lease, owner }, again);
+  return granted.effects.length === 0 ? receipt : right({ ...receipt.right, granted });
+}

@@ -1,0 +1,70 @@
+import { right } from 'fp-ts/lib/Either.js';
+import { expect, test } from 'vitest';
+import { newLeases } from '../../bridge/leases.ts';
+import { newRides } from '../../bridge/rides.ts';
+import type { Ingress } from '../../schemas/event.ts';
+import { brand } from '../../schemas/ids.ts';
+import { LEASES_HELD_MAX, LEASE_EFFECTS_MAX, RIDE_EFFECTS_MIN } from '../../schemas/limits.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import type { LeaseGrant } from '../../schemas/wire.ts';
+import { newVirtualClock } from '../support/bridge/virtual-clock.ts';
+
+const batchSettled = { kind: 'ToolBatchSettled' } as Ingress;
+const observed = (calls: number): Ingress =>
+  ({ kind: 'ToolCallsObserved', calls: Array.from({ length: calls }, () => ({})) }) as unknown as Ingress;
+
+function setUp() {
+  const stop = new AbortController();
+  const leases = newLeases({
+    client: { release: () => () => Promise.resolve(right({ lost: [] })) } as unknown as EngineClient,
+    owner: brand('b'),
+    clock: newVirtualClock(),
+    log: () => undefined,
+  });
+  const taken: LeaseGrant[] = [];
+  const rides = newRides({
+    leases,
+    wanted: (max) => ({ kinds: [], tools: [], max }),
+    signal: stop.signal,
+    take: (grants) => taken.push(...grants),
+  });
+  return { stop, leases, rides, taken };
+}
+
+test('only reports that make a turn go on ask for more, and for as much as may come of them', () => {
+  const { rides } = setUp();
+  expect(rides.ask([{ kind: 'ToolCallStarted' } as Ingress, { kind: 'ToolCallSettled' } as Ingress])).toBeNull();
+  expect(rides.ask([batchSettled])?.max).toBe(RIDE_EFFECTS_MIN);
+  expect(rides.ask([observed(50)])?.max).toBe(50);
+  expect(rides.ask([observed(1_000)])?.max).toBe(LEASE_EFFECTS_MAX);
+});
+
+test('all that is asked for at a time has room, until it is answered', () => {
+  const { rides, leases } = setUp();
+  const asked = [];
+  for (let one = rides.ask([observed(100)]); one !== null; one = rides.ask([observed(100)])) asked.push(one);
+  expect(asked.reduce((sum, { max }) => sum + max, 0)).toBe(LEASES_HELD_MAX);
+  expect(leases.room()).toBe(0);
+  for (const one of asked) rides.over(one);
+  expect(leases.room()).toBe(LEASES_HELD_MAX);
+});
+
+test('what has arrived is taken later, together, and its room is kept until then', async () => {
+  const { rides, leases, taken } = setUp();
+  const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1 };
+  for (const count of [10, 20]) {
+    const asked = rides.ask([observed(count)]);
+    if (asked !== null) rides.over(asked, grant);
+  }
+  expect({ taken, room: leases.room() }).toEqual({ taken: [], room: LEASES_HELD_MAX - 30 });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  expect({ taken, room: leases.room() }).toEqual({ taken: [grant, grant], room: LEASES_HELD_MAX });
+});
+
+test('a bridge that stops asks for nothing', () => {
+  const { rides, stop } = setUp();
+  stop.abort();
+  expect(rides.ask([observed(5)])).toBeNull();
+});

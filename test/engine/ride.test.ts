@@ -1,0 +1,166 @@
+// Leases that ride on the answer to a submit: whoever reports goes on with what its report leads to, and everything that
+// holds of other leases holds of these.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import type { OwnerId } from '../../schemas/ids.ts';
+import type { SubmitReceipt, Wanted } from '../../schemas/wire.ts';
+import { done } from '../support/journal/outcomes.ts';
+import {
+  A,
+  B,
+  type LooseIngress,
+  SESSION,
+  TTL_MS,
+  type World,
+  callsIn,
+  ingress,
+  newWorld,
+  settled,
+  started,
+} from '../support/engine/world.ts';
+
+const ALL: Wanted = { kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle'], tools: ['*'], max: 16 };
+
+const observed = (...calls: readonly (readonly [id: string, tool: string])[]): LooseIngress => ({
+  kind: 'ToolCallsObserved',
+  event_id: 'observed',
+  run_id: 'run-1',
+  turn: 1,
+  calls: calls.map(([call_id, tool_name]) => ({ call_id, tool_name, arguments: { n: call_id } })),
+});
+
+/** A session whose model has been asked by A. */
+async function asked(): Promise<World> {
+  const world = await newWorld();
+  await world.talk.create();
+  await world.talk.run();
+  await world.talk.lease(A);
+  return world;
+}
+
+const submit = ({ talk }: World, events: readonly LooseIngress[], owner: OwnerId, lease: Wanted = ALL) =>
+  talk.client.submit(SESSION, { events: events.map(ingress), owner, lease })();
+
+async function riding(world: World, events: readonly LooseIngress[], lease?: Wanted): Promise<SubmitReceipt> {
+  const answer = await submit(world, events, A, lease);
+  if (isLeft(answer)) throw new Error(answer.left.code);
+  return answer.right;
+}
+
+const idsOf = ({ granted }: SubmitReceipt): readonly string[] =>
+  granted?.effects.map(({ effect_id }) => effect_id) ?? [];
+
+describe('a submit that asks for what it leads to', () => {
+  it('gets it with its answer: effects, epochs and plan, before anybody who waits', async () => {
+    const world = await asked();
+    const waiting = world.talk.leased(B, { wait_ms: 20_000 });
+    const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])]);
+    expect(idsOf(receipt)).toEqual(['batch-1/a/1', 'batch-1/b/1']);
+    expect(receipt.granted?.plans).toHaveLength(1);
+    expect(new Set(receipt.granted?.epochs).size).toBe(2);
+    expect(await world.talk.lost(A, 'batch-1/a/1', 'batch-1/b/1')).toEqual([]);
+    await world.clock.advance(500);
+    await world.talk.release(A, 'batch-1/b/1');
+    expect(await waiting).toEqual(['batch-1/b/1']);
+  });
+
+  it('gets what it asks for and no more; the rest goes to whoever waits', async () => {
+    const world = await asked();
+    const waiting = world.talk.leased(B, { wait_ms: 20_000 });
+    const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])], { ...ALL, max: 1 });
+    expect(idsOf(receipt)).toEqual(['batch-1/a/1']);
+    expect(await waiting).toEqual(['batch-1/b/1']);
+    const other = await asked();
+    expect(await riding(other, [observed(['a', 'free'])], { ...ALL, tools: ['other.*'] })).not.toHaveProperty(
+      'granted',
+    );
+    expect(await other.talk.leased(B)).toEqual(['batch-1/a/1']);
+  });
+
+  it('gets nothing when it is refused, and keeps nobody waiting', async () => {
+    const world = await asked();
+    await world.talk.submit([observed(['a', 'free'])]);
+    const waiting = world.talk.leased(B, { wait_ms: 20_000, kinds: ['tool.call'] });
+    expect(await waiting).toEqual(['batch-1/a/1']);
+    const refused = await submit(world, [{ ...observed(['x', 'free']), event_id: 'late' }], A);
+    expect(refused).toMatchObject({ left: { code: 'batch_open' } });
+    await world.talk.release(B, 'batch-1/a/1');
+    expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
+  });
+
+  it('gets nothing where it was never durable', async () => {
+    const world = await asked();
+    world.disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
+    expect(await submit(world, [observed(['a', 'free'])], A)).toMatchObject({ left: { code: 'storage_failed' } });
+    world.disk.fault = () => null;
+    expect(await world.talk.leased(B)).toEqual([]);
+    expect(idsOf(await riding(world, [observed(['a', 'free'])]))).toEqual(['batch-1/a/1']);
+  });
+
+  it('without a name of its own asks for nothing', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    const event = ingress({ kind: 'RunRequested', input: { text: 'go' } });
+    const receipt = await done(world.talk.client.submit(SESSION, { events: [event], lease: ALL }));
+    expect(receipt).not.toHaveProperty('granted');
+  });
+
+  it('holds back nothing that others cause while it is under way for longer than until its answer', async () => {
+    const world = await asked();
+    const waiting = world.talk.leased(B, { wait_ms: 20_000 });
+    const receipts = await Promise.all([
+      world.talk.submit([observed(['a', 'free'])]),
+      submit(world, [{ kind: 'RunSteered', event_id: 'steer', run_id: 'run-1', input: { text: 'and' } }], A, {
+        ...ALL,
+        kinds: ['llm.generate'],
+      }),
+    ]);
+    expect(receipts[1]).not.toHaveProperty('right.granted');
+    expect(await waiting).toEqual(['batch-1/a/1']);
+  });
+});
+
+describe('a submit whose answer was lost', () => {
+  it('sent again gets the same under the same epochs, for another life of a lease', async () => {
+    const world = await asked();
+    const event = observed(['a', 'free'], ['b', 'once']);
+    const first = await riding(world, [event]);
+    await world.clock.advance(TTL_MS / 2);
+    const again = await riding(world, [event]);
+    expect(again.events[0]).toMatchObject({ repeated: true });
+    expect(again.granted).toEqual(first.granted);
+    await world.clock.advance(TTL_MS * 0.9);
+    expect(await world.talk.leased(B)).toEqual([]);
+    const [a] = callsIn(again.granted ?? { effects: [] });
+    expect(a === undefined ? 'none' : await world.talk.outcome(settled(a), A)).toBe('done');
+  });
+
+  it('gets nothing that is not its own, that it has begun, or that is new', async () => {
+    const world = await asked();
+    const event = observed(['a', 'once'], ['b', 'free'], ['c', 'free']);
+    const { granted = { effects: [] } } = await riding(world, [event]);
+    const [a] = callsIn(granted);
+    if (a !== undefined) await world.talk.submit([started(a, A)], A);
+    await world.talk.release(A, 'batch-1/b/1', 'batch-1/c/1');
+    expect(await world.talk.leased(B, { max: 1 })).toEqual(['batch-1/b/1']);
+    expect(await riding(world, [event])).not.toHaveProperty('granted');
+    expect(await world.talk.leased(B)).toEqual(['batch-1/c/1']);
+  });
+
+  it('and is never sent again: the leases run out', async () => {
+    const world = await asked();
+    await riding(world, [observed(['a', 'free'])]);
+    await world.clock.advance(2 * TTL_MS);
+    expect(await world.talk.leased(B)).toEqual(['batch-1/a/1']);
+    const again = await riding(world, [observed(['a', 'free'])]);
+    expect(again).not.toHaveProperty('granted');
+  });
+
+  it('by an engine that came back gets nothing: what is owed is handed out to whoever asks', async () => {
+    const world = await asked();
+    await riding(world, [observed(['a', 'free'])]);
+    await world.restart();
+    expect(await riding(world, [observed(['a', 'free'])])).not.toHaveProperty('granted');
+    expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
+  });
+});
