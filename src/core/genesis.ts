@@ -1,5 +1,4 @@
 // The genesis record of a session that was given nothing: the default tool package, ready to run (P7 section 1.1).
-import { digestJson } from '../../schemas/canonical.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import { brand } from '../../schemas/ids.ts';
 import {
@@ -14,6 +13,7 @@ import {
 import type { RunConfig } from '../../schemas/run.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import { defaultToolPackage } from '../toolsets/default-package.ts';
+import { packageDigest } from './package-parts.ts';
 
 /** What a run is configured with unless somebody says otherwise. */
 export const DEFAULT_CONFIG: RunConfig = {
@@ -48,7 +48,7 @@ export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
     session_id: brand<'SessionId'>(overrides.session_id ?? 'default'),
     created_at_ms: overrides.created_at_ms ?? 0,
     tool_package,
-    tool_package_digest: digestJson(tool_package),
+    tool_package_digest: packageDigest(tool_package),
     config: { ...DEFAULT_CONFIG, ...overrides.config },
     consent: overrides.consent ?? CONSENT_PRESETS.default,
     ...(overrides.forked_from === undefined ? {} : { forked_from: overrides.forked_from }),

@@ -18,10 +18,20 @@ export interface PackageParts {
 }
 
 const shared = new Map<Digest, PackageParts>();
+const digests = new WeakMap<ToolPackage, Digest>();
+
+/** The digest of a package; one that is frozen is digested once. */
+export function packageDigest(tool_package: ToolPackage): Digest {
+  const known = digests.get(tool_package);
+  if (known !== undefined) return known;
+  const made = digestJson(tool_package);
+  if (Object.isFrozen(tool_package)) digests.set(tool_package, made);
+  return made;
+}
 
 /** The parts of a package, frozen; the package itself is left as it is. */
 export function partsOf(tool_package: ToolPackage): PackageParts {
-  const digest = digestJson(tool_package);
+  const digest = packageDigest(tool_package);
   const known = shared.get(digest);
   if (known !== undefined) return known;
   const { registry, profiles, provider_profiles } = JSON.parse(JSON.stringify(tool_package)) as ToolPackage;

@@ -4,6 +4,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
+import { freezeJson } from '../../schemas/json.ts';
 import { LIVE_SESSIONS_MAX, LOADED_TOGETHER, RETRY_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
@@ -66,7 +67,7 @@ export class Sessions {
         session_id: request.session_id ?? this.#options.newSessionId(),
         created_at_ms: clock.now(),
         ...(request.config === undefined ? {} : { config: request.config }),
-        ...(request.tool_package === undefined ? {} : { tool_package: request.tool_package }),
+        ...(request.tool_package === undefined ? {} : { tool_package: freezeJson(request.tool_package) }),
         ...(request.consent === undefined ? {} : { consent: request.consent }),
       }),
     );

@@ -9,7 +9,7 @@ import { openMemoryBlobs } from '../blobs/memory-blobs.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
 import { openMemoryJournal } from '../journal/memory-journal.ts';
 import type { DiskFault } from './scenario.ts';
-import { NEVER, type ProcessClock, type SimTime } from './sim-time.ts';
+import { type ProcessClock, type SimTime, never } from './sim-time.ts';
 
 export interface SimDisk {
   /** The stores as one engine process sees them. */
@@ -38,12 +38,12 @@ export function newSimDisk({ time, faults, onCreated, onDurable }: SimDiskOption
   }
 
   async function through(process: ProcessClock, { name, args, call }: Asked): Promise<Answer> {
-    if (process.isDead()) return await NEVER;
+    if (process.isDead()) return await never();
     const fault = WRITES.has(name) ? faultOf.get((writes += 1)) : undefined;
     if (fault?.what === 'refused') return left(reject('storage_failed', '', 'the disk refused'));
     if (fault?.what === 'unknown') return left(reject('storage_unknown', '', 'the disk did not answer'));
     if (fault?.what === 'slow') await time.sleep(fault.ms);
-    if (process.isDead()) return await NEVER;
+    if (process.isDead()) return await never();
     const answer = await call();
     if (isRight(answer)) written(name, args);
     if (fault?.what === 'lost_ack') return left(reject('storage_unknown', '', 'the answer of the disk was lost'));

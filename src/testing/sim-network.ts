@@ -8,7 +8,7 @@ import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Random } from './random.ts';
 import type { MessageFault } from './scenario.ts';
-import { NEVER, type ProcessClock, type SimTime } from './sim-time.ts';
+import { type ProcessClock, type SimTime, never } from './sim-time.ts';
 
 /** An engine process while it is there. */
 export interface SimEngine {
@@ -100,7 +100,7 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
         (method: string): Method =>
         (...request) =>
         async () => {
-          if (process.isDead()) return await NEVER;
+          if (process.isDead()) return await never();
           const answer = await exchange(name, method, request);
           await process.awake();
           time.touch();

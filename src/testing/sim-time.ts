@@ -104,7 +104,7 @@ export class SimTime {
       isDead,
       awake: async () => {
         while (this.#passedMs < resumesAt && !isDead()) await this.sleep(resumesAt - this.#passedMs);
-        if (isDead()) await NEVER;
+        if (isDead()) await never();
       },
     };
   }
@@ -131,5 +131,5 @@ export class SimTime {
   }
 }
 
-/** What a dead process is told. */
-export const NEVER = new Promise<never>(() => undefined);
+/** What a dead process is told. Each has a promise of its own: one for all would keep whatever waits for it for ever. */
+export const never = (): Promise<never> => new Promise<never>(() => undefined);

@@ -10,7 +10,7 @@ import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import type { ToolAnswer } from './bridge-world.ts';
 import type { CallScript, SimToolName } from './scenario.ts';
-import { NEVER, type ProcessClock } from './sim-time.ts';
+import { type ProcessClock, never } from './sim-time.ts';
 
 const onPath = (access: 'read' | 'write'): ToolSpec['parallelism_hint'] => ({
   parallel_safe: true,
@@ -85,7 +85,7 @@ export async function runSimTool(execution: Execution, args: JsonObject, signal:
   const { ms, does } = args as unknown as CallScript;
   const { process, token } = execution;
   const stopped = await passes(process, ms, does === 'stubborn' ? null : signal);
-  if (process.isDead()) return await NEVER;
+  if (process.isDead()) return await never();
   execution.succeeded = !stopped && does !== 'throw' && does !== 'fail';
   if (stopped) return { success: false, code: 'stopped', text: 'stopped half-way' };
   if (does === 'throw') throw new Error('made to throw');

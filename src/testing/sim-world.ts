@@ -2,7 +2,6 @@
 // joined by a network that loses things and a disk that is slow. Single threaded, and the same for the same scenario.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import type { Genesis } from '../../schemas/genesis.ts';
 import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import { RETRY_MS, SIM_PATIENCE_MS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -66,6 +65,8 @@ export class SimWorld {
   readonly #confirmed: { readonly id: SessionId; readonly event_id: string }[] = [];
   #engine: (SimEngine & { readonly end: () => void }) | null = null;
   #engineClock: ProcessClock = this.time.process();
+  /** When the last person has done the last thing, in milliseconds since the beginning. */
+  readonly #lastActMs: number;
   #ids = 0;
   #lives = 0;
 
@@ -74,12 +75,13 @@ export class SimWorld {
     const { time } = this;
     this.#options = options;
     this.#random = randomFrom(scenario.seed);
+    this.#lastActMs = 1 + Math.max(0, ...scenario.sessions.flatMap(({ acts }) => acts.map(({ atMs }) => atMs)));
     this.#exchanges = newExchangeLaws({ judge: this.judge, bookOf: (id) => this.books.get(id), ttlMs: TTL_MS });
     const watch = (book: Book, taken: Taken): void => checkEvent(book, taken, this.judge);
     this.#disk = newSimDisk({
       time,
       faults: scenario.disk,
-      onCreated: (id, genesis) => this.books.set(id, new Book(JSON.parse(genesis) as Genesis, this.judge, watch)),
+      onCreated: (id, genesis) => this.books.set(id, new Book(genesis, this.judge, watch)),
       onDurable: (id, records) => this.#durable(id, records),
     });
     this.#network = newSimNetwork({
@@ -136,14 +138,9 @@ export class SimWorld {
 
   #isOver(): boolean {
     if (this.#people.some((person) => person.pending() > 0)) return false;
-    if (this.time.passedMs() < this.#lastActMs()) return false;
+    if (this.time.passedMs() < this.#lastActMs) return false;
     const now = this.#engineClock.now();
     return this.books.size === this.#people.length && [...this.books.values()].every((book) => isAtRest(book, now));
-  }
-
-  #lastActMs(): number {
-    const acts = this.#options.scenario.sessions.flatMap((session) => session.acts.map(({ atMs }) => atMs));
-    return Math.max(0, ...acts) + 1;
   }
 
   #durable(id: SessionId, records: Parameters<Book['add']>[0]): void {

@@ -53,9 +53,10 @@ export class Book {
   readonly #watch: Watch;
   #chain: Digest;
 
-  constructor(genesis: Genesis, judge: Judge, watch: Watch) {
-    this.genesis = genesis;
-    const first = initialState(genesis);
+  /** Of the stored text of a genesis record. */
+  constructor(genesis: string, judge: Judge, watch: Watch) {
+    this.genesis = JSON.parse(genesis) as Genesis;
+    const first = initialState(this.genesis);
     this.states = [first];
     this.#chain = first.genesis_digest;
     this.#judge = judge;
