@@ -138,14 +138,17 @@ describe('a run that nobody sits at', () => {
       code: 0,
       stdout: expect.stringContaining(`paused_executing; go on: refold resume`),
     });
-    expect(await run.say('pause', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('wrong_phase') });
+    expect(await run.say('pause', id)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('does not take RunPaused'),
+    });
     expect(await run.say('approve', 'a')).toMatchObject({ code: 0 });
     expect(await run.say('resume', id)).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
     const kinds = run.events().map(({ kind }) => kind);
     expect(kinds.lastIndexOf('ToolCallStarted')).toBeGreaterThan(kinds.indexOf('RunResumed'));
-    expect(await run.say('resume', id)).toMatchObject({ stderr: expect.stringContaining('run_not_active') });
+    expect(await run.say('resume', id)).toMatchObject({ stderr: expect.stringContaining('start one: refold run') });
   });
 
   test('interrupted, the run goes on with what was said', async () => {
