@@ -142,7 +142,7 @@ describe('a run that nobody sits at', () => {
       code: 2,
       stderr: expect.stringContaining('does not take RunPaused'),
     });
-    expect(await run.say('approve', 'a')).toMatchObject({ code: 0 });
+    expect(await run.say('approve', 'a', '--session', id)).toMatchObject({ code: 0 });
     expect(await run.say('resume', id)).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
