@@ -83,7 +83,7 @@ export function freezeJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   if (Array.isArray(value)) for (const item of value) freezeJson(item);
-  else for (const key of Object.keys(value)) freezeJson((value as Readonly<Record<string, unknown>>)[key]);
+  else for (const key in value) freezeJson((value as Readonly<Record<string, unknown>>)[key]);
   return value;
 }
 
