@@ -1,8 +1,9 @@
 // Listens on loopback, with the platform's lax defaults tightened (DESIGN section 7).
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
+import type { Hono } from 'hono';
 import type { EngineClient } from '../client/client.ts';
-import { newApp } from './app.ts';
+import { type AppOptions, newApp } from './app.ts';
 import { LOOPBACK_HOSTS } from './guard.ts';
 
 export interface ServeOptions {
@@ -19,12 +20,14 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Serves an engine's client over HTTP. Rejects (as a Promise) when the address cannot be listened on. */
-export async function serve(client: EngineClient, options: ServeOptions): Promise<Serving> {
+/**
+ * Serves an engine's client over HTTP. Rejects (as a Promise) when the address cannot be listened on. An engine that is
+ * still loading its sessions listens already: whoever comes early waits, instead of being refused and coming late.
+ */
+export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
-  const app = newApp(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] });
   const server = createAdaptorServer({
-    fetch: app.fetch,
+    fetch: fetchOf(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] }),
     serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
   }) as Server;
   server.maxHeadersCount = 64;
@@ -45,4 +48,13 @@ export async function serve(client: EngineClient, options: ServeOptions): Promis
         server.closeAllConnections();
       }),
   };
+}
+
+function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptions): Hono['fetch'] {
+  if (!(client instanceof Promise)) return newApp(client, options).fetch;
+  let app: Hono | null = null;
+  const opening = client.then((opened) => (app = newApp(opened, options)));
+  // Whoever opens it says why it did not, and ends the server with all that waits.
+  opening.catch(() => undefined);
+  return (...request) => app?.fetch(...request) ?? opening.then((opened) => opened.fetch(...request));
 }

@@ -30,11 +30,16 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
   };
-  const engine = await must(openEngine({ dataDir, tell, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
   const token = await ensureToken(dataDir);
-  const serving = await serve(engine.client, { token, port, host }).catch(async (error: unknown) => {
-    await engine.close();
+  const opening = must(openEngine({ dataDir, tell, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
+  const opened = opening.then(({ client }) => client);
+  const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
+    await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${String(error)}`);
+  });
+  const engine = await opening.catch(async (error: unknown) => {
+    await serving.close();
+    throw error;
   });
   await publishAddress(dataDir, { url: serving.url, pid: process.pid });
   const stopped = untilStopped(command.exitWithParent);

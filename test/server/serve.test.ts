@@ -1,0 +1,39 @@
+// A server whose engine is still loading: it listens, and answers once there is an engine.
+import { expect, it } from 'vitest';
+import { connect } from '../../src/client/index.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { serve } from '../../src/server/serve.ts';
+import { newWorld } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+const TOKEN = 'a'.repeat(64);
+
+it('whoever comes before the engine has opened waits for it', async () => {
+  const { engine } = await newWorld();
+  let open: (client: EngineClient) => void = () => undefined;
+  const opening = new Promise<EngineClient>((resolve) => {
+    open = resolve;
+  });
+  const serving = await serve(opening, { token: TOKEN, port: 0 });
+  const client = connect(serving.url, TOKEN);
+  const early = done(client.info());
+  open(engine.client);
+  expect(await early).toMatchObject({ name: 'refold' });
+  await client.close();
+  await serving.close();
+  await engine.close();
+});
+
+it('when no engine opens, what waits is let go with the server', async () => {
+  let fail: (error: Error) => void = () => undefined;
+  const opening = new Promise<EngineClient>((_, reject) => {
+    fail = reject;
+  });
+  const serving = await serve(opening, { token: TOKEN, port: 0 });
+  const client = connect(serving.url, TOKEN);
+  const early = client.info()();
+  fail(new Error('another engine has it'));
+  await serving.close();
+  expect(await early).toMatchObject({ _tag: 'Left' });
+  await client.close();
+});
