@@ -11,8 +11,8 @@ import { position, readAll, recordOf, version } from '../support/journal/samples
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 
-const JOURNALS = roundsOf(4);
-const DAMAGES = 14;
+const JOURNALS = roundsOf(3);
+const DAMAGES = 15;
 const SECTOR = 4_096;
 const BLOCK = 32_768;
 
@@ -85,12 +85,13 @@ async function holdAgainst(journal: LevelJournal, { streams }: BusyLog, lost: Re
 /** Whoever lost nothing goes on, and is found so at the next opening, which finds nothing wrong any more. */
 async function goOn(path: string, journal: LevelJournal, { streams }: BusyLog): Promise<void> {
   const grown = new Map(streams);
-  for (const [id, records] of streams) {
+  const going = [...streams].map(async ([id, records]) => {
     const more = recordOf(`${id}-more`);
     const answer = await outcome(journal.append(id, version(records.length), [more], false));
     if (answer === 'done') grown.set(id, [...records, more]);
     else expect(answer).toBe('damaged');
-  }
+  });
+  await Promise.all(going);
   await journal.close();
   const again = await done(openLevelJournal(path));
   expect(again.damage).toEqual(journal.damage);
@@ -158,6 +159,36 @@ describe('a journal of which the log is damaged', () => {
         const found = await holdAgainst(journal, busy, lost);
         expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, accused: 0 });
         await goOn(path, journal, busy);
+      }
+    }));
+
+  it('to its end by a crash or after one is never taken for torn when more than the last write is gone', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(7), { commits: 30, sessions: 20, together: 3 });
+      const end = busy.commits.at(-1)?.to ?? 0;
+      for (const [back, { from, to }] of busy.commits.slice(-6).toReversed().entries()) {
+        for (const begin of [from + 7, Math.floor((from + to) / 2), to - 20]) {
+          const path = join(directory, `${begin}`, 'journal');
+          await cp(busy.crashed, path, { recursive: true });
+          const bytes = await readFile(join(path, busy.log));
+          bytes.fill(0, begin);
+          await writeFile(join(path, busy.log), bytes);
+          const opened = await openLevelJournal(path)();
+          if (back > 0) {
+            // Nothing is left that could tell whose writes those behind the first one were.
+            expect(opened).toMatchObject({ left: { code: 'damaged' } });
+            continue;
+          }
+          if (isLeft(opened)) throw new Error(opened.left.message);
+          expect(opened.right.tornTails).toMatchObject([{ offset: from, bytes: end - from }]);
+          const cut = firstLost(busy, from, to);
+          for (const [id, records] of busy.streams) {
+            const first = cut.get(id) ?? records.length;
+            if (first === -1) expect(await outcome(opened.right.head(id))).toBe('unknown_session');
+            else expect(await readAll(opened.right, id)).toEqual(records.slice(0, first));
+          }
+          await opened.right.close();
+        }
       }
     }));
 
