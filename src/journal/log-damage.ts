@@ -46,7 +46,9 @@ export function surveyLogs(files: VerifiedFiles, tablesEnd: number): LogDamage {
 function holesIn({ logs, closed }: VerifiedFiles, tablesEnd: number): readonly Numbers[] {
   const holes: Numbers[] = [];
   let next = tablesEnd;
-  let mayMiss = [...(closed?.sizes.keys() ?? [])].some((name) => logs.every((log) => log.name !== name));
+  // What was said at an earlier closing is about logs that are gone since.
+  const last = closed !== null && logs.every(({ name }) => closed.sizes.has(name)) ? closed : null;
+  let mayMiss = [...(last?.sizes ?? [])].some(([name, size]) => size > 0 && logs.every((log) => log.name !== name));
   for (const { records, faults, lostFrom } of logs) {
     const begins = records[0]?.at ?? Number.POSITIVE_INFINITY;
     mayMiss ||= faults.some(({ at }) => at < begins);
@@ -59,7 +61,7 @@ function holesIn({ logs, closed }: VerifiedFiles, tablesEnd: number): readonly N
     mayMiss = lostFrom !== null || (records.length === 0 && mayMiss);
   }
   // Without a word of when the journal was closed nobody knows how much it was.
-  const end = closed === null || closed.end === 0 ? Number.POSITIVE_INFINITY : closed.end;
+  const end = last === null || last.end === 0 ? Number.POSITIVE_INFINITY : last.end;
   if (mayMiss && end > next) holes.push({ from: next, to: end });
   return holes;
 }
