@@ -31,7 +31,7 @@ module.exports = {
     only('src-never-bridge', '^src/', '^bridge/', NONE),
     only('core', '^src/core/', '^src/', '^src/(core|toolsets)/'),
     only('toolsets', '^src/toolsets/', '^(reducers|src)/', '^src/toolsets/'),
-    only('journal', '^src/journal/', '^(reducers|src)/', '^src/journal/'),
+    only('journal', '^src/journal/', '^(reducers|src)/', '^src/(journal/|core/chain)'),
     only('blobs', '^src/blobs/', '^(reducers|src)/', '^src/(blobs/|journal/(directories|file-failure))'),
     only('client', '^src/client/', '^(reducers|src)/', '^src/client/'),
     only('audit', '^src/audit/', '^src/', '^src/(audit|core)/'),

@@ -31,17 +31,17 @@ export interface Damage extends Rebuilding {
   readonly sessions: ReadonlyMap<SessionId, LostPositions>;
 }
 
-const LETTER = 'd';
+export const DAMAGE_LETTER = 'd';
 /** Every key of this record. Nothing of a journal comes before it. */
-export const DAMAGE_RANGE: KeyRange = { gte: Buffer.from(LETTER), lt: Buffer.from('e') };
+export const DAMAGE_RANGE: KeyRange = { gte: Buffer.from(DAMAGE_LETTER), lt: Buffer.from('e') };
 
 export const putRebuilding = ({ aside, vanished }: Rebuilding): Put => ({
-  key: Buffer.from(LETTER),
+  key: Buffer.from(DAMAGE_LETTER),
   value: Buffer.from(JSON.stringify({ aside, vanished })),
 });
 
 export const putLost = (session: SessionId, { first, last }: LostPositions): Put => ({
-  key: Buffer.from(`${LETTER}${session}`),
+  key: Buffer.from(`${DAMAGE_LETTER}${session}`),
   value: Buffer.from(JSON.stringify({ first, last })),
 });
 

@@ -59,7 +59,7 @@ export function sessionsIn(spans: readonly KeySpan[], letter: string): readonly 
 // A key in an index of a table may be cut short. What is left of it still lies between the keys on both its sides.
 const idIn = (key: string): string => key.slice(1).split('\0', 1)[0] ?? '';
 
-export function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
+function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
   const merged: SessionSpan[] = [];
   for (const span of [...spans].sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
     const before = merged.at(-1);

@@ -24,26 +24,26 @@ export const LAYOUT = 2;
 const HASH_HEX = 16;
 const DIGEST_PREFIX = 'sha256:'.length;
 
-export const EVENT_LETTER = 'e';
 export const GENESIS_LETTER = 'g';
+export const META_LETTER = 'm';
 export const STRETCH_LETTER = 's';
 export const HEAD_LETTER = 'v';
 
-export const META_KEY: Uint8Array = ascii('m');
+export const META_KEY: Uint8Array = ascii(META_LETTER);
 export const TRAIL_KEY: Uint8Array = ascii('t');
 /** Every key there can be. */
 export const WHOLE_RANGE: KeyRange = { gte: Buffer.of(0x00), lt: Buffer.of(0xff) };
 /** Every head, by session. */
-export const HEAD_RANGE: KeyRange = { gte: ascii('v'), lt: ascii('w') };
+export const HEAD_RANGE: KeyRange = { gte: ascii(HEAD_LETTER), lt: ascii('w') };
 
-export const genesisKey = (session: SessionId): Uint8Array => ascii(`g${session}`);
-export const headKey = (session: SessionId): Uint8Array => ascii(`v${session}`);
+export const genesisKey = (session: SessionId): Uint8Array => ascii(`${GENESIS_LETTER}${session}`);
+export const headKey = (session: SessionId): Uint8Array => ascii(`${HEAD_LETTER}${session}`);
 
 export const eventKey = (session: SessionId, event: EventId): Uint8Array =>
   Buffer.from(`65${digestText(`${session}\0${event}`).slice(DIGEST_PREFIX, DIGEST_PREFIX + HASH_HEX)}`, 'hex');
 
 export const stretchKey = (session: SessionId, first: Position): Uint8Array =>
-  Buffer.concat([ascii(`s${session}\0`), encodeNumber(first)]);
+  Buffer.concat([ascii(`${STRETCH_LETTER}${session}\0`), encodeNumber(first)]);
 
 /** The stretches of a session that begin at one of these positions. */
 export const stretchRange = (session: SessionId, from: Position, to: Position): KeyRange => ({
@@ -53,8 +53,8 @@ export const stretchRange = (session: SessionId, from: Position, to: Position): 
 
 /** Every stretch of a session. */
 export const streamRange = (session: SessionId): KeyRange => ({
-  gte: ascii(`s${session}\0`),
-  lt: ascii(`s${session}\x01`),
+  gte: ascii(`${STRETCH_LETTER}${session}\0`),
+  lt: ascii(`${STRETCH_LETTER}${session}\x01`),
 });
 
 export interface StretchPlace {
@@ -66,7 +66,7 @@ export interface StretchPlace {
 export function placeOfStretch(key: Uint8Array): StretchPlace | null {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
   const end = bytes.indexOf(0);
-  if (end === -1 || bytes[0] !== 0x73) return null;
+  if (end === -1 || bytes.toString('latin1', 0, 1) !== STRETCH_LETTER) return null;
   const session = bytes.toString('latin1', 1, end);
   const first = decodeNumber(bytes.subarray(end + 1));
   return SessionId.is(session) && first !== null ? { session, first: first as Position } : null;

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SessionId, Version } from '../../schemas/ids.ts';
+import type { SessionId, Version } from '../../schemas/ids.ts';
 import { crc32c } from './crc32c.ts';
 import { codeOf } from './file-failure.ts';
 import { HEAD_LETTER, sessionOfKey } from './keys.ts';

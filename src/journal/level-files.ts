@@ -4,49 +4,31 @@
 // among it, and says nothing. Of a manifest that is zeroed at its end it takes an older state, and deletes what it then
 // takes for leftovers.
 import { Buffer } from 'node:buffer';
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from './file-failure.ts';
+import { readIfThere } from './file-failure.ts';
 import type { KeySpan } from './key-spans.ts';
 import { type ClosedLogs, readClosed } from './level-closed.ts';
 import { type Manifest, findManifest } from './level-current.ts';
-import { type LogContents, canBeTorn, readLog } from './level-log.ts';
+import { type FileFault, type VerifiedLogs, verifyLogs } from './level-logs.ts';
 import { type LiveFiles, readManifest } from './level-manifest.ts';
 import { type TableFault, spanOfTable, tableFault } from './level-table.ts';
-import { type TornTail, tornTailAt } from './level-tail.ts';
 import { refuse } from './refusal.ts';
 
-interface LevelFile {
+export interface TableFile {
   readonly name: string;
   readonly path: string;
-}
-
-export interface TableFile extends LevelFile {
   readonly span: KeySpan;
 }
 
-export interface LogFile extends LogContents, LevelFile {
-  /** Where what is lost behind its last whole record begins, if anything is. */
-  readonly lostFrom: number | null;
-}
-
-export interface FileFault {
-  readonly name: string;
-  readonly message: string;
-}
-
-export interface VerifiedFiles {
+export interface VerifiedFiles extends VerifiedLogs {
   /** Those that can be read at least in part. */
   readonly tables: readonly TableFile[];
-  /** In the order of their writing. */
-  readonly logs: readonly LogFile[];
+  /** Where keys of tables may be lost. */
+  readonly lost: readonly KeySpan[];
   readonly closed: ClosedLogs | null;
   /** What LevelDB must not be given: the journal has to be rebuilt from what can be read. */
   readonly faults: readonly FileFault[];
-  /** Where keys of tables may be lost. */
-  readonly lost: readonly KeySpan[];
-  /** Last writes that a crash tore: they were never acknowledged, and LevelDB drops them. */
-  readonly torn: readonly TornTail[];
 }
 
 const NOTHING: VerifiedFiles = { tables: [], logs: [], closed: null, faults: [], lost: [], torn: [] };
@@ -70,45 +52,6 @@ function readLive({ bytes }: Manifest): { readonly live: LiveFiles | null; reado
   return live.fault === null ? { live, fault: null } : { live: null, fault: live.fault };
 }
 
-type VerifiedLogs = Pick<VerifiedFiles, 'logs' | 'torn' | 'faults'>;
-
-async function verifyLogs(directory: string, live: LiveFiles | null, closed: ClosedLogs | null): Promise<VerifiedLogs> {
-  const isLive = (name: string): boolean => live === null || live.isLiveLog(Number.parseInt(name, 10));
-  const read: { readonly name: string; readonly bytes: Buffer; readonly contents: LogContents }[] = [];
-  for (const name of (await readdir(directory)).filter((file) => /^\d+\.log$/.test(file)).sort(byNumber)) {
-    const bytes = isLive(name) ? await readIfThere(join(directory, name)) : null;
-    if (bytes !== null) read.push({ name, bytes, contents: readLog(bytes) });
-  }
-  const logs: LogFile[] = [];
-  const torn: TornTail[] = [];
-  const faults: FileFault[] = [];
-  for (const [name, size] of closed?.sizes ?? []) {
-    const gone = size > 0 && isLive(name) && read.every((log) => log.name !== name);
-    if (gone) faults.push({ name, message: 'it is missing' });
-  }
-  const last = read.findLastIndex(({ contents }) => contents.records.length > 0);
-  for (const [index, { name, bytes, contents }] of read.entries()) {
-    const { records, faults: found } = contents;
-    const size = closed?.sizes.get(name) ?? bytes.length;
-    const tail = found.at(-1);
-    const tailAt = tail?.end === bytes.length && !tail.isMended ? tail.at : null;
-    // A log is begun only when the one before it is whole: behind what was torn no other write can be.
-    const wasWhole = closed?.sizes.has(name) === true || index < last;
-    const isTorn = tailAt !== null && !wasWhole && canBeTorn(bytes, tailAt);
-    if (isTorn) torn.push(tornTailAt(name, bytes, tailAt));
-    const lostFrom = isTorn ? null : (tailAt ?? (size > bytes.length ? bytes.length : null));
-    logs.push({ name, path: join(directory, name), records, faults: found, lostFrom });
-    const [first] = isTorn ? found.slice(0, -1) : found;
-    if (first !== undefined) {
-      const known = wasWhole && first.at === tailAt ? ', and it had when the journal was closed' : '';
-      faults.push({ name, message: `the write at ${first.at} does not have its checksum or its length${known}` });
-    } else if (lostFrom !== null) {
-      faults.push({ name, message: `it ends at ${bytes.length}, and had ${size} bytes when the journal was closed` });
-    }
-  }
-  return { logs, torn, faults };
-}
-
 async function verifyTables(
   directory: string,
   live: LiveFiles | null,
@@ -123,13 +66,14 @@ async function verifyTables(
   for (const number of live?.tables.keys() ?? names.keys()) {
     const name = names.get(number) ?? `${String(number).padStart(6, '0')}.ldb`;
     const path = join(directory, name);
-    const bytes = await readIfThere(path);
+    const bytes = await readIfThere(path, 'verifying the journal');
     const span = live?.tables.get(number) ?? spanOfTable(bytes ?? Buffer.alloc(0));
-    if (span === null)
+    if (span === null) {
       return refuse(
         'damaged',
         `${name} of the journal cannot be read, and no manifest tells whether it was in use; ${NEXT}`,
       );
+    }
     const fault: TableFault | null =
       bytes === null ? { message: 'it is missing', lost: [span] } : tableFault(bytes, span);
     if (fault !== null) {
@@ -142,15 +86,3 @@ async function verifyTables(
 }
 
 export const NEXT = 'restore the data directory from a backup, or import exports of its sessions into another one';
-
-const byNumber = (a: string, b: string): number => Number.parseInt(a, 10) - Number.parseInt(b, 10);
-
-async function readIfThere(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    if (!(error instanceof Error) || codeOf(error) === null) throw error;
-    return refuse('storage_failed', `verifying the journal: ${error.message}`);
-  }
-}

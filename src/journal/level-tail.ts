@@ -1,6 +1,6 @@
 // The end of LevelDB's log. A crash may tear the last write, which nobody was told of; LevelDB drops it without a word.
 // Here it is put on record.
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SessionId } from '../../schemas/ids.ts';

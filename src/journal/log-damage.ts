@@ -18,56 +18,56 @@ export interface LogDamage {
   readonly isLossy: boolean;
   /** The versions that sessions had at least, of all that the logs name. */
   readonly named: ReadonlyMap<SessionId, Version>;
-  /** Lost writes of which nobody can tell whose they were; null when there are none. */
-  readonly unnamed: Numbers | null;
+  /** Whether writes are lost of which nobody can tell whose they were. */
+  readonly unnamed: boolean;
 }
 
 /** `tablesEnd`: the number behind the newest write that is in a table. */
-export function surveyLogs({ logs, closed }: VerifiedFiles, tablesEnd: number): LogDamage {
+export function surveyLogs(files: VerifiedFiles, tablesEnd: number): LogDamage {
+  const { logs, closed } = files;
   const named = new Map<SessionId, Version>();
   const told: Numbers[] = [];
-  const lost: Numbers[] = [];
-  const name = (sessions: ReadonlyMap<SessionId, Version>): void => {
+  const tell = (numbers: Numbers, sessions: ReadonlyMap<SessionId, Version>): void => {
+    told.push(numbers);
     for (const [id, version] of sessions) if (version >= (named.get(id) ?? 0)) named.set(id, version);
   };
-  let next = tablesEnd;
-  // Between logs numbers may be missing for a good reason: the tables have them.
-  let isHole = closed !== null && [...closed.sizes.keys()].some((file) => logs.every((log) => log.name !== file));
-  for (const { records, faults, lostFrom } of logs) {
-    const [fault] = faults;
-    isHole ||= fault !== undefined && fault.at < (records[0]?.at ?? Number.POSITIVE_INFINITY);
-    for (const { bytes } of records) {
-      const { first, end } = spanOfBatch(bytes);
-      if (isHole && first > next) lost.push({ from: next, to: first });
-      const value = writeOf(bytes, TRAIL_KEY);
-      const trail = value === null ? null : decodeTrail(value);
-      if (trail !== null) {
-        told.push({ from: first - trail.back, to: first });
-        name(trail.sessions);
-      }
-      next = Math.max(next, end);
-      isHole = true;
-    }
-    isHole = lostFrom !== null || (records.length === 0 && isHole);
+  for (const { bytes } of logs.flatMap(({ records }) => records)) {
+    const value = writeOf(bytes, TRAIL_KEY);
+    const trail = value === null ? null : decodeTrail(value);
+    const { first } = spanOfBatch(bytes);
+    if (trail !== null) tell({ from: first - trail.back, to: first }, trail.sessions);
   }
-  if (isHole) {
-    // Without a word of when the journal was closed nobody knows how much it was.
-    const to = closed === null || closed.end === 0 ? Number.POSITIVE_INFINITY : closed.end;
-    if (to > next) lost.push({ from: next, to });
-  }
-  if (closed !== null) {
-    told.push({ from: closed.first, to: closed.end });
-    name(closed.sessions);
-  }
-  return { isLossy: lost.length > 0, named, unnamed: firstUntold(lost, told) };
+  if (closed !== null) tell({ from: closed.first, to: closed.end }, closed.sessions);
+  const lost = holesIn(files, tablesEnd);
+  return { isLossy: lost.length > 0, named, unnamed: lost.some((hole) => !isTold(hole, told)) };
 }
 
-function firstUntold(lost: readonly Numbers[], told: readonly Numbers[]): Numbers | null {
-  const inOrder = [...told].sort((a, b) => a.from - b.from);
-  for (const { from, to } of lost) {
-    let at = from;
-    for (const span of inOrder) if (span.from <= at) at = Math.max(at, span.to);
-    if (at < to) return { from: at, to };
+/** The numbers that are missing. Between two logs they may be for a good reason: the tables have them. */
+function holesIn({ logs, closed }: VerifiedFiles, tablesEnd: number): readonly Numbers[] {
+  const holes: Numbers[] = [];
+  let next = tablesEnd;
+  // What was said at an earlier closing is about logs that are gone since.
+  const last = closed !== null && logs.every(({ name }) => closed.sizes.has(name)) ? closed : null;
+  let mayMiss = [...(last?.sizes ?? [])].some(([name, size]) => size > 0 && logs.every((log) => log.name !== name));
+  for (const { records, faults, lostFrom } of logs) {
+    const begins = records[0]?.at ?? Number.POSITIVE_INFINITY;
+    mayMiss ||= faults.some(({ at }) => at < begins);
+    for (const { bytes } of records) {
+      const { first, end } = spanOfBatch(bytes);
+      if (mayMiss && first > next) holes.push({ from: next, to: first });
+      next = Math.max(next, end);
+      mayMiss = true;
+    }
+    mayMiss = lostFrom !== null || (records.length === 0 && mayMiss);
   }
-  return null;
+  // Without a word of when the journal was closed nobody knows how much it was.
+  const end = last === null || last.end === 0 ? Number.POSITIVE_INFINITY : last.end;
+  if (mayMiss && end > next) holes.push({ from: next, to: end });
+  return holes;
+}
+
+function isTold({ from, to }: Numbers, told: readonly Numbers[]): boolean {
+  let at = from;
+  for (const span of [...told].sort((a, b) => a.from - b.from)) if (span.from <= at) at = Math.max(at, span.to);
+  return at >= to;
 }

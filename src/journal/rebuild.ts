@@ -1,28 +1,22 @@
 // Makes a journal anew from everything that can be read of its files, and puts it in the place of the old one: when some
 // are damaged, because LevelDB cannot be trusted with them, not even to copy the rest; and when it is of layout 1.
+import { Buffer } from 'node:buffer';
 import { readFile, rm } from 'node:fs/promises';
-import type { SessionId } from '../../schemas/ids.ts';
-import { DAMAGED_SESSIONS_MAX, REBUILD_TOLD_BYTES, REBUILD_WRITE_BYTES } from '../../schemas/limits.ts';
-import {
-  DAMAGE_RANGE,
-  type LostPositions,
-  describeDamage,
-  putLost,
-  putRebuilding,
-  readDamage,
-} from './damage-record.ts';
+import { REBUILD_TOLD_BYTES } from '../../schemas/limits.ts';
+import { openBulkWrites } from './bulk-writes.ts';
+import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
 import { codeOf, fileFailure } from './file-failure.ts';
-import { type Copied, copyJournal } from './journal-copy.ts';
-import { type SessionSpan, intersectSessions, mergeSpans, sessionsIn, spansHold } from './key-spans.ts';
-import { GENESIS_LETTER, HEAD_LETTER, META_KEY, headKey } from './keys.ts';
+import { copyJournal } from './journal-copy.ts';
+import { mergeSpans } from './key-spans.ts';
 import { LAYOUT_1 } from './layout-1.ts';
 import { markClosed } from './level-closed.ts';
-import { type FileFault, NEXT, type VerifiedFiles, verifyLevelFiles } from './level-files.ts';
+import { NEXT, type VerifiedFiles, verifyLevelFiles } from './level-files.ts';
 import { holdingLock, refuseWhenOpen } from './level-lock.ts';
+import type { FileFault } from './level-logs.ts';
 import { type NewestEntry, mergeNewest } from './level-merge.ts';
 import { openLevelStore } from './level-store.ts';
 import { addWrites } from './level-writes.ts';
-import { type LogDamage, surveyLogs } from './log-damage.ts';
+import { surveyLogs } from './log-damage.ts';
 import {
   type OnStep,
   commitRebuilt,
@@ -32,10 +26,9 @@ import {
   lockDirectory,
   rebuiltDirectory,
 } from './rebuild-switch.ts';
+import { writeSessions } from './rebuilt-sessions.ts';
 import { Refusal, refuse } from './refusal.ts';
-import { type Losses, judgeSession, nothingOf } from './session-survey.ts';
-import { encodeHead, encodeMeta } from './stored-values.ts';
-import type { Put, Store } from './store.ts';
+import type { Store } from './store.ts';
 import { readLayout } from './stream-reads.ts';
 
 export interface RebuildOptions {
@@ -126,29 +119,29 @@ async function fill(
   if (spans.some(({ first }) => Buffer.compare(first, DAMAGE_RANGE.lt) < 0)) {
     refuse('damaged', `what an earlier rebuilding lost is recorded in the damaged part; ${NEXT}`);
   }
+  let told = 0;
+  const writes = openBulkWrites(store, async (writtenBytes) => {
+    await onStep('copying');
+    if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === told) return;
+    told = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
+    tell(`${Math.floor(writtenBytes / 1_048_576)} MiB of the journal are copied`);
+  });
   const logged = new Map<string, NewestEntry>();
   let tablesEnd = 1;
   const noteStored = (sequence: number): void => {
     tablesEnd = Math.max(tablesEnd, sequence + 1);
   };
-  let told = 0;
-  const onWrite = async (copied: number): Promise<void> => {
-    await onStep('copying');
-    if (Math.floor(copied / REBUILD_TOLD_BYTES) > told) {
-      told = Math.floor(copied / REBUILD_TOLD_BYTES);
-      tell(`${Math.floor(copied / 1_048_576)} MiB of the journal are copied`);
-    }
-  };
   try {
     for (const { records } of files.logs) for (const { bytes } of records) addWrites(bytes, logged);
     const tables = files.tables.map(({ path, span }) => ({ first: span.first, read: () => readFile(path) }));
-    const copied = await copyJournal(mergeNewest(tables, [...logged.values()], noteStored), store, onWrite);
+    const copied = await copyJournal(mergeNewest(tables, [...logged.values()], noteStored), writes);
     await onStep('looking for what is lost');
-    const log = surveyLogs(files, tablesEnd);
-    if (log.unnamed !== null) refuse('damaged', `nobody can tell whose writes its log lost; ${NEXT}`);
+    const { named, unnamed, isLossy } = surveyLogs(files, tablesEnd);
+    if (unnamed) refuse('damaged', `nobody can tell whose writes its log lost; ${NEXT}`);
     const isLogged = (key: Uint8Array): boolean => logged.has(Buffer.from(key).toString('latin1'));
-    const losses = { layout: copied.layout, spans, isLogged, named: log.named };
-    const vanished = await writeVerdicts(store, copied, { losses, log });
+    const losses = { layout: copied.layout, spans, isLogged, named };
+    const before = await store.view(readDamage);
+    const vanished = await writeSessions(writes, { copied, losses, isLogLossy: isLossy, before });
     if (files.faults.length > 0) await store.write([putRebuilding({ aside, vanished })]);
   } catch (error) {
     if (error instanceof RangeError) {
@@ -156,62 +149,6 @@ async function fill(
     }
     throw error;
   }
-}
-
-interface Found {
-  readonly losses: Losses;
-  readonly log: LogDamage;
-}
-
-/** Writes heads, losses and the count of sessions; gives where sessions may have been of which nothing is left. */
-async function writeVerdicts(store: Store, copied: Copied, { losses, log }: Found): Promise<readonly SessionSpan[]> {
-  const before = await store.view(readDamage);
-  const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
-  const ids = [...new Set([...copied.sessions.keys(), ...losses.named.keys()])].sort();
-  let damaged = lostBefore.size;
-  let puts: Put[] = [];
-  let bytes = 0;
-  for (const id of ids) {
-    const { head, lost } = judgeSession(id, copied.sessions.get(id) ?? nothingOf(), losses);
-    const added: Put[] = [{ key: headKey(id), value: encodeHead(head) }];
-    if (lost !== null) {
-      if (!lostBefore.has(id)) damaged += 1;
-      added.push(putLost(id, widest(lost, lostBefore.get(id) ?? lost)));
-    }
-    // The record of it is read back whole at every opening, under one more key.
-    if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `more than ${damaged} sessions of the journal are damaged`);
-    puts.push(...added);
-    for (const { key, value } of added) bytes += key.length + value.length;
-    if (bytes < REBUILD_WRITE_BYTES) continue;
-    await store.write(puts);
-    puts = [];
-    bytes = 0;
-  }
-  if (ids.length > 0 || copied.sessionCount !== null) puts.push({ key: META_KEY, value: encodeMeta(ids.length) });
-  else if (before !== null || losses.spans.length > 0)
-    refuse('damaged', 'nothing that can be read of the journal names a session');
-  if (puts.length > 0) await store.write(puts);
-  return [...(before?.vanished ?? []), ...vanishedOf(ids.length, copied, { losses, log })];
-}
-
-function widest(a: LostPositions, b: LostPositions): LostPositions {
-  const last = a.last === null || b.last === null ? null : Math.max(a.last, b.last);
-  return { first: Math.min(a.first, b.first), last };
-}
-
-/** Where sessions may have been of which not even the names are left. */
-function vanishedOf(count: number, { sessionCount, layout }: Copied, { losses, log }: Found): readonly SessionSpan[] {
-  const { spans, isLogged } = losses;
-  const isSure = sessionCount !== null && (!spansHold(spans, META_KEY) || isLogged(META_KEY));
-  if (isSure && sessionCount === count) return [];
-  // Genesis and head are written first, and together.
-  const heads = layout === LAYOUT_1.layout ? LAYOUT_1.head : HEAD_LETTER;
-  const vanished = intersectSessions(sessionsIn(spans, GENESIS_LETTER), sessionsIn(spans, heads));
-  // What the log lost is named, and may have been the last count.
-  if (isSure && (count < sessionCount ? vanished.length === 0 : !log.isLossy)) {
-    refuse('damaged', `the journal held ${sessionCount} sessions, and ${count} are there; ${NEXT}`);
-  }
-  return vanished;
 }
 
 async function filing<T>(doing: string, work: () => Promise<T>): Promise<T> {

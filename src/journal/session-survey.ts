@@ -2,7 +2,7 @@
 // never change once they are written; positions have no gaps; and nothing is deleted. So an event that is there is right,
 // and a session is whole when its genesis and all of its events are there and its end is known: by a head that cannot be
 // an older one, by what the log says of it, or by a place behind its last event where nothing can have been lost.
-import { type Position, type SessionId, Version } from '../../schemas/ids.ts';
+import type { Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { LostPositions } from './damage-record.ts';
 import { type KeySpan, spansHold } from './key-spans.ts';
 import { headKey, stretchKey } from './keys.ts';

@@ -5,14 +5,14 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type LevelJournal, openLevelJournal } from '../../src/journal/level-journal.ts';
-import { type BusyLog, firstLost, writeBusyLog } from '../support/journal/busy-log.ts';
+import { type BusyLog, cutAt, firstLost, writeBusyLog } from '../support/journal/busy-log.ts';
 import { done, outcome, refusal } from '../support/journal/outcomes.ts';
 import { position, readAll, recordOf, version } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 
-const JOURNALS = roundsOf(4);
-const DAMAGES = 14;
+const JOURNALS = roundsOf(3);
+const DAMAGES = 15;
 const SECTOR = 4_096;
 const BLOCK = 32_768;
 
@@ -39,6 +39,19 @@ function overwrite(bytes: Buffer, random: Random, size: number, byte: () => numb
   const to = Math.min(bytes.length, from + size);
   for (let at = from; at < to; at += 1) bytes[at] = byte();
   return { from, to };
+}
+
+/**
+ * After a crash the last write is taken for torn, and more than it only where nothing is left of how long the first one
+ * was that is gone: of its header, or of one that it has in another block.
+ */
+function expectTorn(offset: number, hole: Hole, { commits }: BusyLog): void {
+  const first = commits.find(({ from }) => from === offset);
+  expect(first).toBeDefined();
+  expect(hole.to).toBeGreaterThan(offset);
+  const isLast = first === commits.at(-1);
+  const goesOn = Math.floor(offset / BLOCK) !== Math.floor(((first?.to ?? 0) - 1) / BLOCK);
+  expect(isLast || goesOn || hole.from < offset + 7).toBe(true);
 }
 
 interface Counted {
@@ -85,12 +98,13 @@ async function holdAgainst(journal: LevelJournal, { streams }: BusyLog, lost: Re
 /** Whoever lost nothing goes on, and is found so at the next opening, which finds nothing wrong any more. */
 async function goOn(path: string, journal: LevelJournal, { streams }: BusyLog): Promise<void> {
   const grown = new Map(streams);
-  for (const [id, records] of streams) {
+  const going = [...streams].map(async ([id, records]) => {
     const more = recordOf(`${id}-more`);
     const answer = await outcome(journal.append(id, version(records.length), [more], false));
     if (answer === 'done') grown.set(id, [...records, more]);
     else expect(answer).toBe('damaged');
-  }
+  });
+  await Promise.all(going);
   await journal.close();
   const again = await done(openLevelJournal(path));
   expect(again.damage).toEqual(journal.damage);
@@ -120,8 +134,6 @@ describe('a journal of which the log is damaged', () => {
             await cp(busy[how], path, { recursive: true });
             const hole = await damage(join(path, busy.log), Object.keys(WAYS)[turn % 5] ?? '', random);
             const lastFrom = busy.commits.at(-1)?.from ?? 0;
-            // After a crash the last write cannot be told from one that was torn.
-            if (how === 'crashed' && hole.to > lastFrom) continue;
             const opened = await openLevelJournal(path)();
             if (isLeft(opened)) {
               expect(opened.left.message).toContain('nobody can tell whose writes its log lost');
@@ -130,9 +142,12 @@ describe('a journal of which the log is damaged', () => {
               counts.unopened += 1;
               continue;
             }
-            const found = await holdAgainst(opened.right, busy, firstLost(busy, hole.from, hole.to));
+            const [torn] = opened.right.tornTails;
+            if (torn !== undefined) expectTorn(torn.offset, hole, busy);
+            const held = torn === undefined ? busy : cutAt(busy, torn.offset);
+            const found = await holdAgainst(opened.right, held, firstLost(held, hole.from, hole.to));
             for (const name of ['right', 'damaged', 'accused'] as const) counts[name] += found[name];
-            await goOn(path, opened.right, busy);
+            await goOn(path, opened.right, held);
             await rm(join(directory, `${round}-${turn}`), { recursive: true });
           }
         }
@@ -158,6 +173,33 @@ describe('a journal of which the log is damaged', () => {
         const found = await holdAgainst(journal, busy, lost);
         expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, accused: 0 });
         await goOn(path, journal, busy);
+      }
+    }));
+
+  it('to its end by a crash or after one is never taken for torn when more than the last write is gone', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(7), { commits: 30, sessions: 20, together: 3 });
+      const end = busy.commits.at(-1)?.to ?? 0;
+      for (const [back, { from, to }] of busy.commits.slice(-6).toReversed().entries()) {
+        // Of a write that goes on in another block only the header there says where it ended.
+        if (Math.floor(from / BLOCK) !== Math.floor(to / BLOCK)) continue;
+        for (const begin of [from + 7, Math.floor((from + to) / 2), to - 20]) {
+          const path = join(directory, `${begin}`, 'journal');
+          await cp(busy.crashed, path, { recursive: true });
+          const bytes = await readFile(join(path, busy.log));
+          bytes.fill(0, begin);
+          await writeFile(join(path, busy.log), bytes);
+          const opened = await openLevelJournal(path)();
+          if (back > 0) {
+            // Nothing is left that could tell whose writes those behind the first one were.
+            expect(opened).toMatchObject({ left: { code: 'damaged' } });
+            continue;
+          }
+          if (isLeft(opened)) throw new Error(opened.left.message);
+          expect(opened.right.tornTails).toMatchObject([{ offset: from, bytes: end - from }]);
+          await holdAgainst(opened.right, cutAt(busy, from), new Map());
+          await opened.right.close();
+        }
       }
     }));
 

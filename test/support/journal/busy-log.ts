@@ -108,3 +108,13 @@ export function firstLost({ commits }: BusyLog, from: number, to: number): Reado
   }
   return lost;
 }
+
+/** The same journal as if nothing from there on had ever been written. */
+export function cutAt(busy: BusyLog, from: number): BusyLog {
+  const cut = firstLost(busy, from, Number.POSITIVE_INFINITY);
+  const streams = [...busy.streams].flatMap(([id, records]): [SessionId, readonly JournalRecord[]][] => {
+    const first = cut.get(id) ?? records.length;
+    return first === -1 ? [] : [[id, records.slice(0, first)]];
+  });
+  return { ...busy, streams: new Map(streams), commits: busy.commits.filter((commit) => commit.from < from) };
+}

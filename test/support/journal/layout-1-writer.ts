@@ -1,0 +1,59 @@
+// Writes a journal as layout 1 had it: every event in a record of its own, and in an index under its whole id.
+import { Encoder } from 'cbor-x';
+import { Level } from 'level';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { JournalRecord } from '../../../src/journal/journal.ts';
+
+const cbor = new Encoder({ useRecords: false, variableMapSize: true, tagUint8Array: false });
+
+interface Put {
+  readonly type: 'put';
+  readonly key: Buffer;
+  readonly value: Uint8Array;
+}
+
+export interface Layout1Writer {
+  create(session: SessionId, genesis: string): Promise<void>;
+  append(session: SessionId, records: readonly JournalRecord[], owing: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `sessions` and `versions` go on from one opening to the next. */
+export async function openLayout1(directory: string, versions: Map<SessionId, number>): Promise<Layout1Writer> {
+  const database = new Level<Buffer, Uint8Array>(directory, { keyEncoding: 'buffer', valueEncoding: 'view' });
+  await database.open();
+  const put = (key: string | Buffer, value: unknown): Put => ({
+    type: 'put',
+    key: Buffer.from(key as string, 'latin1'),
+    value: cbor.encode(value),
+  });
+  const write = (puts: readonly Put[]): Promise<void> => database.batch([...puts], { sync: true });
+  return {
+    create: async (session, genesis) => {
+      versions.set(session, 0);
+      await write([put(`g${session}`, genesis), put(`h${session}`, [0, false]), put('m', [1, versions.size])]);
+    },
+    append: async (session, records, owing) => {
+      const from = versions.get(session) ?? 0;
+      const puts = records.flatMap((record, index) => {
+        const at = Buffer.alloc(8);
+        at.writeBigUInt64BE(BigInt(from + index));
+        return [
+          put(Buffer.concat([Buffer.from(`r${session}\0`), at]), recordItems(record, from + index)),
+          put(`i${session}\0${record.event_id}`, from + index),
+        ];
+      });
+      versions.set(session, from + records.length);
+      await write([...puts, put(`h${session}`, [from + records.length, owing])]);
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Every third is as the oldest were: with the id itself, and with its two digests apart. */
+function recordItems({ event, event_id, state_digest, chain }: JournalRecord, position: number): readonly unknown[] {
+  const bytesOf = (digest: string): Buffer => Buffer.from(digest.slice('sha256:'.length), 'hex');
+  if (position % 3 === 2) return [event_id, event, bytesOf(state_digest), bytesOf(chain)];
+  const said = event.indexOf(`"event_id":${JSON.stringify(event_id)}`);
+  return [said === -1 ? event_id : said, event, Buffer.concat([bytesOf(state_digest), bytesOf(chain)])];
+}
