@@ -20,13 +20,32 @@ const FILE_MODE = 0o600;
 const FILE_BYTES_MAX = 3 * SNAPSHOT_CHARS_MAX + 4_096;
 
 /** The snapshots below a directory, which is made when the first one is put. */
-export const openFileSnapshots = (directory: string): Snapshots => ({
-  put: (snapshot) => filing('writing a snapshot', () => writeSnapshot(join(directory, snapshot.session_id), snapshot)),
-  versions: (session) => filing('looking for snapshots', () => versionsIn(join(directory, session))),
-  get: (session, version) => filing('reading a snapshot', () => readSnapshotFile(directory, session, version)),
-  drop: (session, version) =>
-    filing('dropping a snapshot', () => rm(join(directory, session, nameOf(version)), { force: true })),
-});
+export function openFileSnapshots(directory: string): Snapshots {
+  // Most sessions have none when an engine starts, which loads thousands: they are listed once. One that somebody puts
+  // there by hand is found at the next opening.
+  let listed: Promise<Set<string>> | null = null;
+  const list = (): Promise<Set<string>> =>
+    (listed ??= namesIn(directory)
+      .then((names) => new Set(names))
+      .catch((error: unknown) => {
+        listed = null;
+        throw error;
+      }));
+  return {
+    put: (snapshot) =>
+      filing('writing a snapshot', async () => {
+        (await list()).add(snapshot.session_id);
+        await writeSnapshot(join(directory, snapshot.session_id), snapshot);
+      }),
+    versions: (session) =>
+      filing('looking for snapshots', async () =>
+        (await list()).has(session) ? await versionsIn(join(directory, session)) : [],
+      ),
+    get: (session, version) => filing('reading a snapshot', () => readSnapshotFile(directory, session, version)),
+    drop: (session, version) =>
+      filing('dropping a snapshot', () => rm(join(directory, session, nameOf(version)), { force: true })),
+  };
+}
 
 const nameOf = (version: Version): string => `${version}.snapshot`;
 

@@ -51,6 +51,12 @@ export const stretchRange = (session: SessionId, from: Position, to: Position): 
   lt: stretchKey(session, to),
 });
 
+/** The stretches of a session that begin at a position or behind it. */
+export const stretchesFrom = (session: SessionId, from: Position): KeyRange => ({
+  gte: stretchKey(session, from),
+  lt: streamRange(session).lt,
+});
+
 /** Every stretch of a session. */
 export const streamRange = (session: SessionId): KeyRange => ({
   gte: ascii(`${STRETCH_LETTER}${session}\0`),

@@ -1,6 +1,6 @@
 // What the journal reads from one moment of its store. Head, records, index and genesis are written together, so
 // whenever they do not fit each other the files are damaged: that is said, and nothing is skipped.
-import type { EventId, Position, SessionId } from '../../schemas/ids.ts';
+import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { unknownSession } from './append-rules.ts';
 import type { JournalRecord, SessionHead } from './journal.ts';
@@ -16,6 +16,7 @@ import {
   sessionOfKey,
   streamRange,
   stretchRange,
+  stretchesFrom,
 } from './keys.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { decodeNumber } from './stored-numbers.ts';
@@ -52,9 +53,11 @@ export async function requireHead(view: StoreView, session: SessionId): Promise<
 }
 
 export async function readGenesis(view: StoreView, session: SessionId): Promise<string> {
-  await requireHead(view, session);
   const bytes = await view.get(genesisKey(session));
-  if (bytes === undefined) return refuse('damaged', `session ${session} has no genesis`);
+  if (bytes === undefined) {
+    await requireHead(view, session);
+    return refuse('damaged', `session ${session} has no genesis`);
+  }
   return decodeGenesis(bytes) ?? refuse('damaged', `the genesis of session ${session} does not decode`);
 }
 
@@ -64,17 +67,28 @@ export async function readRecords(
   from: Position,
   limit: number,
 ): Promise<readonly JournalRecord[]> {
-  const { version } = await requireHead(view, session);
-  const end = Math.min(from + Math.min(limit, READ_PAGE_RECORDS), version);
-  return end <= from ? [] : await recordsBetween(view, session, from, end as Position);
+  const bytes = await view.get(headKey(session));
+  // The head is held against the end of the stream by whoever reads that far. What is wrong with one that cannot be read
+  // is found out with more care.
+  const { version } = (bytes === undefined ? null : decodeHead(bytes)) ?? (await requireHead(view, session));
+  const end = Math.min(from + Math.min(limit, READ_PAGE_RECORDS), version) as Position;
+  if (end > from) return await recordsBetween(view, session, from, { end, version });
+  const beyond = await view.scan(stretchesFrom(session, version as number as Position), { limit: 1 });
+  if (beyond.length > 0) await requireHead(view, session);
+  return [];
 }
 
-/** The records of a stream that holds them all. */
+interface Until {
+  readonly end: Position;
+  readonly version: Version;
+}
+
+/** The records of a stream that holds them all, and none behind its version. */
 async function recordsBetween(
   view: StoreView,
   session: SessionId,
   from: Position,
-  end: Position,
+  { end, version }: Until,
 ): Promise<readonly JournalRecord[]> {
   const records: JournalRecord[] = [];
   let next: number = from;
@@ -88,8 +102,10 @@ async function recordsBetween(
     next = from + records.length;
     if (records.length === 0) refuse('damaged', `session ${session} has no record ${from}`);
   }
-  if (next < end) {
-    for (const entry of await view.scan(stretchRange(session, next as Position, end), {})) {
+  const toEnd = end === (version as number);
+  if (next < end || toEnd) {
+    const range = toEnd ? stretchesFrom(session, next as Position) : stretchRange(session, next as Position, end);
+    for (const entry of await view.scan(range, { limit: end - next + 1 })) {
       const stretch = stretchAt(session, entry);
       // The keys come in order, so any other position here means that this one is missing.
       if (stretch.first !== next) refuse('damaged', `session ${session} has no record ${next}`);
@@ -98,6 +114,7 @@ async function recordsBetween(
     }
   }
   if (next < end) refuse('damaged', `session ${session} has no record ${next}`);
+  if (next > version) await requireHead(view, session);
   return records.slice(0, end - from);
 }
 
@@ -129,7 +146,8 @@ export async function locateEvent(
   const { version } = await requireHead(view, session);
   const position = decodeNumber(indexed);
   if (position !== null && position < version) {
-    const [record] = await recordsBetween(view, session, position as Position, (position + 1) as Position);
+    const until = { end: (position + 1) as Position, version };
+    const [record] = await recordsBetween(view, session, position as Position, until);
     if (record?.event_id === event) return position as Position;
   }
   // Two ids of one hash are chance, or somebody's long search. Every event has put its own entry there, so that one of
