@@ -26,7 +26,7 @@ interface RunLimits {
 
 /** Runs until it answers, is out of time, or is stopped and the grace that follows has passed. */
 export function runFenced(run: () => Promise<unknown>, { clock, timeoutMs, stop }: RunLimits): Promise<CallEnd> {
-  if (stop.why !== null) return Promise.resolve({ ...endOf(null, stop.why, timeoutMs), durationMs: 0 });
+  if (stop.why !== null) return Promise.resolve({ durationMs: 0, ...endOf(null, stop.why, timeoutMs) });
   const startedAt = clock.now();
   return new Promise((resolve) => {
     const cancelDeadline = clock.after(timeoutMs, () => stop.stop('timeout'));
@@ -36,7 +36,7 @@ export function runFenced(run: () => Promise<unknown>, { clock, timeoutMs, stop 
       cancelGrace?.();
       stop.onStop(null);
       const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
-      resolve({ ...endOf(attempted, stop.why, timeoutMs), durationMs });
+      resolve({ durationMs, ...endOf(attempted, stop.why, timeoutMs) });
     };
     stop.onStop(() => {
       cancelGrace = clock.after(CALL_GRACE_MS, () => end(null));

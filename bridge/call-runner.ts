@@ -91,11 +91,12 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     );
     const answer = await teller.settle(call, event);
     if (isLeft(answer)) return;
-    const { outcome, durationMs } = end;
-    const code = outcome === 'succeeded' ? undefined : (end.report.code ?? 'tool_failed');
+    const { outcome, durationMs: duration_ms } = end;
     const { session_id, batch_id, call_id, tool_id } = call.effect;
-    const names = { event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome } as const;
-    log(code === undefined ? { ...names, duration_ms: durationMs } : { ...names, code, duration_ms: durationMs });
+    const code = end.report.code ?? 'tool_failed';
+    if (outcome === 'succeeded') {
+      log({ event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome, duration_ms });
+    } else log({ event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome, code, duration_ms });
   }
 
   // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.

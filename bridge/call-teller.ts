@@ -65,7 +65,7 @@ export function newCallTeller({ owner, nonce, board, leases, outbox, ledger }: C
 
   async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const answer = await tell(call, event);
-    if (isRight(answer) || answer.left.code === 'call_already_settled') board.settled(call);
+    if (isRight(answer) || SETTLED.has(answer.left.code)) board.settled(call);
     else board.drop(call);
     leases.end(call.effect);
     // An answer that was not waited for is not one: the next process asks for it.
@@ -87,6 +87,9 @@ export function newCallTeller({ owner, nonce, board, leases, outbox, ledger }: C
 
   return { recordStart, noteStart, settle };
 }
+
+/** The call has its result on record: it came from somebody else, or from this process before it said otherwise. */
+const SETTLED: ReadonlySet<string> = new Set<Rejection['code']>(['call_already_settled', 'event_id_reused']);
 
 const MALFORMED: ReadonlySet<string> = new Set<Rejection['code']>([
   'invalid_shape',

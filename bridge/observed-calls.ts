@@ -19,7 +19,8 @@ export function observeCalls(turn: number, calls: readonly ReplyCall[]): readonl
   const ids = distinctIds(turn, calls);
   const observed = calls.map((call, index): ToolCallObserved => {
     const call_id = ids[index] as CallId;
-    const named = { ...argumentsOf(call), call_id, tool_name: firstChars(call.name.toWellFormed(), 256) };
+    const tool_name = firstChars(call.name.toWellFormed(), 256);
+    const named = { call_id, tool_name, ...argumentsOf(call) };
     return call.id === undefined || call.id === call_id ? named : { ...named, provider_call_id: providerId(call.id) };
   });
   return fit(observed);

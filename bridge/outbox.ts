@@ -87,8 +87,8 @@ export function newOutbox({ client, owner, link, log, epochOf, companions, rides
     // Named anew each time: an engine that came back may have granted anew what is under way here.
     const lease = rides?.ask(events) ?? null;
     const answer = await link.ask('submit', () => {
-      const report = { events, owner, leases: leasesOf(session, entries) };
-      return client.submit(session, lease === null ? report : { ...report, lease });
+      const leases = leasesOf(session, entries);
+      return client.submit(session, lease === null ? { events, owner, leases } : { events, owner, leases, lease });
     });
     if (lease !== null) rides?.over(lease, isRight(answer) ? answer.right.granted : undefined);
     return isRight(answer) ? right(undefined) : answer;

@@ -19,12 +19,18 @@ export async function settlementOf(
 ): Promise<Ingress> {
   const { text, whole, host_session, changes } = report;
   const shown = text === '' ? '(no output)' : text;
-  // Filled in field by field: it is made for every call, and spreading what is mostly nothing costs more than the rest.
+  const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
+  const { batch_id, call_id, plan_hash, attempt } = call;
+  // Field by field: it is made for every call, and spreading costs more than all the rest of it.
   const event: Filling<Settlement> = {
-    ...addressOf(call),
+    kind: 'ToolCallSettled',
+    batch_id,
+    call_id,
+    plan_hash,
+    attempt,
     event_id: eventIdOf(call.effect_id, 'settled'),
     result: resultOf(report),
-    output: await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob),
+    output,
     outcome,
     duration_ms: durationMs,
   };

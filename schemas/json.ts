@@ -66,7 +66,34 @@ export function checkJson(value: unknown): Either<Rejection, Json> {
 }
 
 /** True when the value lies in the value domain. */
-export const isJson = (value: unknown): value is Json => findFault(value) === null;
+export function isJson(value: unknown): value is Json {
+  const seen = { nodes: 0 };
+  return isInDomain(value, 0, seen) && seen.nodes <= JSON_NODES_MAX;
+}
+
+// What `findFault` finds nothing in: asked of every argument and result, so that it builds nothing to answer with.
+function isInDomain(value: unknown, depth: number, seen: { nodes: number }): boolean {
+  seen.nodes += 1;
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value === 'number') return numberFault(value) === null;
+  if (value === null || typeof value === 'boolean') return true;
+  if (typeof value !== 'object' || depth >= JSON_DEPTH_MAX || seen.nodes > JSON_NODES_MAX) return false;
+  return Array.isArray(value) ? isListInDomain(value, depth, seen) : isObjectInDomain(value, depth, seen);
+}
+
+function isListInDomain(value: readonly unknown[], depth: number, seen: { nodes: number }): boolean {
+  if (Object.keys(value).length !== value.length) return false;
+  for (const item of value) if (!isInDomain(item, depth + 1, seen)) return false;
+  return true;
+}
+
+function isObjectInDomain(value: object, depth: number, seen: { nodes: number }): boolean {
+  if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return false;
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__' || !key.isWellFormed() || !isInDomain(value[key], depth + 1, seen)) return false;
+  }
+  return true;
+}
 
 /** True for a plain object (no array, no null), whatever it holds. */
 export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {

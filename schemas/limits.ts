@@ -114,6 +114,8 @@ export const QUEUE_MAX = 1_024;
 export const READ_PAGE_RECORDS = 1_000;
 /** Subscriptions open at a time on one server. */
 export const SUBSCRIBERS_MAX = 256;
+/** How often a follower with nothing to read hears that the engine is there, in milliseconds. */
+export const FOLLOW_BEAT_MS = 15_000;
 /** Events a follower reads from the journal at a time, so that a stalled one holds little. */
 export const FOLLOW_PAGE_RECORDS = 64;
 /** Bytes of requests that may wait in one session's queue. */

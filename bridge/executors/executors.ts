@@ -19,14 +19,35 @@ export interface CallContext {
 }
 
 /** A context whose signal is made when it is first looked at. */
-export const contextOf = (stop: StopSwitch, rest: Omit<CallContext, 'signal'>): CallContext => ({
-  get signal() {
-    return stop.signal;
+export const contextOf = (stop: StopSwitch, rest: Omit<CallContext, 'signal'>): CallContext =>
+  Object.defineProperty(new LazyContext(stop, rest), 'signal', SIGNAL) as LazyContext & Pick<CallContext, 'signal'>;
+
+class LazyContext {
+  readonly timeoutMs: number;
+  readonly outputBytesMax: number;
+  readonly putBlob: CallContext['putBlob'];
+  readonly #stop: StopSwitch;
+
+  constructor(stop: StopSwitch, { timeoutMs, outputBytesMax, putBlob }: Omit<CallContext, 'signal'>) {
+    this.timeoutMs = timeoutMs;
+    this.outputBytesMax = outputBytesMax;
+    this.putBlob = putBlob;
+    this.#stop = stop;
+  }
+
+  static signalOf(context: LazyContext): AbortSignal {
+    return context.#stop.signal;
+  }
+}
+
+// A property of the object itself, so that whoever copies a context copies its signal; and one function for all of
+// them, because an accessor of its own would give each object a shape of its own.
+const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
+  enumerable: true,
+  get() {
+    return LazyContext.signalOf(this);
   },
-  timeoutMs: rest.timeoutMs,
-  outputBytesMax: rest.outputBytesMax,
-  putBlob: rest.putBlob,
-});
+};
 
 export interface Executor {
   /** Tool ids, exact or a prefix with a closing `*`. */

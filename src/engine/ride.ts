@@ -39,6 +39,6 @@ export async function submitRiding(
     return receipt;
   }
   const again = receipt.right.events.some(({ repeated }) => repeated);
-  const granted = leases.alight(session, { ...lease, owner }, again);
-  return granted.effects.length === 0 ? receipt : right({ ...receipt.right, granted });
+  const granted = leases.alight(session, { owner, ...lease }, again);
+  return granted.effects.length === 0 ? receipt : right({ granted, ...receipt.right });
 }

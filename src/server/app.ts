@@ -14,6 +14,7 @@ import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { guard } from './guard.ts';
 import { problemOf, problemResponse } from './problem.ts';
+import { grantText, receiptText } from './receipt-text.ts';
 
 export interface AppOptions {
   readonly token: string;
@@ -58,10 +59,10 @@ function addSubmits(app: Hono, client: EngineClient): void {
       submits.map(async ({ session_id, request }) => {
         const submit = ownWire(request as Submit, bytes);
         const receipt = await client.submit(session_id as SessionId, submit)();
-        return isLeft(receipt) ? problemOf(receipt.left) : receipt.right;
+        return isLeft(receipt) ? JSON.stringify(problemOf(receipt.left)) : receiptText(receipt.right);
       }),
     );
-    return Response.json({ answers });
+    return jsonResponse(`{"answers":[${answers.join(',')}]}`);
   });
 }
 
@@ -72,7 +73,7 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
   app.post('/v1/sessions/:id/events', async (context) => {
     const request = await readJson(context);
     if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.submit(sessionOf(context), request.right as unknown as Submit)());
+    return answer(await client.submit(sessionOf(context), request.right as unknown as Submit)(), 200, receiptText);
   });
 
   app.post('/v1/sessions/:id/forks', async (context) => {
@@ -115,7 +116,11 @@ function addLeaseRoutes(app: Hono, client: EngineClient): void {
   app.post('/v1/leases', async (context) => {
     const request = await readJson(context);
     if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.lease(request.right as unknown as LeaseRequest, context.req.raw.signal)());
+    return answer(
+      await client.lease(request.right as unknown as LeaseRequest, context.req.raw.signal)(),
+      200,
+      grantText,
+    );
   });
   app.post('/v1/leases/heartbeat', async (context) => {
     const request = await readJson(context);
@@ -143,8 +148,14 @@ function addBlobRoutes(app: Hono, client: EngineClient): void {
   });
 }
 
-const answer = <T>(result: Either<Rejection, T>, status = 200): Response =>
-  isLeft(result) ? problemResponse(result.left) : Response.json(result.right, { status });
+const answer = <T>(
+  result: Either<Rejection, T>,
+  status = 200,
+  write: (value: T) => string = JSON.stringify,
+): Response => (isLeft(result) ? problemResponse(result.left) : jsonResponse(write(result.right), status));
+
+const jsonResponse = (text: string, status = 200): Response =>
+  new Response(text, { status, headers: { 'content-type': 'application/json' } });
 
 const sessionOf = (context: Context): SessionId => (context.req.param('id') ?? '') as SessionId;
 

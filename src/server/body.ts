@@ -1,4 +1,5 @@
 // Reads request bodies within their bounds, before anything is parsed.
+import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { type Json, parseJson } from '../../schemas/json.ts';
@@ -13,33 +14,68 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export async function readBytes(context: Context, bytesMax: number): Answer<Uint8Array> {
   const tooLarge = left(reject('too_large', '', `the body is larger than ${bytesMax} bytes`));
   if (Number(headerOf(context, 'content-length') ?? 0) > bytesMax) return tooLarge;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const incoming = incomingOf(context);
+  const source = incoming ?? context.req.raw.body;
+  if (source === null) return right(new Uint8Array());
   try {
-    for await (const chunk of incomingOf(context) ?? context.req.raw.body ?? []) {
-      const bytes = chunk as Uint8Array;
-      size += bytes.length;
-      if (size > bytesMax) return tooLarge;
-      chunks.push(bytes);
-    }
+    const bytes = incoming === undefined ? await iterate(source, bytesMax) : await listen(incoming, bytesMax);
+    return bytes === null ? tooLarge : right(bytes);
   } catch {
     return left(reject('malformed_json', '', 'the body broke off'));
   }
-  return right(Buffer.concat(chunks));
 }
+
+/** All bytes, or null when there are more than `bytesMax`. Most bodies are one chunk. */
+function listen(incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
+  return new Promise((resolve, fail) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const take = (chunk: Uint8Array): void => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size <= bytesMax) return;
+      incoming.off('data', take).pause();
+      resolve(null);
+    };
+    incoming.on('data', take);
+    incoming.once('end', () => resolve(joined(chunks)));
+    incoming.once('error', fail);
+    incoming.once('close', () => fail(new Error('closed')));
+  });
+}
+
+async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of source) {
+    size += (chunk as Uint8Array).length;
+    if (size > bytesMax) return null;
+    chunks.push(chunk as Uint8Array);
+  }
+  return joined(chunks);
+}
+
+const joined = (chunks: readonly Uint8Array[]): Uint8Array =>
+  chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The body as a value of the value domain: `application/json` and UTF-8 only. */
 export async function readJson(context: Context): Answer<Json> {
-  const type = (headerOf(context, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/json') return left(reject('malformed_json', '/content-type', 'send application/json'));
+  if (!isJson(headerOf(context, 'content-type') ?? ''))
+    return left(reject('malformed_json', '/content-type', 'send application/json'));
   const bytes = await readBytes(context, BODY_BYTES_MAX);
   if (isLeft(bytes)) return bytes;
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.right);
+    text = utf8.decode(bytes.right);
   } catch {
     return left(reject('malformed_json', '', 'the body is not UTF-8'));
   }
   const parsed = parseJson(text);
   return isLeft(parsed) ? parsed : right(ownWire(parsed.right, bytes.right.length));
 }
+
+const JSON_TYPE = 'application/json';
+
+const isJson = (type: string): boolean => type === JSON_TYPE || type.split(';')[0]?.trim().toLowerCase() === JSON_TYPE;

@@ -1,5 +1,6 @@
 // Server-sent events: one reader, at its own pace. A record is read from the journal when the connection has taken the
 // one before it, so that a reader that stalls holds one page and nobody else.
+import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import type { EventRecord } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
@@ -11,12 +12,14 @@ export interface EventStreamOptions {
   readonly gone: AbortSignal;
   /** Called once, however the stream ends. */
   readonly onEnd: () => void;
+  /** Calls a function now and then, until the function it returns is called; a time that suits proxies by default. */
+  readonly everyBeat?: (beat: () => void) => () => void;
 }
 
 /** The response that carries these records: `event` for each, and `fault` with problem details when they end early. */
 export function streamEvents(
   follow: (signal: AbortSignal) => AsyncIterable<EventRecord>,
-  { gone, onEnd }: EventStreamOptions,
+  { gone, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
 ): Response {
   const over = new AbortController();
   const either = joinSignals(gone, over.signal);
@@ -34,6 +37,10 @@ export function streamEvents(
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        // A reader that waits hears that it does, and a connection that is gone is found to be.
+        const stopBeat = everyBeat(() => {
+          if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(COMMENT));
+        });
         try {
           const next = await records.next();
           if (ended) return;
@@ -48,6 +55,8 @@ export function streamEvents(
           end();
           controller.enqueue(utf8.encode(frame('fault', problemOf(rejectionOf(error)))));
           controller.close();
+        } finally {
+          stopBeat();
         }
       },
       cancel() {
@@ -62,6 +71,15 @@ export function streamEvents(
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });
+}
+
+/** Nothing, as readers of events understand it. */
+const COMMENT = ':\n\n';
+
+function everyFewSeconds(beat: () => void): () => void {
+  const timer = setInterval(beat, FOLLOW_BEAT_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 const rejectionOf = (error: unknown): ReturnType<typeof reject> =>

@@ -4,12 +4,13 @@ import type { MiddlewareHandler } from 'hono';
 import { reject } from '../../schemas/rejection.ts';
 import { headerOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
-import { sameToken } from './token.ts';
+import { tokenCheck } from './token.ts';
 
 /** Hosts under which an engine on loopback may be addressed. */
 export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 export function guard(token: string, hosts: readonly string[]): MiddlewareHandler {
+  const isToken = tokenCheck(token);
   return async (context, next) => {
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
@@ -19,7 +20,7 @@ export function guard(token: string, hosts: readonly string[]): MiddlewareHandle
       return problemResponse(reject('forbidden', '/origin', 'requests of web pages are not taken'));
     }
     const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
-    if (given === undefined || !sameToken(given, token)) {
+    if (given === undefined || !isToken(given)) {
       return problemResponse(reject('unauthorized', '/authorization', 'send "Authorization: Bearer <token>"'));
     }
     return await next();

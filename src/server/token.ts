@@ -42,8 +42,9 @@ export async function readToken(path: string): Promise<string> {
   return token;
 }
 
-/** Compares in constant time, whatever the lengths. */
-export function sameToken(a: string, b: string): boolean {
+/** Whether a text is this token; compares in constant time, whatever the lengths. */
+export function tokenCheck(token: string): (given: string) => boolean {
   const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hash(a), hash(b));
+  const expected = hash(token);
+  return (given) => timingSafeEqual(hash(given), expected);
 }

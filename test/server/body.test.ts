@@ -1,31 +1,19 @@
 // Bodies within their bounds, and refusals in one form.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { REJECTIONS, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { Problem } from '../../schemas/wire.ts';
-import type { Engine } from '../../src/engine/engine.ts';
 import { problemOf, problemResponse } from '../../src/server/problem.ts';
 import { type RawReply, send, sendBytes } from '../support/engine/raw-http.ts';
-import { type Served, TOKEN, serveClient } from '../support/engine/serving.ts';
-import { newWorld } from '../support/engine/world.ts';
+import { TOKEN, serveForAll } from '../support/engine/serving.ts';
 import { done } from '../support/journal/outcomes.ts';
 
-let engine: Engine;
-let served: Served;
-
-beforeAll(async () => {
-  ({ engine } = await newWorld());
-  served = await serveClient(engine.client);
-});
-afterAll(async () => {
-  await served.close();
-  await engine.close();
-});
+const server = serveForAll();
 
 const authorization = `Bearer ${TOKEN}`;
 
 const post = (path: string, body: string | Buffer, type = 'application/json'): Promise<RawReply> =>
-  send({ port: served.port, method: 'POST', path, headers: { authorization, 'content-type': type } }, body);
+  send({ port: server().served.port, method: 'POST', path, headers: { authorization, 'content-type': type } }, body);
 
 const codeOf = ({ body }: RawReply): unknown => (JSON.parse(body) as { readonly code?: unknown }).code;
 
@@ -44,21 +32,25 @@ describe('a body', () => {
     const reply = await post('/v1/sessions', body);
     expect([reply.status, codeOf(reply)]).toEqual([status, code]);
     expect(reply.headers['content-type']).toBe('application/problem+json');
-    expect(await done(engine.client.sessions())).toEqual([]);
+    expect(await done(server().engine.client.sessions())).toEqual([]);
   });
 
   it.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonx'])(
     'of the type "%s" is not read',
     async (type) => {
       expect(codeOf(await post('/v1/sessions', '{}', type))).toBe('malformed_json');
-      expect(await done(engine.client.sessions())).toEqual([]);
+      expect(await done(server().engine.client.sessions())).toEqual([]);
     },
   );
 
   it('without a length is read no further than its bound', async () => {
     const head = `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
     const chunk = `10000\r\n${'['.repeat(0x10000)}\r\n`;
-    const reply = await sendBytes(served.port, [head, ...Array.from({ length: 40 }, () => chunk), '0\r\n\r\n']);
+    const reply = await sendBytes(server().served.port, [
+      head,
+      ...Array.from({ length: 40 }, () => chunk),
+      '0\r\n\r\n',
+    ]);
     expect(reply).toContain('413');
     expect(reply).toContain('too_large');
   });
@@ -66,23 +58,23 @@ describe('a body', () => {
   it('that lies about its length is refused by what it says, or not at all', async () => {
     const head = (length: number): string =>
       `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
-    expect(await sendBytes(served.port, [head(BODY_BYTES_MAX + 1), '{}'])).toContain('too_large');
+    expect(await sendBytes(server().served.port, [head(BODY_BYTES_MAX + 1), '{}'])).toContain('too_large');
     // Shorter than what follows: the rest is another request, and none.
-    expect(await sendBytes(served.port, [head(1), '[]'])).toContain('400');
-    expect(await done(engine.client.sessions())).toEqual([]);
+    expect(await sendBytes(server().served.port, [head(1), '[]'])).toContain('400');
+    expect(await done(server().engine.client.sessions())).toEqual([]);
   });
 
   it('is taken by no other method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const headers = { authorization, 'content-type': 'application/json', 'content-length': 2 };
-      const reply = await send({ port: served.port, method, path: '/v1/sessions', headers }, '{}');
+      const reply = await send({ port: server().served.port, method, path: '/v1/sessions', headers }, '{}');
       expect([reply.status, codeOf(reply)]).toEqual([404, 'not_found']);
     }
   });
 
   it('of a request without a host is not even looked at', async () => {
-    expect(await sendBytes(served.port, ['GET /v1 HTTP/1.1\r\nConnection: close\r\n\r\n'])).toContain('400');
-    const old = await sendBytes(served.port, ['GET /v1 HTTP/1.0\r\n\r\n']);
+    expect(await sendBytes(server().served.port, ['GET /v1 HTTP/1.1\r\nConnection: close\r\n\r\n'])).toContain('400');
+    const old = await sendBytes(server().served.port, ['GET /v1 HTTP/1.0\r\n\r\n']);
     expect(old).not.toContain(' 200 ');
     expect(old).not.toMatch(/at .*\.(ts|js)/);
   });
@@ -96,8 +88,12 @@ describe('numbers in an address', () => {
     'records?limit=1e3',
     'events?from=99999999999999999',
   ])('are refused when they are none: %s', async (tail) => {
-    const id = (await done(engine.client.createSession())).session_id;
-    const reply = await send({ port: served.port, path: `/v1/sessions/${id}/${tail}`, headers: { authorization } });
+    const id = (await done(server().engine.client.createSession())).session_id;
+    const reply = await send({
+      port: server().served.port,
+      path: `/v1/sessions/${id}/${tail}`,
+      headers: { authorization },
+    });
     expect([reply.status, codeOf(reply)]).toEqual([400, 'invalid_shape']);
   });
 });

@@ -1,22 +1,10 @@
 // Who may speak to the engine: every Host with every Origin and every token, on routes that change something.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Engine } from '../../src/engine/engine.ts';
+import { describe, expect, it } from 'vitest';
 import { send } from '../support/engine/raw-http.ts';
-import { type Served, TOKEN, serveClient } from '../support/engine/serving.ts';
-import { newWorld } from '../support/engine/world.ts';
+import { TOKEN, serveForAll } from '../support/engine/serving.ts';
 import { done } from '../support/journal/outcomes.ts';
 
-let engine: Engine;
-let served: Served;
-
-beforeAll(async () => {
-  ({ engine } = await newWorld());
-  served = await serveClient(engine.client);
-});
-afterAll(async () => {
-  await served.close();
-  await engine.close();
-});
+const server = serveForAll();
 
 const HOSTS = [
   '127.0.0.1',
@@ -51,13 +39,13 @@ describe('the guard', () => {
       for (const origin of ORIGINS) {
         for (const authorization of TOKENS) {
           const headers = {
-            host: `${host}:${served.port}`,
+            host: `${host}:${server().served.port}`,
             'content-type': 'application/json',
             ...(origin === undefined ? {} : { origin }),
             ...(authorization === undefined ? {} : { authorization }),
           };
           const { status, body } = await send(
-            { port: served.port, method: 'POST', path: '/v1/sessions', headers },
+            { port: server().served.port, method: 'POST', path: '/v1/sessions', headers },
             '{}',
           );
           const known = KNOWN.has(host) && origin === undefined;
@@ -71,7 +59,7 @@ describe('the guard', () => {
     }
     expect(cases).toBe(360);
     // Whoever was refused has changed nothing.
-    expect(await done(engine.client.sessions())).toHaveLength(created);
+    expect(await done(server().engine.client.sessions())).toHaveLength(created);
   });
 
   it('guards every route, and those that are none', async () => {
@@ -85,14 +73,14 @@ describe('the guard', () => {
       '/favicon.ico',
     ]) {
       for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE', 'HEAD']) {
-        expect((await send({ port: served.port, method, path })).status, `${method} ${path}`).toBe(401);
+        expect((await send({ port: server().served.port, method, path })).status, `${method} ${path}`).toBe(401);
       }
     }
   });
 
   it('gives no page leave to read an answer', async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'access-control-request-method': 'POST' };
-    const { headers: answered } = await send({ port: served.port, method: 'OPTIONS', path: '/v1', headers });
+    const { headers: answered } = await send({ port: server().served.port, method: 'OPTIONS', path: '/v1', headers });
     expect(Object.keys(answered).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 });

@@ -1,7 +1,10 @@
 // A real server on loopback, over a client of the test's choice.
+import { afterAll, beforeAll } from 'vitest';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { connect } from '../../../src/client/http-client.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
 import { type Serving, serve } from '../../../src/server/serve.ts';
+import { newWorld } from './world.ts';
 
 export const TOKEN = 'a'.repeat(64);
 
@@ -14,4 +17,26 @@ export async function serveClient(engine: EngineClient, port = 0): Promise<Serve
   const serving = await serve(engine, { token: TOKEN, port });
   const { port: taken } = new URL(serving.url);
   return { url: serving.url, port: Number(taken), client: connect(serving.url, TOKEN), close: () => serving.close() };
+}
+
+export interface ServedEngine {
+  readonly engine: Engine;
+  readonly served: Served;
+}
+
+/** One engine over stores in memory, served for all tests of a file; to be looked at inside of them only. */
+export function serveForAll(): () => ServedEngine {
+  let made: ServedEngine | null = null;
+  beforeAll(async () => {
+    const { engine } = await newWorld();
+    made = { engine, served: await serveClient(engine.client) };
+  });
+  afterAll(async () => {
+    await made?.served.close();
+    await made?.engine.close();
+  });
+  return () => {
+    if (made === null) throw new Error('there is no server outside of a test');
+    return made;
+  };
 }

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { EventRecord } from '../../schemas/record.ts';
+import { streamEvents } from '../../src/server/event-stream.ts';
+
+/** A stream with one record at a time, and a beat by hand. */
+async function setUp() {
+  const beats = new Set<() => void>();
+  let give = (_record: EventRecord): void => undefined;
+  async function* follow(): AsyncGenerator<EventRecord> {
+    for (;;) yield await new Promise<EventRecord>((resolve) => (give = resolve));
+  }
+  const response = streamEvents(follow, {
+    gone: new AbortController().signal,
+    onEnd: () => undefined,
+    everyBeat: (beat) => {
+      beats.add(beat);
+      return () => beats.delete(beat);
+    },
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const read = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+  const beat = (): void => {
+    for (const one of beats) one();
+  };
+  // The stream asks for its first record by itself.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  return { read, beat, beats, reader, give: (position: number) => give({ position } as EventRecord) };
+}
+
+test('a reader with nothing to read hears that it waits, and then gets what comes', async () => {
+  const { read, beat, give } = await setUp();
+  const first = read();
+  beat();
+  expect(await first).toBe(':\n\n');
+  const second = read();
+  give(7);
+  expect(await second).toContain('id: 7\n');
+});
+
+test('a reader that stalls is not told so again and again', async () => {
+  const { read, beat, give } = await setUp();
+  for (let count = 0; count < 10; count += 1) beat();
+  give(1);
+  expect(await read()).toBe(':\n\n');
+  expect(await read()).toContain('id: 1\n');
+});
+
+test('nothing beats once the stream is over', async () => {
+  const { read, beats, reader } = await setUp();
+  const pending = read();
+  expect(beats.size).toBe(1);
+  await reader.cancel();
+  await pending;
+  for (const beat of beats) beat();
+});

@@ -1,0 +1,48 @@
+// What is written from parts is what would be written as a whole.
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
+import { grantText, receiptText } from '../../src/server/receipt-text.ts';
+import { A, newWorld, settled } from '../support/engine/world.ts';
+import { callsIn, leaseRequest } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+
+const whole = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+it('a grant, turn after turn, with calls, a conversation and tools', async () => {
+  const { talk } = await newWorld();
+  await talk.create();
+  await talk.run();
+  for (let turn = 1; turn <= 20; turn += 1) {
+    const asked = await done(talk.client.lease(leaseRequest(A)));
+    expect(asked.effects.map(({ kind }) => kind)).toEqual(['llm.generate']);
+    expect(JSON.parse(grantText(asked))).toEqual(whole(asked));
+    const calls = ['a', 'b'].map((id) => ({
+      call_id: `${id}-${turn}`,
+      tool_name: 'free',
+      arguments: { turn, 'ä"': id },
+    }));
+    await talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn, calls }]);
+    const owed = await done(talk.client.lease(leaseRequest(A)));
+    expect(JSON.parse(grantText(owed))).toEqual(whole(owed));
+    const receipt: SubmitReceipt = {
+      ...(await talk.submit(callsIn(owed).map((call) => settled(call)))),
+      granted: owed,
+    };
+    expect(JSON.parse(receiptText(receipt))).toEqual(whole(receipt));
+    const { batch_id, plan_hash } = callsIn(owed)[0] ?? { batch_id: '', plan_hash: '' };
+    await talk.submit([{ kind: 'ToolBatchSettled', batch_id, plan_hash }]);
+  }
+});
+
+it('values that are not frozen are written anew each time', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ role: fc.string() }), { minLength: 1 }), (open) => {
+      const effect = { kind: 'llm.generate', tools: [], transcript: { count: 1, sealed: [], open } };
+      const grant = { effects: [effect], epochs: [1], plans: [], ttl_ms: 1 } as unknown as LeaseGrant;
+      grantText(grant);
+      (open[0] as { role: string }).role = 'changed';
+      expect(JSON.parse(grantText(grant))).toEqual(whole(grant));
+    }),
+  );
+});
