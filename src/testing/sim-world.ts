@@ -29,7 +29,7 @@ import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
 const TTL_MS = 3_000;
 
 /** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
-const REPLAYED_EVERY = 16;
+const REPLAYED_EVERY = 32;
 
 export type StartEngine = (ports: EnginePorts) => TaskEither<Rejection, Engine>;
 
