@@ -88,7 +88,9 @@ export function newOutbox({ client, owner, link, log, epochOf, companions, rides
     const lease = rides?.ask(events) ?? null;
     const answer = await link.ask('submit', () => {
       const report = { events, owner, leases: leasesOf(session, entries) };
-      return client.submit(session, lease === null ? report : { ...report, lease });
+      if (lease === null) return client.submit(session, report);
+      rides?.sent(lease);
+      return client.submit(session, { ...report, lease });
     });
     if (lease !== null) rides?.over(lease, isRight(answer) ? answer.right.granted : undefined);
     return isRight(answer) ? right(undefined) : answer;
