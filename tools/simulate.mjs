@@ -8,10 +8,16 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { combineExecutors, runBridge } from '../dist/bridge/index.js';
+import { noBridgeLedger, openBridgeLedger } from '../dist/bridge/ledger/bridge-ledger.js';
 import { checkBridge, simulate } from '../dist/src/testing/index.js';
 
-const bridge = ({ model, tools, runTool, ...world }) =>
-  runBridge({ ...world, provider: model, executors: combineExecutors([{ tools, run: runTool }]), log: () => {} });
+async function bridge({ model, tools, runTool, files, isAlive, ...world }) {
+  const { owner } = world;
+  const named = { owner, nonce: owner, tag: owner, isAlive };
+  const ledger = files === null ? noBridgeLedger : await openBridgeLedger(files, named);
+  const executors = combineExecutors([{ tools, run: runTool }]);
+  await runBridge({ ...world, ledger, provider: model, executors, log: () => {} });
+}
 
 const print = (line) => process.stdout.write(`${line}\n`);
 
