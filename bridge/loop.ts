@@ -114,6 +114,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   const leases = newLeases({ client, owner, clock, log });
   const epochOf = (key: LeaseKey): number | undefined => leases.epochOf(key);
   const rides = newRides({
+    clock,
     leases,
     wanted: (max) => wantedBy(options, max),
     signal: options.signal,

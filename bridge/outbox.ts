@@ -87,8 +87,10 @@ export function newOutbox({ client, owner, link, log, epochOf, companions, rides
     // Named anew each time: an engine that came back may have granted anew what is under way here.
     const lease = rides?.ask(events) ?? null;
     const answer = await link.ask('submit', () => {
-      const leases = leasesOf(session, entries);
-      return client.submit(session, lease === null ? { events, owner, leases } : { events, owner, leases, lease });
+      const report = { events, owner, leases: leasesOf(session, entries) };
+      if (lease === null) return client.submit(session, report);
+      rides?.sent(lease);
+      return client.submit(session, { ...report, lease });
     });
     if (lease !== null) rides?.over(lease, isRight(answer) ? answer.right.granted : undefined);
     return isRight(answer) ? right(undefined) : answer;

@@ -3,16 +3,20 @@
 import type { Ingress } from '../schemas/event.ts';
 import { RIDE_EFFECTS_MIN, LEASE_EFFECTS_MAX } from '../schemas/limits.ts';
 import type { LeaseGrant, Wanted } from '../schemas/wire.ts';
+import type { Clock } from './clock.ts';
 import type { Leases } from './leases.ts';
 
 export interface Rides {
   /** What to ask for with these events, and room kept for it until {@link over}; null for nothing. */
   ask(events: readonly Ingress[]): Wanted | null;
+  /** A request with it is sent, for the first time or again. */
+  sent(asked: Wanted): void;
   /** The report is answered, with a grant or without. */
   over(asked: Wanted, granted?: LeaseGrant): void;
 }
 
 interface RidesOptions {
+  readonly clock: Clock;
   readonly leases: Leases;
   readonly wanted: (max: number) => Wanted;
   /** Nothing more is asked for once it aborts. */
@@ -21,8 +25,9 @@ interface RidesOptions {
   readonly take: (grants: readonly LeaseGrant[]) => void;
 }
 
-export function newRides({ leases, wanted, signal, take }: RidesOptions): Rides {
+export function newRides({ clock, leases, wanted, signal, take }: RidesOptions): Rides {
   let arrived: LeaseGrant[] = [];
+  const sentAtMs = new WeakMap<Wanted, number>();
   /** Room that is kept for what has arrived. */
   let kept = 0;
 
@@ -34,6 +39,11 @@ export function newRides({ leases, wanted, signal, take }: RidesOptions): Rides 
     kept = 0;
   }
 
+  // What took as long as a lease lasts is somebody else's by now: nothing says so to whoever begins a call that is not
+  // recorded when it starts.
+  const isOver = (asked: Wanted, { ttl_ms }: LeaseGrant): boolean =>
+    clock.now() - (sentAtMs.get(asked) ?? clock.now()) >= ttl_ms;
+
   return {
     ask(events) {
       const max = Math.min(expectedOf(events), leases.room(), LEASE_EFFECTS_MAX);
@@ -41,8 +51,9 @@ export function newRides({ leases, wanted, signal, take }: RidesOptions): Rides 
       leases.reserve(max);
       return wanted(max);
     },
+    sent: (asked) => void sentAtMs.set(asked, clock.now()),
     over(asked, granted) {
-      if (granted === undefined) {
+      if (granted === undefined || isOver(asked, granted)) {
         leases.unreserve(asked.max);
         return;
       }

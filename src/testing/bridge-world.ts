@@ -54,6 +54,25 @@ export interface ToolAnswer {
 /** Which call a tool runs. */
 export type ToolTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id'>;
 
+/** The files of one machine, in one folder. */
+export interface MachineFiles {
+  names(): Promise<readonly string[]>;
+  /** Empty when there is none of this name. */
+  read(name: string): Promise<Uint8Array>;
+  /** A file of these bytes, durable when it answers, in the place of any other of this name; to be appended to. */
+  create(name: string, bytes: Uint8Array): Promise<MachineFile>;
+  /** False when there is none of this name. */
+  rename(from: string, to: string): Promise<boolean>;
+  remove(name: string): Promise<void>;
+}
+
+export interface MachineFile {
+  append(bytes: Uint8Array): Promise<void>;
+  /** What was appended outlives the process. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
 export interface BridgeWorld {
   readonly client: EngineClient;
   /** Names this process to the engine; another in each life. */
@@ -61,6 +80,10 @@ export interface BridgeWorld {
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
+  /** What outlives this process, for it and for others of the same machine; null where nothing may be kept. */
+  readonly files: MachineFiles | null;
+  /** Whether the bridge of this name, on the same machine, is still there. */
+  readonly isAlive: (owner: string) => boolean;
   /** Aborts when the bridge is told to stop. One that crashes is told nothing. */
   readonly signal: AbortSignal;
   readonly model: Model;

@@ -3,6 +3,8 @@
 export { type IngressStream, type IngressStreamOptions, arbitrary } from './arbitraries.ts';
 export type {
   BridgeWorld,
+  MachineFile,
+  MachineFiles,
   Model,
   ModelMessage,
   ModelReply,

@@ -12,9 +12,10 @@ export interface CallScript {
   readonly path: string;
   readonly ms: number;
   /**
-   * A person who is asked about it denies a `fail`, and mistakes the arguments of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
+   * A person who is asked about it denies a `fail`, has an `amend` made with other arguments, and mistakes the arguments
+   * of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
    */
-  readonly does: 'succeed' | 'fail' | 'throw' | 'stubborn' | 'misshapen' | 'large';
+  readonly does: 'succeed' | 'fail' | 'throw' | 'stubborn' | 'misshapen' | 'large' | 'amend';
 }
 
 /** What the model says in one turn; null: it gives no answer. */
@@ -41,6 +42,8 @@ export interface SessionScript {
   readonly turns: readonly TurnScript[];
   readonly acts: readonly Act[];
   readonly concurrency: number;
+  /** How many calls a run may make. */
+  readonly calls: number;
 }
 
 /** What happens to the `nth` message between bridges, people and the engine. */
@@ -69,6 +72,8 @@ export interface Scenario {
   /** Of the delays of messages and of what the bridges draw. */
   readonly seed: number;
   readonly bridges: number;
+  /** Whether the bridges, which share a machine, have a place to keep something. */
+  readonly files: boolean;
   readonly sessions: readonly SessionScript[];
   readonly messages: readonly MessageFault[];
   readonly disk: readonly DiskFault[];
@@ -85,7 +90,18 @@ const callScript = fc.record<CallScript>({
   tool: fc.constantFrom(...SIM_TOOL_NAMES, 'read', 'write', 'write', 'put', 'free'),
   path: fc.constantFrom('a', 'b', 'a/x', 'c'),
   ms: fc.oneof(ms(50), ms(4_000)),
-  does: fc.constantFrom('succeed', 'succeed', 'succeed', 'succeed', 'fail', 'throw', 'stubborn', 'misshapen', 'large'),
+  does: fc.constantFrom(
+    'succeed',
+    'succeed',
+    'succeed',
+    'succeed',
+    'fail',
+    'throw',
+    'stubborn',
+    'misshapen',
+    'large',
+    'amend',
+  ),
 });
 
 const turnScript = fc.oneof(
@@ -117,6 +133,7 @@ const sessionScript = fc.record<SessionScript>({
   turns: fc.array(turnScript, { minLength: 1, maxLength: 2 }),
   acts: fc.array(act, { maxLength: 3 }),
   concurrency: fc.constantFrom(1, 2, 8),
+  calls: fc.constantFrom(64, 64, 64, 4),
 });
 
 const messageFault = fc.record<MessageFault>({
@@ -152,6 +169,7 @@ export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
 const SCENARIOS = fc.record<Scenario>({
   seed: fc.noShrink(fc.nat()),
   bridges: fc.constantFrom(1, 2, 2, 3),
+  files: fc.boolean(),
   sessions: fc.array(sessionScript, { minLength: 1, maxLength: 2 }),
   messages: fc.array(messageFault, { maxLength: 4 }),
   disk: fc.array(diskFault, { maxLength: 2 }),

@@ -3,7 +3,9 @@
 import { digestText } from '../../schemas/canonical.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
+import { brand } from '../../schemas/ids.ts';
 import type { CallScript } from './scenario.ts';
+import { scriptedArguments } from './sim-tools.ts';
 
 type Asked = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_use'>;
 
@@ -19,8 +21,12 @@ const scriptOf = ({ arguments: args }: Asked): CallScript => args as unknown as 
 
 const confirm = (effect: Asked): Ingress => {
   const { batch_id, call_id, arguments_digest } = effect;
-  const result = scriptOf(effect).does === 'fail' ? 'deny' : 'allow';
-  return { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest, result };
+  const script = scriptOf(effect);
+  const asked = { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest } as const;
+  if (script.does !== 'amend') return { ...asked, result: script.does === 'fail' ? 'deny' : 'allow' };
+  const args = { ...scriptedArguments({ ...script, does: 'succeed' }), path: 'amended' };
+  const instead = { call_id: brand<'CallId'>(`${call_id}.instead`), tool_name: 'ask', arguments: args };
+  return { ...asked, result: 'deny', instead };
 };
 
 const fulfil = (effect: Asked): Ingress => {

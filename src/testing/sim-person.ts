@@ -64,7 +64,8 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
 
   async function begin(): Promise<void> {
     pending += 1;
-    const config = { tool_concurrency_max: script.concurrency, repeats_max: 1_000, turns_max: 8 };
+    const { concurrency, calls } = script;
+    const config = { tool_concurrency_max: concurrency, calls_max: calls, repeats_max: 1_000, turns_max: 8 };
     const request: CreateSession = { session_id: id, tool_package: SIM_PACKAGE, consent: SIM_CONSENT, config };
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;

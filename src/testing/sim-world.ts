@@ -19,6 +19,7 @@ import { checkEvent } from './laws/stream-laws.ts';
 import { randomFrom } from './random.ts';
 import { FAULTS_END_MS, type ProcessFault, type Scenario } from './scenario.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
+import { newSimFiles } from './sim-files.ts';
 import { simReply } from './sim-model.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
@@ -29,7 +30,7 @@ import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
 const TTL_MS = 3_000;
 
 /** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
-const REPLAYED_EVERY = 16;
+const REPLAYED_EVERY = 32;
 
 export type StartEngine = (ports: EnginePorts) => TaskEither<Rejection, Engine>;
 
@@ -44,6 +45,8 @@ interface BridgeProcess {
   readonly owner: OwnerId;
   readonly clock: ProcessClock;
   readonly stop: AbortController;
+  /** It has come to its own end. */
+  ended: boolean;
 }
 
 // Compiling a schema costs more than a whole simulation; all of them have the same tools.
@@ -60,7 +63,10 @@ export class SimWorld {
   readonly #network;
   readonly #exchanges;
   readonly #patience = newPatienceLaw(this.judge, TTL_MS);
+  readonly #files = newSimFiles();
   readonly #bridges = new Map<number, BridgeProcess>();
+  /** Those that are gone as well. */
+  readonly #everyBridge = new Map<string, BridgeProcess>();
   readonly #people: { pending(): number }[] = [];
   readonly #confirmed: { readonly id: SessionId; readonly event_id: string }[] = [];
   #engine: (SimEngine & { readonly end: () => void }) | null = null;
@@ -188,9 +194,14 @@ export class SimWorld {
     const stop = new AbortController();
     this.#lives += 1;
     const owner = brand<'OwnerId'>(`bridge-${slot + 1}-${this.#lives}`);
-    const process: BridgeProcess = { owner, clock, stop };
+    const process: BridgeProcess = { owner, clock, stop, ended: false };
     this.#bridges.set(slot, process);
-    this.#options.bridge(this.#worldOf(process)).catch((error: unknown) => {
+    this.#everyBridge.set(owner, process);
+    const end = (): void => {
+      process.ended = true;
+    };
+    this.#options.bridge(this.#worldOf(process)).then(end, (error: unknown) => {
+      end();
       if (!clock.isDead()) this.judge.fail('every run ends', `${owner} gave up: ${String(error)}`);
     });
   }
@@ -201,6 +212,11 @@ export class SimWorld {
       owner,
       clock,
       random: () => this.#random.below(2 ** 30) / 2 ** 30,
+      files: this.#options.scenario.files ? this.#files.of(clock) : null,
+      isAlive: (name) => {
+        const other = this.#everyBridge.get(name);
+        return other !== undefined && !other.ended && !other.clock.isDead();
+      },
       signal: stop.signal,
       tools: [SIM_TOOLS],
       model: {
@@ -230,9 +246,13 @@ export class SimWorld {
 
   #strike({ what, bridge, ms }: ProcessFault): void {
     this.#trace(`${what} ${bridge} ${ms}`);
-    this.#patience.disturbed(null, this.time.passedMs());
     const slot = bridge % this.#options.scenario.bridges;
     const process = this.#bridges.get(slot);
+    // What befalls one bridge is no excuse for taking another one's calls away.
+    const ofEngine = what === 'crash_engine' || what === 'jump_engine';
+    if (ofEngine || process !== undefined) {
+      this.#patience.disturbed(ofEngine ? null : (process?.owner ?? null), this.time.passedMs());
+    }
     if (what === 'jump_engine') this.#engineClock.jump(ms);
     else if (what === 'crash_engine') this.#crashEngine(ms);
     else if (process === undefined) return;

@@ -15,20 +15,22 @@ const observed = (calls: number): Ingress =>
 
 function setUp() {
   const stop = new AbortController();
+  const clock = newVirtualClock();
   const leases = newLeases({
     client: { release: () => () => Promise.resolve(right({ lost: [] })) } as unknown as EngineClient,
     owner: brand('b'),
-    clock: newVirtualClock(),
+    clock,
     log: () => undefined,
   });
   const taken: LeaseGrant[] = [];
   const rides = newRides({
+    clock,
     leases,
     wanted: (max) => ({ kinds: [], tools: [], max }),
     signal: stop.signal,
     take: (grants) => taken.push(...grants),
   });
-  return { stop, leases, rides, taken };
+  return { stop, clock, leases, rides, taken };
 }
 
 test('only reports that make a turn go on ask for more, and for as much as may come of them', () => {
@@ -61,6 +63,27 @@ test('what has arrived is taken later, together, and its room is kept until then
     setImmediate(resolve);
   });
   expect({ taken, room: leases.room() }).toEqual({ taken: [grant, grant], room: LEASES_HELD_MAX });
+});
+
+test('what took as long to arrive as a lease lasts is not taken; what was sent again is as old as that', async () => {
+  const { rides, leases, taken, clock } = setUp();
+  const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1_000 };
+  for (const again of [false, true]) {
+    const asked = rides.ask([batchSettled]);
+    if (asked === null) throw new Error('it asks for nothing');
+    rides.sent(asked);
+    let late = false;
+    clock.after(1_000, () => {
+      late = true;
+    });
+    await clock.until(() => late);
+    if (again) rides.sent(asked);
+    rides.over(asked, grant);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    expect({ taken, room: leases.room() }).toEqual({ taken: again ? [grant] : [], room: LEASES_HELD_MAX });
+  }
 });
 
 test('a bridge that stops asks for nothing', () => {

@@ -6,7 +6,7 @@ import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Content } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
-import type { BatchId, CallId, Digest, OwnerId } from '../../../schemas/ids.ts';
+import type { BatchId, CallId, Digest, OwnerId, RunId } from '../../../schemas/ids.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
@@ -18,11 +18,12 @@ import type { Judge } from './judge.ts';
 
 /** One call a model made, and what is on record of it. */
 export interface CallEntry {
-  readonly batch_id: BatchId;
+  /** Null, as the plan: the run had made all the calls it may, and no batch was opened. */
+  readonly batch_id: BatchId | null;
   readonly observed: ToolCallObserved;
   /** Null: the call was rejected. */
   readonly planned: PlannedToolCall | null;
-  readonly plan: ToolBatchPlan;
+  readonly plan: ToolBatchPlan | null;
   /** Who recorded a start of it. */
   readonly starters: OwnerId[];
   /** What its result says; null until there is one. */
@@ -49,6 +50,10 @@ export class Book {
   readonly states: SessionState[];
   readonly calls = new Map<CallId, CallEntry>();
   readonly records: JournalRecord[] = [];
+  /** Calls that a person had made in the place of others of the open batch, in order. */
+  amended: CallId[] = [];
+  /** How many calls the model has made in each run, as far as they were to be run. */
+  readonly callsOf = new Map<RunId, number>();
   readonly #judge: Judge;
   readonly #watch: Watch;
   #chain: Digest;
@@ -74,6 +79,21 @@ export class Book {
 
   call(id: CallId): CallEntry | undefined {
     return this.calls.get(id);
+  }
+
+  /** Calls of a model that are answered and were never planned. */
+  refuse(observed: readonly ToolCallObserved[]): void {
+    for (const call of observed) {
+      const none = { batch_id: null, planned: null, plan: null };
+      this.calls.set(call.call_id, {
+        ...none,
+        observed: call,
+        starters: [],
+        settled: null,
+        allowed: false,
+        ended: true,
+      });
+    }
   }
 
   #addRecord(record: JournalRecord): boolean {

@@ -43,7 +43,7 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
       const again = of(book.genesis.session_id, call_id).length > 0;
       judge.hold(!again, 'runs at most once', () => `${call_id} may not run twice, and does`);
     }
-    const open = (plan.execution_plan.after[call_id] ?? []).find((id) => isOpen(book.call(id)));
+    const open = (plan?.execution_plan.after[call_id] ?? []).find((id) => isOpen(book.call(id)));
     judge.hold(open === undefined, 'no conflicting calls overlap', () => `${call_id} does not wait for ${open}`);
   }
 

@@ -19,9 +19,13 @@ export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
     checkSettled(book, taken, judge);
   else if (event.kind === 'user.tool_confirmation') checkConfirmed(book, event, judge);
   else if (event.kind === 'LeaseExpired') endCall(book, event, state);
-  else if (event.kind === 'ToolCallsObserved') checkPlan(taken, judge);
-  if (before.active_tool_batch !== null && state.active_tool_batch === null) {
+  else if (event.kind === 'ToolCallsObserved') {
+    checkPlan(taken, judge);
+    checkBudget(book, taken, judge);
+  } else if (event.kind === 'ToolBatchSettled') checkPlan(taken, judge);
+  if (before.active_tool_batch !== null && isOtherBatch(taken)) {
     for (const { call_id } of before.active_tool_batch.observed) markEnded(book.call(call_id));
+    checkAmended(book, taken, judge);
     checkPairing(state, judge);
   }
   checkBounds(state, judge);
@@ -33,7 +37,7 @@ function checkStarted(book: Book, event: EventOfKind<'ToolCallStarted'>, judge: 
   const again = call.starters.length > 0 && call.planned?.repeatable !== true;
   judge.hold(!again, 'runs at most once', () => `${event.call_id} was started twice`);
   judge.hold(isOver(call) === null, 'settle once', () => `${event.call_id} was started after its end`);
-  judge.hold(event.plan_hash === call.plan.plan_hash, 'only the plan runs', () => `${event.call_id}: another plan`);
+  judge.hold(event.plan_hash === call.plan?.plan_hash, 'only the plan runs', () => `${event.call_id}: another plan`);
   call.starters.push(event.owner);
 }
 
@@ -47,7 +51,32 @@ function checkConfirmed(book: Book, event: EventOfKind<'user.tool_confirmation'>
   judge.hold(!used, 'approvals bound', () => `${event.call_id} was answered already`);
   if (event.result === 'allow') call.allowed = true;
   else markEnded(call);
+  if (event.instead !== undefined) book.amended.push(event.instead.call_id);
 }
+
+/** What a person had made instead is made next, in order, unless the run ended or went elsewhere. */
+function checkAmended(book: Book, { event, before, state }: Taken, judge: Judge): void {
+  const due = book.amended;
+  book.amended = [];
+  if (event.kind !== 'ToolBatchSettled' || state.run?.run_id !== before.run?.run_id) return;
+  const made = state.active_tool_batch?.observed ?? [];
+  const missing = due.find((id, index) => made[index]?.call_id !== id);
+  judge.hold(missing === undefined, 'nothing is lost', () => `${missing}: a person had it made, and nobody makes it`);
+}
+
+/** A run makes no more calls than it may; counted from what the model said. */
+function checkBudget(book: Book, { event, before, state }: Taken, judge: Judge): void {
+  if (event.kind !== 'ToolCallsObserved' || before.run === null) return;
+  const made = (book.callsOf.get(event.run_id) ?? 0) + event.calls.length;
+  book.callsOf.set(event.run_id, made);
+  const stopped = state.active_tool_batch === null;
+  if (stopped) book.refuse(event.calls);
+  const within = made <= before.run.config.calls_max;
+  judge.hold(within || stopped, 'bounded', () => `${event.run_id} makes ${made} calls`);
+}
+
+const isOtherBatch = ({ before, state }: Taken): boolean =>
+  state.active_tool_batch?.batch_id !== before.active_tool_batch?.batch_id;
 
 type Settled = EventOfKind<'ToolCallSettled'> | EventOfKind<'user.custom_tool_result'>;
 
@@ -62,7 +91,7 @@ function checkSettled(book: Book, { state, ...taken }: Taken, judge: Judge): voi
   judge.hold(call.planned !== null, 'only the plan runs', () => `${event.call_id} was rejected, and has a result`);
   const bound =
     event.kind === 'ToolCallSettled'
-      ? event.plan_hash === call.plan.plan_hash
+      ? event.plan_hash === call.plan?.plan_hash
       : event.arguments_digest === call.planned?.arguments_digest;
   judge.hold(bound, 'only the plan runs', () => `${event.call_id}: a result for another plan`);
   // One that failed for a passing reason is tried again, if its run says so.
@@ -91,13 +120,15 @@ function markEnded(call: CallEntry | undefined): void {
 /** What was planned was offered and is not denied, and calls in conflict wait for each other. */
 function checkPlan({ before, state, event }: Taken, judge: Judge): void {
   const batch = state.active_tool_batch;
-  if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return;
+  if (batch === null || !isOtherBatch({ before, state, event })) return;
   const { session, run } = before.tool_overrides;
   const denied = new Set([...session.disable, ...run.disable]);
   const offered = new Set(before.run?.offer?.ordered_tools.map(({ tool_id }) => tool_id) ?? []);
   for (const { tool_id, call_id } of batch.plan.planned_calls) {
     judge.hold(!denied.has(tool_id), 'deny wins', () => `${call_id}: ${tool_id} is disabled and was planned`);
-    judge.hold(offered.has(tool_id), 'deny wins', () => `${call_id}: ${tool_id} was not offered and was planned`);
+    // What a person had made instead, nobody offered to the model.
+    const asOffered = offered.has(tool_id) || event.kind === 'ToolBatchSettled';
+    judge.hold(asOffered, 'deny wins', () => `${call_id}: ${tool_id} was not offered and was planned`);
   }
   const { planned_calls, rejected } = batch.plan;
   const whole = planned_calls.length + rejected.length === batch.observed.length;

@@ -1,11 +1,17 @@
-// refold's own bridge as the simulator takes it.
+// refold's own bridge as the simulator takes it: with a ledger where its machine lets it keep one.
 import { combineExecutors, runBridge } from '../../../bridge/index.ts';
+import { noBridgeLedger, openBridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
 import type { SimulatedBridge } from '../../../src/testing/index.ts';
 
-export const refoldBridge: SimulatedBridge = ({ model, tools, runTool, ...world }) =>
-  runBridge({
+export const refoldBridge: SimulatedBridge = async ({ model, tools, runTool, files, isAlive, ...world }) => {
+  const { owner } = world;
+  const ledger =
+    files === null ? noBridgeLedger : await openBridgeLedger(files, { owner, nonce: owner, tag: owner, isAlive });
+  await runBridge({
     ...world,
+    ledger,
     provider: model,
     executors: combineExecutors([{ tools, run: runTool }]),
     log: () => undefined,
   });
+};
