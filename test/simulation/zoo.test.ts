@@ -6,6 +6,8 @@ import { pageOf, positionOf, slotOf } from '../../reducers/batch-index.ts';
 import { type NextState, openBatchOf } from '../../reducers/next-state.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, CallState } from '../../schemas/state.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
+import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { type EnginePorts, startEngine } from '../../src/engine/engine.ts';
 import { LeaseTable } from '../../src/engine/leases.ts';
@@ -123,11 +125,37 @@ vi.mock(import('../../reducers/evolve.ts'), async (load) => {
   return {
     ...real,
     evolve: (state, event) => {
+      if (planted.bug === 'calls are not counted') return real.evolve(uncounted(state), event);
+      if (planted.bug === 'an amended call is forgotten') return real.evolve(unamended(state, event), event);
       const next = real.evolve(state, event);
+      if (planted.bug === 'a fold that remembers') return Object.freeze({ ...next, updated_at_ms: folds++ });
       return planted.bug === 'a follow-up is lost' && event.kind === 'ToolBatchSettled'
         ? { ...next, follow_ups: [] }
         : next;
     },
+  };
+});
+
+vi.mock(import('../../bridge/ledger/predecessors.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    claimLedgers: (disk, options) =>
+      real.claimLedgers(
+        disk,
+        planted.bug === 'the living are taken for dead' ? { ...options, isAlive: () => false } : options,
+      ),
+  };
+});
+
+vi.mock(import('../../bridge/rides.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newRides: (options) =>
+      real.newRides(
+        planted.bug === 'a grant comes too late' ? { ...options, clock: { ...options.clock, now: () => 0 } } : options,
+      ),
   };
 });
 
@@ -204,6 +232,19 @@ vi.mock(import('../../bridge/plan-check.ts'), async (load) => {
   };
 });
 
+let folds = 0;
+
+/** The same state, with a run that has made no calls yet. */
+const uncounted = (state: SessionState): SessionState =>
+  state.run === null ? state : { ...state, run: { ...state.run, calls: 0 } };
+
+/** The same state, without what a person had made instead. */
+function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
+  if (kind !== 'ToolBatchSettled' || state.run === null) return state;
+  const { amended: _forgotten, ...run } = state.run;
+  return { ...state, run };
+}
+
 afterEach(() => {
   planted.bug = '';
   vi.restoreAllMocks();
@@ -255,18 +296,18 @@ function forgetOwed(): void {
 let renamed = 0;
 
 const ZOO: Readonly<Record<string, Bug>> = {
-  'an answer before it is durable': { seed: 2, startEngine: withPorts(eagerJournal) },
-  'a call is settled twice': { seed: 56 },
+  'an answer before it is durable': { seed: 4, startEngine: withPorts(eagerJournal) },
+  'a call is settled twice': { seed: 10 },
   'a report under a lost lease': {
-    seed: 91,
+    seed: 61,
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
   },
-  'calls do not wait': { seed: 9 },
+  'calls do not wait': { seed: 2 },
   'a start is not recorded': { seed: 1 },
-  'a tool that threw is tried again': { seed: 12 },
-  'a lost call runs again': { seed: 2 },
+  'a tool that threw is tried again': { seed: 14 },
+  'a lost call runs again': { seed: 10 },
   'sent again under another id': {
-    seed: 16,
+    seed: 89,
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         renamed += 1;
@@ -279,7 +320,7 @@ const ZOO: Readonly<Record<string, Bug>> = {
     })),
   },
   'results in another order': {
-    seed: 1,
+    seed: 2,
     bridge: ({ model, ...world }) =>
       refoldBridge({
         ...world,
@@ -295,13 +336,13 @@ const ZOO: Readonly<Record<string, Bug>> = {
       }),
   },
   'a rejected call has no result': { seed: 1 },
-  'a lease never runs out': { seed: 3, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
-  'a wake is lost at a restart': { seed: 109 },
-  'the plan is not checked': { seed: 5 },
-  'a follow-up is lost': { seed: 1 },
+  'a lease never runs out': { seed: 24, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
+  'a wake is lost at a restart': { seed: 126 },
+  'the plan is not checked': { seed: 20 },
+  'a follow-up is lost': { seed: 25 },
   'owed from memory, not from state': { seed: 91, plant: forgetOwed },
   'a report is not sent again': {
-    seed: 26,
+    seed: 61,
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         const answer = await client.submit(session, request)();
@@ -311,11 +352,16 @@ const ZOO: Readonly<Record<string, Bug>> = {
     })),
   },
   'a cancelled call succeeds': { seed: 21 },
-  'force beats deny': { seed: 1 },
+  'force beats deny': { seed: 83 },
   'conflicts are not seen': { seed: 5 },
-  'an approval of other arguments': { seed: 12 },
+  'an approval of other arguments': { seed: 63 },
+  'calls are not counted': { seed: 26 },
+  'an amended call is forgotten': { seed: 16 },
+  'a fold that remembers': { seed: 1 },
+  'the living are taken for dead': { seed: 152 },
+  'a grant comes too late': { seed: 47 },
   'event ids are not looked up': {
-    seed: 147,
+    seed: 89,
     startEngine: withPorts(({ journal }) => ({ journal: { ...journal, find: () => async () => right(null) } })),
   },
 };
