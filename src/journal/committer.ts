@@ -152,14 +152,24 @@ async function readHeld(view: StoreView, asked: readonly AskedId[]): Promise<Rea
   if (asked.length === 0) return EMPTY_IDS;
   const found = await view.getMany(asked.map(({ session, event }) => eventKey(session, event)));
   const held = await Promise.all(
-    asked.map(async ({ session, event }, index) => {
+    asked.map(async (one, index) => {
       const bytes = found[index];
-      // Nearly always there is none: only of what is there has it to be told whether it is this event.
-      if (bytes === undefined || (await locateEvent(view, { session, event }, bytes)) === null) return [];
-      return [idOf(session, event)];
+      // Rarely: only of what is there has it to be told whether it is this event.
+      return bytes !== undefined && (await isHeld(view, one, bytes)) ? [idOf(one.session, one.event)] : [];
     }),
   );
   return new Set(held.flat());
+}
+
+/** One damaged stream must not fail the others of its group: where it cannot be read, its index is believed. */
+async function isHeld(view: StoreView, { session, event }: AskedId, indexed: Uint8Array): Promise<boolean> {
+  try {
+    const version = (await readHead(view, session))?.version ?? (0 as Version);
+    return (await locateEvent(view, { session, event, version }, indexed)) !== null;
+  } catch (error) {
+    rejectionOf(error);
+    return true;
+  }
 }
 
 const bytesOf = (puts: readonly Put[]): number =>

@@ -132,18 +132,23 @@ function stretchAt(session: SessionId, { key, value }: Put): Stretch {
 }
 
 export async function findEvent(view: StoreView, session: SessionId, event: EventId): Promise<Position | null> {
-  await requireHead(view, session);
-  const bytes = await view.get(eventKey(session, event));
-  return bytes === undefined ? null : await locateEvent(view, { session, event }, bytes);
+  const [{ version }, bytes] = await Promise.all([requireHead(view, session), view.get(eventKey(session, event))]);
+  return bytes === undefined ? null : await locateEvent(view, { session, event, version }, bytes);
+}
+
+interface Sought {
+  readonly session: SessionId;
+  readonly event: EventId;
+  /** Of its stream. */
+  readonly version: Version;
 }
 
 /** The position of an event of which the index says something: of it, or of one that has the same hash. */
 export async function locateEvent(
   view: StoreView,
-  { session, event }: { readonly session: SessionId; readonly event: EventId },
+  { session, event, version }: Sought,
   indexed: Uint8Array,
 ): Promise<Position | null> {
-  const { version } = await requireHead(view, session);
   const position = decodeNumber(indexed);
   if (position !== null && position < version) {
     const until = { end: (position + 1) as Position, version };

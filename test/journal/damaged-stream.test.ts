@@ -130,6 +130,15 @@ describe('a damaged stream is reported as such', () => {
     expect(await outcome(hole.find(id, eventId('c')))).toBe('damaged');
   });
 
+  it('when it is asked to hold an event again that is missing, and no other stream is harmed', async () => {
+    const hole = await damaged((disk) => disk.delete(record(2)));
+    const [again, beside] = await Promise.all([
+      outcome(hole.append(id, version(5), recordsOf('c'), false)),
+      outcome(hole.append(other, version(1), recordsOf('b'), false)),
+    ]);
+    expect([again, beside]).toEqual(['version_conflict', 'done']);
+  });
+
   it('when the journal is none, or of another layout', async () => {
     const attempts: readonly [(disk: Map<string, Uint8Array>) => void, string][] = [
       [(disk) => disk.delete(key(META_KEY)), 'refused as damaged'],
