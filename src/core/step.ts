@@ -12,11 +12,14 @@ import type { SessionState } from '../../schemas/state.ts';
 import { RETIRED_KINDS, RecordedEvent, upcast } from '../../schemas/upcast.ts';
 import { stateDigest } from './state-digest.ts';
 
-export interface Step {
+export interface Folded {
   readonly state: SessionState;
-  readonly stateDigest: Digest;
-  /** A transcript page this step sealed: to be kept as a blob before the step is adopted. */
+  /** A transcript page this event sealed: to be kept as a blob before the state is adopted. */
   readonly sealed: SealedPage | null;
+}
+
+export interface Step extends Folded {
+  readonly stateDigest: Digest;
 }
 
 /**
@@ -25,12 +28,18 @@ export interface Step {
  * says today.
  */
 export function step(state: SessionState, event: RecordedEvent): Either<Rejection, Step> {
+  const folded = foldEvent(state, event);
+  if (isLeft(folded)) return folded;
+  const { state: next, sealed } = folded.right;
+  return right({ state: next, stateDigest: stateDigest(next), sealed });
+}
+
+/** The same without the digest, for those who check it once after many events. */
+export function foldEvent(state: SessionState, event: RecordedEvent): Either<Rejection, Folded> {
   const decoded = decodeEvent(event);
   if (isLeft(decoded)) return decoded;
   const refusal = admit(state, decoded.right);
-  if (refusal !== null) return left(refusal);
-  const { state: next, sealed } = sealTranscript(evolve(state, decoded.right));
-  return right({ state: next, stateDigest: stateDigest(next), sealed });
+  return refusal === null ? right(sealTranscript(evolve(state, decoded.right))) : left(refusal);
 }
 
 /** An event of any origin and version: `unknown_kind`, `invalid_shape` with the path, or the event in today's shape. */

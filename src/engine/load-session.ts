@@ -1,18 +1,20 @@
-// Loads a session: from the newest snapshot that agrees with the stream, folds what follows and verifies every digest and
-// chain value on the way. No store is trusted for integrity (DESIGN section 6): a snapshot that does not agree is not
-// used, and a record that does not verify is `damaged`, with the session and the position.
+// Loads a session: from the newest snapshot that agrees with the stream, folds what follows, verifies every event digest
+// and chain value on the way, and the digest of the state at the end of each few records (`refold verify` checks each). No
+// store is trusted for integrity (DESIGN section 6): a snapshot that does not agree is not used, and a record that does
+// not verify is `damaged`, with the session and the position.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { genesisChain, nextChain } from '../core/chain.ts';
 import { checkGenesis, initialState } from '../core/initial-state.ts';
 import { readSnapshot } from '../core/snapshot.ts';
-import { step } from '../core/step.ts';
+import { stateDigest } from '../core/state-digest.ts';
+import { foldEvent } from '../core/step.ts';
 import { digestText } from '../../schemas/canonical.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { freezeJson, parseJson } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
-import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { BLOB_BYTES_MAX, DIGEST_CHECKED_EVERY, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
@@ -47,12 +49,12 @@ export async function loadSession(journal: Journal, id: SessionId): Answer<Loade
   for (;;) {
     const page = await journal.read(id, folded.state.version as number as Position, READ_PAGE_RECORDS)();
     if (isLeft(page)) return page;
-    for (const record of page.right) {
-      const next = foldRecord(folded, record);
-      if (isLeft(next)) return left(damaged(id, folded.state.version, next.left));
+    for (let at = 0; at < page.right.length; at += DIGEST_CHECKED_EVERY) {
+      const next = foldRecords(folded, page.right.slice(at, at + DIGEST_CHECKED_EVERY));
+      if (isLeft(next)) return left(damaged(id, next.left.position, next.left.why));
       folded = next.right;
-      chars += record.event.length;
     }
+    for (const { event } of page.right) chars += event.length;
     if (page.right.length < READ_PAGE_RECORDS) return right({ ...folded, from: { ...folded.from, chars } });
   }
 }
@@ -105,20 +107,50 @@ export async function readGenesis(journal: Journal, id: SessionId): Answer<Genes
   return checked.right.session_id === id ? checked : left(damaged(id, -1, 'the genesis record is of another session'));
 }
 
+interface Fault {
+  readonly position: number;
+  readonly why: string;
+}
+
+// Each link of the chain binds the digest that was recorded of the state, and is checked; the last of these digests is
+// held against the state itself, which it binds as a whole. What is wrong with some of the records is found out one by one.
+function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Either<Fault, LoadedSession> {
+  let at = from;
+  for (const record of records) {
+    const next = foldRecord(at, record);
+    if (isLeft(next)) return left(faultIn(from, records));
+    at = next.right;
+  }
+  const last = records.at(-1);
+  return last === undefined || stateDigest(at.state) === last.state_digest ? right(at) : left(faultIn(from, records));
+}
+
+/** The first of these records that does not verify. */
+function faultIn(from: LoadedSession, records: readonly JournalRecord[]): Fault {
+  let at = from;
+  for (const record of records) {
+    const position = at.state.version;
+    const next = foldRecord(at, record);
+    if (isLeft(next)) return { position, why: next.left };
+    at = next.right;
+    if (stateDigest(at.state) !== record.state_digest) return { position, why: 'the state digest differs' };
+  }
+  invariant(false, 'what did not verify together does not verify one by one');
+}
+
 function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, LoadedSession> {
   const parsed = parseJson(record.event, BLOB_BYTES_MAX);
   if (isLeft(parsed)) return left(parsed.left.message);
-  const stepped = stepSafely(at.state, parsed.right as unknown as RecordedEvent);
-  if (isLeft(stepped)) return left(`${stepped.left.code}: ${stepped.left.message}`);
-  if (stepped.right.stateDigest !== record.state_digest) return left('the state digest differs');
+  const folded = foldSafely(at.state, parsed.right as unknown as RecordedEvent);
+  if (isLeft(folded)) return left(`${folded.left.code}: ${folded.left.message}`);
   const chain = nextChain(at.chain, digestText(record.event), record.state_digest);
-  return chain === record.chain ? right({ ...at, state: stepped.right.state, chain }) : left('the chain differs');
+  return chain === record.chain ? right({ ...at, state: folded.right.state, chain }) : left('the chain differs');
 }
 
 // A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.
-function stepSafely(state: SessionState, event: RecordedEvent): ReturnType<typeof step> {
+function foldSafely(state: SessionState, event: RecordedEvent): ReturnType<typeof foldEvent> {
   try {
-    return step(state, event);
+    return foldEvent(state, event);
   } catch {
     return left(reject('damaged', '', 'the event cannot be folded'));
   }

@@ -1,7 +1,9 @@
 // No store is trusted: whatever does not verify is `damaged`, by session and position, and the others go on.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
+import { digestText } from '../../schemas/canonical.ts';
 import { type SessionId, brand } from '../../schemas/ids.ts';
+import { nextChain, replay } from '../../src/core/index.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
@@ -62,6 +64,20 @@ const at = (records: readonly JournalRecord[], index: number): JournalRecord => 
   return record;
 };
 
+/** The records with fields of one changed, and the chain made anew from there on. */
+function chainedAnew(
+  records: readonly JournalRecord[],
+  from: number,
+  fields: Partial<JournalRecord>,
+): readonly JournalRecord[] {
+  let { chain } = at(records, from - 1);
+  return change(records, from, fields).map((record, index) => {
+    if (index < from) return record;
+    chain = nextChain(chain, digestText(record.event), record.state_digest);
+    return { ...record, chain };
+  });
+}
+
 const ATTACKS: readonly (readonly [name: string, position: number, tamper: Tamper])[] = [
   [
     'an edited event',
@@ -75,6 +91,11 @@ const ATTACKS: readonly (readonly [name: string, position: number, tamper: Tampe
     'another state digest',
     0,
     (records) => ({ records: change(records, 0, { state_digest: at(records, 1).state_digest }) }),
+  ],
+  [
+    'another last state digest, and a chain that binds it',
+    3,
+    (records) => ({ records: chainedAnew(records, 3, { state_digest: at(records, 0).state_digest }) }),
   ],
   ['another chain value', 3, (records) => ({ records: change(records, 3, { chain: at(records, 0).chain }) })],
   [
@@ -108,6 +129,19 @@ describe('a stream that was tampered with', () => {
     expect(await other.leased(A)).toEqual(['run-1/turn-1']);
     await other.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
     expect((await done(client.sessions())).map(({ owing }) => owing)).toEqual([true, false]);
+    await engine.close();
+  });
+
+  it('goes on when only a state digest amid it was changed with the chain: the state is right; an audit says which', async () => {
+    const disk = await stored();
+    const records = await done(disk.journal.read(SESSION, 0 as never, 1_000));
+    const changed = chainedAnew(records, 2, { state_digest: at(records, 0).state_digest });
+    const journal = await tampered(disk, () => ({ records: changed }));
+    const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
+    const { state_digest } = await done(engine.client.session(SESSION));
+    expect(state_digest).toBe(at(records, 3).state_digest);
+    const audited = replay(await done(engine.client.records(SESSION)));
+    expect(audited.divergence).toMatchObject({ position: 2, what: 'state_digest' });
     await engine.close();
   });
 
