@@ -47,6 +47,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly checkSchema?: SchemaCheck;
   /** Where epochs of leases are put aside; in memory when absent. */
   readonly epochs?: EpochStore;
+  /** After how many events at the earliest a session gets a snapshot. */
+  readonly snapshotEveryEvents?: number;
 }
 
 export interface Engine {
@@ -143,7 +145,7 @@ function assemble(ports: EnginePorts, { clock, bells, epochs }: Tools): Parts {
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
   const wakes = newWakes(clock, (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }));
-  const snapshots = newSnapshotWriter(journal.snapshots, clock);
+  const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ports: {

@@ -31,7 +31,11 @@ interface Mark {
   readonly size: number;
 }
 
-export function newSnapshotWriter(snapshots: Snapshots, clock: Clock): SnapshotWriter {
+export function newSnapshotWriter(
+  snapshots: Snapshots,
+  clock: Clock,
+  everyEvents: number = SNAPSHOT_EVERY_EVENTS,
+): SnapshotWriter {
   const marks = new WeakMap<LiveSession, Mark>();
   // In the order in which they became due.
   const due = new Set<LiveSession>();
@@ -46,9 +50,7 @@ export function newSnapshotWriter(snapshots: Snapshots, clock: Clock): SnapshotW
     const mark = markOf(session);
     const events = session.state().version - mark.version;
     const chars = session.chars() - mark.chars;
-    return (
-      chars >= SNAPSHOT_EVERY_CHARS || (events >= SNAPSHOT_EVERY_EVENTS && chars * SNAPSHOT_SIZE_SHARE >= mark.size)
-    );
+    return chars >= SNAPSHOT_EVERY_CHARS || (events >= everyEvents && chars * SNAPSHOT_SIZE_SHARE >= mark.size);
   }
 
   function wake(): void {

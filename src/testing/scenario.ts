@@ -74,6 +74,8 @@ export interface Scenario {
   readonly bridges: number;
   /** Whether the bridges, which share a machine, have a place to keep something. */
   readonly files: boolean;
+  /** Whether the engine has snapshots of sessions this short, and loads from them when it comes back. */
+  readonly snapshots: boolean;
   readonly sessions: readonly SessionScript[];
   readonly messages: readonly MessageFault[];
   readonly disk: readonly DiskFault[];
@@ -170,6 +172,7 @@ const SCENARIOS = fc.record<Scenario>({
   seed: fc.noShrink(fc.nat()),
   bridges: fc.constantFrom(1, 2, 2, 3),
   files: fc.boolean(),
+  snapshots: fc.constantFrom(false, false, true),
   sessions: fc.array(sessionScript, { minLength: 1, maxLength: 2 }),
   messages: fc.array(messageFault, { maxLength: 4 }),
   disk: fc.array(diskFault, { maxLength: 2 }),

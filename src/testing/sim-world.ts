@@ -29,6 +29,9 @@ import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
 /** How long a lease lasts in a simulation without a heartbeat, in milliseconds. */
 const TTL_MS = 3_000;
 
+/** After how many events a session gets its first snapshot, where there are any. */
+const SNAPSHOT_EVERY_EVENTS = 3;
+
 /** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
 const REPLAYED_EVERY = 32;
 
@@ -174,6 +177,8 @@ export class SimWorld {
       clock,
       checkSchema,
       leaseTtlMs: TTL_MS,
+      random: () => this.#draw(),
+      ...(this.#options.scenario.snapshots ? { snapshotEveryEvents: SNAPSHOT_EVERY_EVENTS } : {}),
       newId: () => `id-${(this.#ids += 1)}`,
     };
     const opened = await this.#options.startEngine(ports)();
@@ -211,7 +216,7 @@ export class SimWorld {
       client: this.#network.clientOf(owner, clock),
       owner,
       clock,
-      random: () => this.#random.below(2 ** 30) / 2 ** 30,
+      random: () => this.#draw(),
       files: this.#options.scenario.files ? this.#files.of(clock) : null,
       isAlive: (name) => {
         const other = this.#everyBridge.get(name);
@@ -238,6 +243,10 @@ export class SimWorld {
         return await runSimTool(execution, args, signal);
       },
     };
+  }
+
+  #draw(): number {
+    return this.#random.below(2 ** 30) / 2 ** 30;
   }
 
   #script(id: SessionId): Scenario['sessions'][number] {

@@ -12,7 +12,7 @@ import type { EngineClient } from '../../src/client/client.ts';
 import { type EnginePorts, startEngine } from '../../src/engine/engine.ts';
 import { LeaseTable } from '../../src/engine/leases.ts';
 import type { SimulatedBridge } from '../../src/testing/index.ts';
-import { type Law, type StartEngine, simulate } from '../../src/testing/index.ts';
+import { type Law, type Scenario, type StartEngine, simulate } from '../../src/testing/index.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 
 const planted = vi.hoisted(() => ({ bug: '' }));
@@ -159,6 +159,18 @@ vi.mock(import('../../bridge/rides.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../src/core/snapshot.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    readSnapshot: (snapshot) => {
+      const state = real.readSnapshot(snapshot);
+      if (state === null || planted.bug !== 'a snapshot leaves something out') return state;
+      return Object.freeze({ ...state, last_tool_plan_hash: null });
+    },
+  };
+});
+
 vi.mock(import('../../src/engine/wakes.ts'), async (load) => {
   const real = await load();
   return {
@@ -296,18 +308,18 @@ function forgetOwed(): void {
 let renamed = 0;
 
 const ZOO: Readonly<Record<string, Bug>> = {
-  'an answer before it is durable': { seed: 4, startEngine: withPorts(eagerJournal) },
-  'a call is settled twice': { seed: 10 },
+  'an answer before it is durable': { seed: 2, startEngine: withPorts(eagerJournal) },
+  'a call is settled twice': { seed: 544 },
   'a report under a lost lease': {
-    seed: 61,
+    seed: 346,
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
   },
   'calls do not wait': { seed: 2 },
   'a start is not recorded': { seed: 1 },
-  'a tool that threw is tried again': { seed: 14 },
-  'a lost call runs again': { seed: 10 },
+  'a tool that threw is tried again': { seed: 22 },
+  'a lost call runs again': { seed: 57 },
   'sent again under another id': {
-    seed: 89,
+    seed: 175,
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         renamed += 1;
@@ -336,13 +348,13 @@ const ZOO: Readonly<Record<string, Bug>> = {
       }),
   },
   'a rejected call has no result': { seed: 1 },
-  'a lease never runs out': { seed: 24, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
-  'a wake is lost at a restart': { seed: 126 },
-  'the plan is not checked': { seed: 20 },
-  'a follow-up is lost': { seed: 25 },
-  'owed from memory, not from state': { seed: 91, plant: forgetOwed },
+  'a lease never runs out': { seed: 54, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
+  'a wake is lost at a restart': { seed: 55 },
+  'the plan is not checked': { seed: 19 },
+  'a follow-up is lost': { seed: 2 },
+  'owed from memory, not from state': { seed: 489, plant: forgetOwed },
   'a report is not sent again': {
-    seed: 61,
+    seed: 33,
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         const answer = await client.submit(session, request)();
@@ -351,19 +363,46 @@ const ZOO: Readonly<Record<string, Bug>> = {
       },
     })),
   },
-  'a cancelled call succeeds': { seed: 21 },
-  'force beats deny': { seed: 83 },
-  'conflicts are not seen': { seed: 5 },
-  'an approval of other arguments': { seed: 63 },
-  'calls are not counted': { seed: 26 },
-  'an amended call is forgotten': { seed: 16 },
+  'a cancelled call succeeds': { seed: 10 },
+  'force beats deny': { seed: 19 },
+  'conflicts are not seen': { seed: 1 },
+  'an approval of other arguments': { seed: 30 },
+  'calls are not counted': { seed: 28 },
+  'an amended call is forgotten': { seed: 96 },
   'a fold that remembers': { seed: 1 },
-  'the living are taken for dead': { seed: 152 },
-  'a grant comes too late': { seed: 47 },
+  'the living are taken for dead': { seed: 368 },
+  'a snapshot leaves something out': { seed: 11 },
   'event ids are not looked up': {
-    seed: 89,
+    seed: 175,
     startEngine: withPorts(({ journal }) => ({ journal: { ...journal, find: () => async () => right(null) } })),
   },
+};
+
+// A seed showed it once: the answer to what the model said, with the leases on its calls, is held up for longer than
+// these last. Few seeds do, so that it is kept as it was found, without all that did not matter.
+const LATE_GRANT: Scenario = {
+  seed: 667_731_947,
+  bridges: 2,
+  files: false,
+  snapshots: false,
+  sessions: [
+    {
+      turns: [
+        [
+          { tool: 'read', path: 'c', ms: 5, does: 'succeed' },
+          { tool: 'read', path: 'a/x', ms: 38, does: 'succeed' },
+          { tool: 'read', path: 'c', ms: 43, does: 'succeed' },
+          { tool: 'ask', path: 'a/x', ms: 48, does: 'succeed' },
+        ],
+      ],
+      acts: [],
+      concurrency: 2,
+      calls: 64,
+    },
+  ],
+  messages: [{ nth: 6, what: 'delay_answer', ms: 4_420 }],
+  disk: [],
+  processes: [],
 };
 
 const SEEDS_MAX = 5_000;
@@ -389,6 +428,13 @@ describe('the simulator finds', () => {
     const found = await find(bug);
     expect(found).not.toBeNull();
     if (found !== null) process.stdout.write(`zoo: ${name}: seed ${found[0]}, ${found[1]}\n`);
+  });
+
+  test('a grant that comes too late', async () => {
+    expect((await simulate({ scenario: LATE_GRANT, bridge: refoldBridge })).violations).toEqual([]);
+    planted.bug = 'a grant comes too late';
+    const [violation] = (await simulate({ scenario: LATE_GRANT, bridge: refoldBridge })).violations;
+    expect(violation?.law).toBe('no conflicting calls overlap');
   });
 
   test('nothing when nothing is planted, at the same seeds', async () => {
