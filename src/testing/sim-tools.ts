@@ -3,7 +3,7 @@
 import { canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
-import type { Json, JsonObject } from '../../schemas/json.ts';
+import type { JsonObject } from '../../schemas/json.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
@@ -56,7 +56,7 @@ const made: ToolPackage = {
 };
 
 /** With its keys in canonical order: every session of every simulation digests it several times. */
-export const SIM_PACKAGE = JSON.parse(canonicalText(made as unknown as Json)) as ToolPackage;
+export const SIM_PACKAGE = JSON.parse(canonicalText(made)) as ToolPackage;
 
 /** Nothing asks but what says so of itself. */
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;

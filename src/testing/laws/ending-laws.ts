@@ -1,4 +1,5 @@
-// Laws of the end: once nothing goes wrong any more, every run ends and nothing that was taken is lost.
+// Laws of the end: once nothing goes wrong any more, every run ends and nothing that was taken is lost; and the replay of
+// whole streams.
 import { nextDeadline } from '../../../reducers/deadlines.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
