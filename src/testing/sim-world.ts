@@ -32,6 +32,10 @@ const TTL_MS = 3_000;
 /** After how many events a session gets its first snapshot, where there are any. */
 const SNAPSHOT_EVERY_EVENTS = 3;
 
+// Where nothing is ever loaded again they would be written for nobody.
+const loadsFromSnapshots = ({ snapshots, processes, disk }: Scenario): boolean =>
+  snapshots && (disk.length > 0 || processes.some(({ what }) => what === 'crash_engine'));
+
 /** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
 const REPLAYED_EVERY = 32;
 
@@ -178,7 +182,7 @@ export class SimWorld {
       checkSchema,
       leaseTtlMs: TTL_MS,
       random: () => this.#draw(),
-      ...(this.#options.scenario.snapshots ? { snapshotEveryEvents: SNAPSHOT_EVERY_EVENTS } : {}),
+      ...(loadsFromSnapshots(this.#options.scenario) ? { snapshotEveryEvents: SNAPSHOT_EVERY_EVENTS } : {}),
       newId: () => `id-${(this.#ids += 1)}`,
     };
     const opened = await this.#options.startEngine(ports)();
