@@ -305,6 +305,15 @@ function forgetOwed(): void {
   });
 }
 
+/** An engine that takes a submit which is sent again for a bridge that has lost what it was given. */
+function grantAnew(): void {
+  const alight = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'alight')?.value as LeaseTable['alight'];
+  vi.spyOn(LeaseTable.prototype, 'alight').mockImplementation(function anew(this: LeaseTable, session, asked, again) {
+    if (again === true && asked !== null) this.release({ owner: asked.owner, leases: [], all: true });
+    return alight.call(this, session, asked);
+  });
+}
+
 let renamed = 0;
 
 const ZOO: Readonly<Record<string, Bug>> = {
@@ -314,6 +323,7 @@ const ZOO: Readonly<Record<string, Bug>> = {
     seed: 346,
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
   },
+  'leases given anew to whoever has them': { seed: 1187, plant: grantAnew },
   'calls do not wait': { seed: 2 },
   'a start is not recorded': { seed: 1 },
   'a tool that threw is tried again': { seed: 22 },
