@@ -23,9 +23,10 @@ export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wante
   };
 }
 
-export const leaseRequest = (abilities: Abilities, max: number): LeaseRequest => ({
+/** Asks for so many effects, and waits for the first: less long than a lease lasts, so that no answer is as old. */
+export const leaseRequest = (abilities: Abilities, max: number, ttlMs: number): LeaseRequest => ({
   ...wantedBy(abilities, max),
   owner: abilities.owner,
-  wait_ms: LEASE_WAIT_MS_MAX,
+  wait_ms: Math.min(LEASE_WAIT_MS_MAX, Math.ceil(ttlMs / 2)),
   ...(abilities.sessions === undefined ? {} : { sessions: abilities.sessions }),
 });

@@ -37,6 +37,8 @@ export interface Leases {
   /** Answers when there is room again, or the signal aborts. */
   roomMade(signal: AbortSignal): Promise<void>;
   setTtl(ttlMs: number): void;
+  /** How long leases last, as far as is known. */
+  ttlMs(): number;
   /** Beats three times in the life of a lease, until the signal aborts. */
   beat(signal: AbortSignal): Promise<void>;
   /** Gives all of them back, if the engine is there. */
@@ -105,6 +107,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     },
     roomMade: (signal) => waiting.wait(signal),
     setTtl: (ttlMs) => rhythm.setTtl(ttlMs),
+    ttlMs: () => rhythm.ttlMs(),
     async beat(signal) {
       while (!signal.aborted) if (await rhythm.isDue(signal)) await beatOnce();
     },
@@ -146,6 +149,7 @@ function newByEffect<T>() {
 
 interface Rhythm {
   setTtl(ttlMs: number): void;
+  ttlMs(): number;
   /** Waits for the next beat; false when the signal came first, or leases turned out to last otherwise. */
   isDue(signal: AbortSignal): Promise<boolean>;
 }
@@ -154,6 +158,7 @@ function newRhythm(clock: Clock): Rhythm {
   let ttlMs = LEASE_TTL_MS;
   let retimed = new AbortController();
   return {
+    ttlMs: () => ttlMs,
     // An engine whose leases are shorter than was thought is not kept waiting for the beat that was planned.
     setTtl(next) {
       if (next === ttlMs) return;

@@ -152,14 +152,20 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
       await crew.leases.roomMade(signal);
       continue;
     }
-    const request = leaseRequest(crew.options, Math.min(room, LEASE_EFFECTS_MAX));
-    const askedAt = clock.now();
+    const request = leaseRequest(crew.options, Math.min(room, LEASE_EFFECTS_MAX), crew.leases.ttlMs());
+    let askedAt = clock.now();
+    const ask = () => {
+      askedAt = clock.now();
+      return client.lease(request, signal);
+    };
     crew.leases.reserve(request.max);
-    const grant = await crew.link.ask('lease', () => client.lease(request, signal), signal);
+    const grant = await crew.link.ask('lease', ask, signal);
     crew.leases.unreserve(request.max);
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses the bridge: ${grant.left.code}: ${grant.left.message}`);
-    const fresh = takeGrants(crew, [grant.right]);
+    // What took as long as a lease lasts is somebody else's by now.
+    const fresh = clock.now() - askedAt < grant.right.ttl_ms ? takeGrants(crew, [grant.right]) : 0;
+    crew.leases.setTtl(grant.right.ttl_ms);
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
     if (fresh === 0 && clock.now() - askedAt < BACKOFF_MS_BASE) await sleep(clock, BACKOFF_MS_BASE, signal);
   }

@@ -1,0 +1,82 @@
+// An answer to the lease request that is always open may be on its way for as long as a lease lasts. By then its effects
+// are somebody else's, and nothing would say so before work on them has begun.
+import { right } from 'fp-ts/lib/Either.js';
+import { expect, test } from 'vitest';
+import { combineExecutors, runBridge } from '../../bridge/index.ts';
+import type { Effect } from '../../schemas/effect.ts';
+import { brand } from '../../schemas/ids.ts';
+import type { LeaseGrant, LeaseRequest } from '../../schemas/wire.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { newVirtualClock } from '../support/bridge/virtual-clock.ts';
+
+const TTL_MS = 15_000;
+
+const generate: Effect = {
+  kind: 'llm.generate',
+  effect_id: brand('run-1/turn-1'),
+  session_id: brand('s-1'),
+  run_id: brand('run-1'),
+  turn: 1,
+  provider: 'p',
+  model: 'm',
+  instructions: null,
+  output_tokens_max: null,
+  tools: [],
+  transcript: { count: 0, sealed: [], open: [] },
+  tool_concurrency_max: 1,
+};
+
+/** What becomes of one grant whose answer takes so long; and what was asked for. */
+async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonly LeaseRequest[] }> {
+  const clock = newVirtualClock();
+  const stop = new AbortController();
+  const asked: LeaseRequest[] = [];
+  let begun = 0;
+  const grant: LeaseGrant = { effects: [generate], epochs: [1], plans: [], ttl_ms: TTL_MS };
+  const never = new Promise<never>(() => undefined);
+  const lease: EngineClient['lease'] = (request) => () => {
+    asked.push(request);
+    if (asked.length > 1) return never;
+    return new Promise((resolve) => {
+      clock.after(ms, () => resolve(right(grant)));
+    });
+  };
+  const heartbeat: EngineClient['heartbeat'] = () => () => Promise.resolve(right({ lost: [] }));
+  const release: EngineClient['release'] = () => () => Promise.resolve(right({ lost: [] }));
+  const served = runBridge({
+    client: { lease, heartbeat, release } as Partial<EngineClient> as EngineClient,
+    owner: brand('bridge-a'),
+    executors: combineExecutors([]),
+    provider: {
+      generate: () => {
+        begun += 1;
+        return never;
+      },
+    },
+    clock,
+    random: () => 0.5,
+    log: () => undefined,
+    signal: stop.signal,
+  });
+  await clock.until(() => asked.length === 2);
+  await clock.settle();
+  stop.abort();
+  // A model that hangs is given its grace, and then let go.
+  let ended = false;
+  void served.finally(() => {
+    ended = true;
+  });
+  await clock.until(() => ended);
+  return { begun, asked };
+}
+
+test('what arrives in time is begun; what arrives as late as a lease lasts is not', async () => {
+  expect((await grantedAfter(TTL_MS - 1)).begun).toBe(1);
+  expect((await grantedAfter(TTL_MS)).begun).toBe(0);
+});
+
+test('a bridge never waits so long for a grant that a fresh one would be too old', async () => {
+  const { asked } = await grantedAfter(1);
+  for (const { wait_ms } of asked) expect(wait_ms).toBeLessThanOrEqual(TTL_MS / 2);
+  expect(asked).toHaveLength(2);
+});
