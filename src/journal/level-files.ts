@@ -8,7 +8,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere } from './file-failure.ts';
 import type { KeySpan } from './key-spans.ts';
-import { type ClosedLogs, readClosed } from './level-closed.ts';
+import { readClosed } from './level-closed.ts';
 import { type Manifest, findManifest } from './level-current.ts';
 import { type FileFault, type VerifiedLogs, verifyLogs } from './level-logs.ts';
 import { type LiveFiles, readManifest } from './level-manifest.ts';
@@ -26,23 +26,29 @@ export interface VerifiedFiles extends VerifiedLogs {
   readonly tables: readonly TableFile[];
   /** Where keys of tables may be lost. */
   readonly lost: readonly KeySpan[];
-  readonly closed: ClosedLogs | null;
   /** What LevelDB must not be given: the journal has to be rebuilt from what can be read. */
   readonly faults: readonly FileFault[];
 }
 
-const NOTHING: VerifiedFiles = { tables: [], logs: [], closed: null, faults: [], lost: [], torn: [] };
+const NOTHING: VerifiedFiles = {
+  tables: [],
+  lost: [],
+  logs: [],
+  isOneGone: false,
+  closed: null,
+  faults: [],
+  torn: [],
+};
 
 /** Which files a database is made of, and what is wrong with them. */
 export async function verifyLevelFiles(directory: string): Promise<VerifiedFiles> {
   const found = await findManifest(directory);
   if (found === null) return NOTHING;
   const { live, fault } = readLive(found);
-  const closed = await readClosed(directory);
-  const { logs, torn, faults: ofLogs } = await verifyLogs(directory, live, closed);
+  const logs = await verifyLogs(directory, live, await readClosed(directory));
   const { tables, lost, faults: ofTables } = await verifyTables(directory, live);
   const ofManifest = fault === null ? [] : [{ name: found.name, message: fault }];
-  return { tables, logs, closed, torn, lost, faults: [...ofManifest, ...ofTables, ...ofLogs] };
+  return { ...logs, tables, lost, faults: [...ofManifest, ...ofTables, ...logs.faults] };
 }
 
 /** What the manifest says is in use; null when it cannot be trusted, and every file that is there is read. */

@@ -23,6 +23,10 @@ export interface LogFile extends LogContents {
 export interface VerifiedLogs {
   /** In the order of their writing. */
   readonly logs: readonly LogFile[];
+  /** Whether one is missing that was in use, and not empty. */
+  readonly isOneGone: boolean;
+  /** What was put on record when the journal was closed, if nothing was written since. */
+  readonly closed: ClosedLogs | null;
   readonly faults: readonly FileFault[];
   /** Last writes that a crash tore: they were never acknowledged, and LevelDB drops them. */
   readonly torn: readonly TornTail[];
@@ -32,7 +36,7 @@ export interface VerifiedLogs {
 export async function verifyLogs(
   directory: string,
   live: LiveFiles | null,
-  closed: ClosedLogs | null,
+  said: ClosedLogs | null,
 ): Promise<VerifiedLogs> {
   const isLive = (name: string): boolean => live === null || live.isLiveLog(Number.parseInt(name, 10));
   const names = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name) && isLive(name));
@@ -41,9 +45,11 @@ export async function verifyLogs(
     const bytes = await readIfThere(join(directory, name), 'verifying the journal');
     if (bytes !== null) read.push({ name, bytes, contents: readLog(bytes) });
   }
-  const gone = [...(closed?.sizes ?? [])].flatMap(([name, size]) =>
-    size > 0 && isLive(name) && read.every((log) => log.name !== name) ? [{ name, message: 'it is missing' }] : [],
-  );
+  const oldest = live === null || live.firstLog === 0 ? [] : [`${String(live.firstLog).padStart(6, '0')}.log`];
+  const known = [...(said?.sizes.keys() ?? [])].filter(isLive);
+  const inUse = [...new Set([...names, ...oldest, ...known])];
+  const closed = said !== null && inUse.every((name) => said.sizes.has(name)) ? said : null;
+  const gone = inUse.filter((name) => !names.includes(name) && closed?.sizes.get(name) !== 0);
   const last = read.findLastIndex(({ contents }) => contents.records.length > 0);
   const judged = read.map((log, index) => {
     const closedSize = closed?.sizes.get(log.name) ?? null;
@@ -52,7 +58,12 @@ export async function verifyLogs(
   });
   return {
     logs: judged.map(({ log }) => log),
-    faults: [...gone, ...judged.flatMap(({ fault }) => fault ?? [])],
+    isOneGone: gone.length > 0,
+    closed,
+    faults: [
+      ...gone.map((name) => ({ name, message: 'it is missing' })),
+      ...judged.flatMap(({ fault }) => fault ?? []),
+    ],
     torn: judged.flatMap(({ torn }) => torn ?? []),
   };
 }

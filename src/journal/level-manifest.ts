@@ -8,6 +8,8 @@ import { readLog } from './level-log.ts';
 export interface LiveFiles {
   /** The tables by number, each with its first and last key. */
   readonly tables: ReadonlyMap<number, KeySpan>;
+  /** The oldest log that is in use: it is there, if only empty; 0 before there was one. */
+  readonly firstLog: number;
   /** Whether the log of this number holds writes that no table holds yet. */
   readonly isLiveLog: (number: number) => boolean;
   /** What is wrong with it, or null. Then it may name files that are no more, and not name others that are in use. */
@@ -33,7 +35,7 @@ export function readManifest(manifest: Buffer): LiveFiles {
   }
   if (records.length === 0) fault ??= 'it is empty';
   const { tables, firstLog, previousLog } = edits;
-  return { tables, isLiveLog: (number) => number >= firstLog || number === previousLog, fault };
+  return { tables, firstLog, isLiveLog: (number) => number >= firstLog || number === previousLog, fault };
 }
 
 function applyEdit(record: Uint8Array, edits: Edits): void {

@@ -43,26 +43,30 @@ export function surveyLogs(files: VerifiedFiles, tablesEnd: number): LogDamage {
 }
 
 /** The numbers that are missing. Between two logs they may be for a good reason: the tables have them. */
-function holesIn({ logs, closed }: VerifiedFiles, tablesEnd: number): readonly Numbers[] {
+function holesIn({ logs, closed, isOneGone }: VerifiedFiles, tablesEnd: number): readonly Numbers[] {
   const holes: Numbers[] = [];
+  const miss = (from: number, to: number): void => {
+    if (from < to) holes.push({ from, to });
+  };
+  let mayMiss = isOneGone;
   let next = tablesEnd;
-  // What was said at an earlier closing is about logs that are gone since.
-  const last = closed !== null && logs.every(({ name }) => closed.sizes.has(name)) ? closed : null;
-  let mayMiss = [...(last?.sizes ?? [])].some(([name, size]) => size > 0 && logs.every((log) => log.name !== name));
   for (const { records, faults, lostFrom } of logs) {
-    const begins = records[0]?.at ?? Number.POSITIVE_INFINITY;
-    mayMiss ||= faults.some(({ at }) => at < begins);
-    for (const { bytes } of records) {
-      const { first, end } = spanOfBatch(bytes);
-      if (mayMiss && first > next) holes.push({ from: next, to: first });
-      next = Math.max(next, end);
-      mayMiss = true;
+    const [first] = records;
+    if (first !== undefined) {
+      const begin = spanOfBatch(first.bytes).first;
+      if (mayMiss || faults.some(({ at }) => at < first.at)) miss(next, begin);
+      next = begin;
+      mayMiss = false;
     }
-    mayMiss = lostFrom !== null || (records.length === 0 && mayMiss);
+    for (const { bytes } of records) {
+      const span = spanOfBatch(bytes);
+      miss(next, span.first);
+      next = span.end;
+    }
+    mayMiss ||= lostFrom !== null;
   }
   // Without a word of when the journal was closed nobody knows how much it was.
-  const end = last === null || last.end === 0 ? Number.POSITIVE_INFINITY : last.end;
-  if (mayMiss && end > next) holes.push({ from: next, to: end });
+  if (mayMiss) miss(next, closed === null || closed.end === 0 ? Number.POSITIVE_INFINITY : closed.end);
   return holes;
 }
 

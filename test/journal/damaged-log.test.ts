@@ -95,6 +95,18 @@ async function holdAgainst(journal: LevelJournal, { streams }: BusyLog, lost: Re
   return counted;
 }
 
+/** How many sessions are right, and how many are damaged; throws at anything else. */
+async function countOutcomes(journal: LevelJournal, { streams }: BusyLog): Promise<{ done: number; damaged: number }> {
+  const counted = { done: 0, damaged: 0 };
+  for (const [id, records] of streams) {
+    const answer = await outcome(journal.head(id));
+    expect(['done', 'damaged']).toContain(answer);
+    counted[answer === 'done' ? 'done' : 'damaged'] += 1;
+    if (answer === 'done') expect(await readAll(journal, id)).toEqual(records);
+  }
+  return counted;
+}
+
 /** Whoever lost nothing goes on, and is found so at the next opening, which finds nothing wrong any more. */
 async function goOn(path: string, journal: LevelJournal, { streams }: BusyLog): Promise<void> {
   const grown = new Map(streams);
@@ -176,6 +188,16 @@ describe('a journal of which the log is damaged', () => {
       }
     }));
 
+  it('gone after a crash is refused: nothing tells what was in it', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(5), { commits: 5, sessions: 20, together: 3 });
+      await rm(join(busy.crashed, busy.log));
+      const { code, message } = await refusal(openLevelJournal(busy.crashed));
+      expect(code).toBe('damaged');
+      expect(message).toContain(`${busy.log} of the journal was damaged: it is missing`);
+      expect(message).toContain('nobody can tell whose writes its log lost');
+    }));
+
   it('to its end by a crash or after one is never taken for torn when more than the last write is gone', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(7), { commits: 30, sessions: 20, together: 3 });
@@ -200,6 +222,25 @@ describe('a journal of which the log is damaged', () => {
           await holdAgainst(opened.right, cutAt(busy, from), new Map());
           await opened.right.close();
         }
+      }
+    }));
+
+  it('beside a first write that was torn, or a table that is damaged, is two things and both are told', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(8), { commits: 12, sessions: 12, together: 2 });
+      const [first] = busy.commits;
+      for (const size of [5, (first?.to ?? 0) - 3]) {
+        const path = join(directory, `${size}`, 'journal');
+        await cp(busy.crashed, path, { recursive: true });
+        await truncate(join(path, busy.log), size);
+        const [table = ''] = (await readdir(path)).filter((name) => name.endsWith('.ldb')).sort();
+        await damage(join(path, table), 'flip', randomFrom(9));
+        const journal = await done(openLevelJournal(path));
+        expect(journal.tornTails).toMatchObject([{ file: busy.log, offset: 0, bytes: size }]);
+        expect(journal.notices[0]).toContain(`${table} of the journal was damaged`);
+        const found = await countOutcomes(journal, cutAt(busy, 0));
+        expect(found.done).toBeGreaterThan(0);
+        await journal.close();
       }
     }));
 
