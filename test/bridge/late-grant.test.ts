@@ -33,11 +33,14 @@ async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonl
   const asked: LeaseRequest[] = [];
   let begun = 0;
   const grant: LeaseGrant = { effects: [generate], epochs: [1], plans: [], ttl_ms: TTL_MS };
-  const never = new Promise<never>(() => undefined);
-  const lease: EngineClient['lease'] = (request) => () => {
+  const nothing: LeaseGrant = { ...grant, effects: [], epochs: [] };
+  const stopped = new Promise<LeaseGrant>((resolve) => {
+    stop.signal.addEventListener('abort', () => resolve(nothing));
+  });
+  const lease: EngineClient['lease'] = (request) => async () => {
     asked.push(request);
-    if (asked.length > 1) return never;
-    return new Promise((resolve) => {
+    if (asked.length > 1) return right(await stopped);
+    return await new Promise((resolve) => {
       clock.after(ms, () => resolve(right(grant)));
     });
   };
@@ -48,9 +51,10 @@ async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonl
     owner: brand('bridge-a'),
     executors: combineExecutors([]),
     provider: {
-      generate: () => {
+      generate: async () => {
         begun += 1;
-        return never;
+        await stopped;
+        throw new Error('stopped');
       },
     },
     clock,
@@ -61,7 +65,7 @@ async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonl
   await clock.until(() => asked.length === 2);
   await clock.settle();
   stop.abort();
-  // A model that hangs is given its grace, and then let go.
+  // What cannot be reported is given its grace.
   let ended = false;
   void served.finally(() => {
     ended = true;

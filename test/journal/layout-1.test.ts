@@ -7,12 +7,15 @@ import { reject } from '../../schemas/rejection.ts';
 import type { JournalRecord } from '../../src/journal/journal.ts';
 import { type LevelJournal, openLevelJournal } from '../../src/journal/level-journal.ts';
 import { Refusal } from '../../src/journal/refusal.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import { Talk, packageOf } from '../support/engine/world.ts';
 import { openLayout1 } from '../support/journal/layout-1-writer.ts';
 import { liveTables, storedFiles } from '../support/journal/many-tables.ts';
 import { done, outcome, refusal } from '../support/journal/outcomes.ts';
 import { eventId, position, readAll, recordOf, session, snapshotOf, version } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { randomFrom } from '../support/random.ts';
+import { FREE } from '../support/tools.ts';
 
 type Streams = ReadonlyMap<SessionId, readonly JournalRecord[]>;
 
@@ -95,6 +98,34 @@ describe('a journal of layout 1', () => {
       expect(told).toHaveLength(1);
       // What it was converted from is kept, and says nothing of damage.
       expect((await readdir(directory)).sort()).toEqual(['journal', 'journal.converted-1', 'journal.salvage']);
+      await again.close();
+    }));
+
+  it('of an engine loads, verifies and goes on under an engine', () =>
+    inTemporaryDirectory(async (directory) => {
+      const [made, older] = [join(directory, 'made'), join(directory, 'older')];
+      const id = session('s');
+      const engine = await done(openEngine({ dataDir: made }));
+      const talk = new Talk(engine.client, id);
+      await talk.create(packageOf([FREE]));
+      await talk.run();
+      const stood = await done(engine.client.session(id));
+      await engine.close();
+      await cp(made, older, { recursive: true });
+      await rm(join(older, 'journal'), { recursive: true });
+      const journal = await done(openLevelJournal(join(made, 'journal')));
+      const writer = await openLayout1(join(older, 'journal'), new Map());
+      await writer.create(id, await done(journal.genesis(id)));
+      await writer.append(id, await readAll(journal, id), (await done(journal.head(id))).owing);
+      await writer.close();
+      await journal.close();
+      // Loading verifies every digest and the chain.
+      const again = await done(openEngine({ dataDir: older }));
+      expect(await done(again.client.session(id))).toEqual(stood);
+      await new Talk(again.client, id).submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
+      const records = await done(again.client.records(id));
+      const events = records.flatMap((record) => (record.kind === 'event' ? [record.event.kind] : []));
+      expect(events).toEqual(['RunRequested', 'RunPaused']);
       await again.close();
     }));
 
