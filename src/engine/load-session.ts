@@ -125,17 +125,20 @@ function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Ei
   return last === undefined || stateDigest(at.state) === last.state_digest ? right(at) : left(faultIn(from, records));
 }
 
-/** The first of these records that does not verify. */
+/** The first of these records that does not verify, when they do not together. */
 function faultIn(from: LoadedSession, records: readonly JournalRecord[]): Fault {
   let at = from;
+  let fault: Fault | null = null;
   for (const record of records) {
     const position = at.state.version;
     const next = foldRecord(at, record);
-    if (isLeft(next)) return { position, why: next.left };
-    at = next.right;
-    if (stateDigest(at.state) !== record.state_digest) return { position, why: 'the state digest differs' };
+    if (isLeft(next)) fault = { position, why: next.left };
+    else at = next.right;
+    if (stateDigest(at.state) !== record.state_digest) fault ??= { position, why: 'the state digest differs' };
+    if (fault !== null) break;
   }
-  invariant(false, 'what did not verify together does not verify one by one');
+  invariant(fault !== null, 'what did not verify together does not verify one by one');
+  return fault;
 }
 
 function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, LoadedSession> {
