@@ -18,6 +18,7 @@ import { openEngine } from '../src/engine/engine.ts';
 import { must } from './must.ts';
 import { UNBOUNDED } from './stream.ts';
 import type { TimedBatch } from './timed-batches.ts';
+import { watchGrants } from './watch-grants.ts';
 
 /** Milliseconds: as it was, and as it could have been with the same calls taking the same time. */
 export interface BatchRun {
@@ -123,19 +124,14 @@ function newWatch(): Watch {
   /** Milliseconds of each call, by session and call id: a call id names its turn. */
   const tookMs = new Map<string, number>();
   return {
-    client: (client) => ({
-      ...client,
-      lease: (request, signal) => async () => {
-        const granted = await client.lease(request, signal)();
-        if (granted._tag === 'Left') return granted;
+    client: (client) =>
+      watchGrants(client, ({ plans }) => {
         const grantedAt = performance.now();
-        for (const { session_id, batch_id, plan } of granted.right.plans) {
+        for (const { session_id, batch_id, plan } of plans) {
           const name = `${session_id} ${batch_id}`;
           if (!seen.has(name)) seen.set(name, { plan, grantedAt, settledAt: NaN });
         }
-        return granted;
-      },
-    }),
+      }),
     executor: {
       tools: ['timed.*'],
       async run({ session_id, call_id }, args) {

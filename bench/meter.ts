@@ -5,6 +5,7 @@ import type { Blobs } from '../src/blobs/blobs.ts';
 import type { EngineClient } from '../src/client/client.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import type { OpenStore } from '../src/journal/store.ts';
+import { watchGrants } from './watch-grants.ts';
 
 export interface Meter {
   /** Milliseconds of each durable write of the journal. */
@@ -78,17 +79,12 @@ export function watchHandover(meter: Meter): Handover {
         return answer;
       },
     }),
-    client: (client) => ({
-      ...client,
-      lease: (request, signal) => async () => {
-        const granted = await client.lease(request, signal)();
-        if (granted._tag === 'Left') return granted;
-        for (const { kind, session_id } of granted.right.effects) {
+    client: (client) =>
+      watchGrants(client, ({ effects }) => {
+        for (const { kind, session_id } of effects) {
           const at = settledAt.get(session_id);
           if (kind === 'llm.generate' && at !== undefined) meter.handovers.push(performance.now() - at);
         }
-        return granted;
-      },
-    }),
+      }),
   };
 }
