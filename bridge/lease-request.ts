@@ -23,10 +23,13 @@ export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wante
   };
 }
 
-/** Asks for so many effects, and waits for the first: less long than a lease lasts, so that no answer is as old. */
-export const leaseRequest = (abilities: Abilities, max: number, ttlMs: number): LeaseRequest => ({
+/**
+ * Asks for so many effects, and waits for the first: less long than a lease lasts, so that no answer is as old. While it
+ * is not known how long that is, it does not wait at all: any answer says it.
+ */
+export const leaseRequest = (abilities: Abilities, max: number, ttlMs: number | null): LeaseRequest => ({
   ...wantedBy(abilities, max),
   owner: abilities.owner,
-  wait_ms: Math.min(LEASE_WAIT_MS_MAX, Math.ceil(ttlMs / 2)),
+  wait_ms: ttlMs === null ? 0 : Math.min(LEASE_WAIT_MS_MAX, Math.ceil(ttlMs / 2)),
   ...(abilities.sessions === undefined ? {} : { sessions: abilities.sessions }),
 });

@@ -37,8 +37,8 @@ export interface Leases {
   /** Answers when there is room again, or the signal aborts. */
   roomMade(signal: AbortSignal): Promise<void>;
   setTtl(ttlMs: number): void;
-  /** How long leases last, as far as is known. */
-  ttlMs(): number;
+  /** How long leases last; null while no answer has said it. */
+  ttlMs(): number | null;
   /** Beats three times in the life of a lease, until the signal aborts. */
   beat(signal: AbortSignal): Promise<void>;
   /** Gives all of them back, if the engine is there. */
@@ -149,13 +149,14 @@ function newByEffect<T>() {
 
 interface Rhythm {
   setTtl(ttlMs: number): void;
-  ttlMs(): number;
+  /** Null while nobody has said it. */
+  ttlMs(): number | null;
   /** Waits for the next beat; false when the signal came first, or leases turned out to last otherwise. */
   isDue(signal: AbortSignal): Promise<boolean>;
 }
 
 function newRhythm(clock: Clock): Rhythm {
-  let ttlMs = LEASE_TTL_MS;
+  let ttlMs: number | null = null;
   let retimed = new AbortController();
   return {
     ttlMs: () => ttlMs,
@@ -168,7 +169,7 @@ function newRhythm(clock: Clock): Rhythm {
     async isDue(signal) {
       retimed = new AbortController();
       const either = joinSignals(signal, retimed.signal);
-      await sleep(clock, Math.max(1, Math.floor(ttlMs / 3)), either.signal);
+      await sleep(clock, Math.max(1, Math.floor((ttlMs ?? LEASE_TTL_MS) / 3)), either.signal);
       either.release();
       return !either.signal.aborted;
     },

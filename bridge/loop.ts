@@ -167,7 +167,8 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
     const fresh = clock.now() - askedAt < grant.right.ttl_ms ? takeGrants(crew, [grant.right]) : 0;
     crew.leases.setTtl(grant.right.ttl_ms);
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
-    if (fresh === 0 && clock.now() - askedAt < BACKOFF_MS_BASE) await sleep(clock, BACKOFF_MS_BASE, signal);
+    if (fresh === 0 && request.wait_ms > 0 && clock.now() - askedAt < BACKOFF_MS_BASE)
+      await sleep(clock, BACKOFF_MS_BASE, signal);
   }
 }
 

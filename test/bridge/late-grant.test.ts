@@ -79,8 +79,7 @@ test('what arrives in time is begun; what arrives as late as a lease lasts is no
   expect((await grantedAfter(TTL_MS)).begun).toBe(0);
 });
 
-test('a bridge never waits so long for a grant that a fresh one would be too old', async () => {
+test('a bridge never waits so long for a grant that a fresh one would be too old, and not before it knows how long', async () => {
   const { asked } = await grantedAfter(1);
-  for (const { wait_ms } of asked) expect(wait_ms).toBeLessThanOrEqual(TTL_MS / 2);
-  expect(asked).toHaveLength(2);
+  expect(asked.map(({ wait_ms }) => wait_ms)).toEqual([0, TTL_MS / 2]);
 });

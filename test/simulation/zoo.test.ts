@@ -388,29 +388,18 @@ const ZOO: Readonly<Record<string, Bug>> = {
   },
 };
 
+/** Calls at one file, one after the other. */
+const puts = Array.from({ length: 4 }, () => ({ tool: 'put', path: 'a', ms: 400, does: 'succeed' }) as const);
+
 // A seed showed it once: the answer to what the model said, with the leases on its calls, is held up for longer than
-// these last. Few seeds do, so that it is kept as it was found, without all that did not matter.
+// these last, while the other bridge makes the calls. Few seeds do, so that it is kept without all that does not matter.
 const LATE_GRANT: Scenario = {
-  seed: 667_731_947,
+  seed: 1,
   bridges: 2,
   files: false,
   snapshots: false,
-  sessions: [
-    {
-      turns: [
-        [
-          { tool: 'read', path: 'c', ms: 5, does: 'succeed' },
-          { tool: 'read', path: 'a/x', ms: 38, does: 'succeed' },
-          { tool: 'read', path: 'c', ms: 43, does: 'succeed' },
-          { tool: 'ask', path: 'a/x', ms: 48, does: 'succeed' },
-        ],
-      ],
-      acts: [],
-      concurrency: 2,
-      calls: 64,
-    },
-  ],
-  messages: [{ nth: 6, what: 'delay_answer', ms: 4_420 }],
+  sessions: [{ turns: [puts], acts: [], concurrency: 2, calls: 64 }],
+  messages: [{ nth: 7, what: 'delay_answer', ms: 4_420 }],
   disk: [],
   processes: [],
 };
