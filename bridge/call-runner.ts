@@ -77,6 +77,8 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
       const fault = await teller.noteStart(call);
       if (fault !== null) return notRun(fault);
     }
+    // Held up since, by whatever holds a process up, it may be somebody else's by now, and others may be at what it waits for.
+    if (!leases.isFresh(call.effect)) return call.started ? notRun(failedReport('lease_lost', HELD_UP)) : null;
     const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = call.effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
     const { stop } = call;
@@ -115,6 +117,9 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     },
   };
 }
+
+const HELD_UP =
+  'the call was not run: its bridge was held up for as long as a lease lasts. Make it again if it is still needed.';
 
 // Stopped before anything was on record, and not by the engine's word: it stays owed, and somebody else runs it.
 const isAbandoned = ({ started, stop: { why } }: HeldCall): boolean =>

@@ -14,12 +14,16 @@ import type { Log } from './log.ts';
 interface Lease {
   readonly key: Required<LeaseKey>;
   readonly onLost: () => void;
+  /** When the last request was sent whose answer says that it is this bridge's. */
+  confirmedAtMs: number;
 }
 
 /** An effect as it was granted. */
 export interface Leased<E extends Effect = Effect> {
   readonly effect: E;
   readonly epoch: number;
+  /** When the request was sent that it answers. */
+  readonly askedAtMs: number;
 }
 
 export interface Leases {
@@ -28,6 +32,10 @@ export interface Leases {
   /** The epoch under which work on it is reported, also when the lease was lost meanwhile. */
   epochOf(key: LeaseKey): number | undefined;
   has(key: LeaseKey): boolean;
+  /** The engine has taken a report on it that was sent at this time. */
+  confirm(key: LeaseKey, sentAtMs: number): void;
+  /** Whether it is sure to last still. A process that was held up may be the last to know that it does not. */
+  isFresh(key: LeaseKey): boolean;
   end(key: LeaseKey): void;
   /** How many more may be held, beside those that are asked for. */
   room(): number;
@@ -68,14 +76,22 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     waiting.wake();
   }
 
+  function confirm(key: LeaseKey, sentAtMs: number): void {
+    const lease = held.get(key);
+    if (lease !== undefined) lease.confirmedAtMs = Math.max(lease.confirmedAtMs, sentAtMs);
+  }
+
   // A beat that is not answered is made up for by the next one.
   async function beatOnce(): Promise<void> {
     const leases = keys();
     if (leases.length === 0) return;
+    const sentAtMs = clock.now();
     const reply = await client
       .heartbeat({ owner, leases })()
       .catch(() => null);
     if (reply === null || isLeft(reply)) return;
+    const lostNow = new Set(reply.right.lost.map(({ session_id, effect_id }) => `${session_id} ${effect_id}`));
+    for (const key of leases) if (!lostNow.has(`${key.session_id} ${key.effect_id}`)) confirm(key, sentAtMs);
     for (const key of reply.right.lost) {
       const lease = held.get(key);
       // Granted anew while this was asked: then it is not the one that was lost.
@@ -88,11 +104,17 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   }
 
   return {
-    hold({ effect: { session_id, effect_id }, epoch }, onLost) {
+    hold({ effect: { session_id, effect_id }, epoch, askedAtMs }, onLost) {
       const key = { session_id, effect_id, epoch };
       const known = held.get(key);
-      held.set(key, { key, onLost: known?.onLost ?? onLost });
+      held.set(key, { key, onLost: known?.onLost ?? onLost, confirmedAtMs: askedAtMs });
       return known === undefined;
+    },
+    confirm,
+    isFresh(key) {
+      const ttlMs = rhythm.ttlMs();
+      const lease = held.get(key);
+      return lease !== undefined && (ttlMs === null || clock.now() - lease.confirmedAtMs < ttlMs);
     },
     epochOf: (key) => held.get(key)?.key.epoch ?? lost.get(key),
     has: (key) => held.get(key) !== undefined,

@@ -28,7 +28,7 @@ import { type Outbox, newOutbox } from './outbox.ts';
 import { newPlanCheck } from './plan-check.ts';
 import type { Provider } from './providers/provider.ts';
 import { recover } from './recover.ts';
-import { newRides } from './rides.ts';
+import { type Arrived, newRides } from './rides.ts';
 import { StopSwitch } from './stop-switch.ts';
 import { watchStrangers } from './watch-strangers.ts';
 
@@ -82,11 +82,11 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 
 /** Speaks for those that died, then works; ends when the signal aborts. */
 async function serve(crew: Crew, signal: AbortSignal): Promise<void> {
-  const { client, ledger = noBridgeLedger, log } = crew.options;
+  const { client, ledger = noBridgeLedger, clock, log } = crew.options;
   const told = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  await Promise.race([recover({ client, ledger, link: crew.link, log }), told]);
+  await Promise.race([recover({ client, ledger, link: crew.link, clock, log }), told]);
   await leaseLoop(crew, signal);
 }
 
@@ -118,9 +118,10 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     leases,
     wanted: (max) => wantedBy(options, max),
     signal: options.signal,
-    take: (grants) => takeGrants(crew, grants),
+    take: (arrived) => takeGrants(crew, arrived),
   });
-  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: closingOf(board), rides });
+  const { confirm } = leases;
+  const outbox = newOutbox({ client, owner, link, clock, log, epochOf, confirm, companions: closingOf(board), rides });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
     const kept = await link.ask('put_blob', () => client.putBlob(bytes));
@@ -164,7 +165,8 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses the bridge: ${grant.left.code}: ${grant.left.message}`);
     // What took as long as a lease lasts is somebody else's by now.
-    const fresh = clock.now() - askedAt < grant.right.ttl_ms ? takeGrants(crew, [grant.right]) : 0;
+    const arrived = { grant: grant.right, askedAtMs: askedAt };
+    const fresh = clock.now() - askedAt < grant.right.ttl_ms ? takeGrants(crew, [arrived]) : 0;
     crew.leases.setTtl(grant.right.ttl_ms);
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
     if (fresh === 0 && request.wait_ms > 0 && clock.now() - askedAt < BACKOFF_MS_BASE)
@@ -173,12 +175,13 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
 }
 
 /** How many of the effects were new here. */
-function takeGrants(crew: Crew, grants: readonly LeaseGrant[]): number {
+function takeGrants(crew: Crew, arrived: readonly Arrived[]): number {
   let fresh = 0;
-  for (const { effects: granted, epochs, plans, ttl_ms } of grants) {
+  for (const { grant, askedAtMs } of arrived) {
+    const { effects: granted, epochs, plans, ttl_ms } = grant;
     crew.leases.setTtl(ttl_ms);
     for (const [index, effect] of granted.entries()) {
-      const leased = { effect, epoch: epochs[index] ?? 1 };
+      const leased = { effect, epoch: epochs[index] ?? 1, askedAtMs };
       // What arrives while the bridge stops is not begun, and given back with all the rest.
       if (crew.options.signal.aborted) crew.leases.hold(leased, () => undefined);
       else if (takeEffect(crew, leased, plans)) fresh += 1;
@@ -188,20 +191,21 @@ function takeGrants(crew: Crew, grants: readonly LeaseGrant[]): number {
   return fresh;
 }
 
-function takeEffect(crew: Crew, { effect, epoch }: Leased, plans: LeaseGrant['plans']): boolean {
+function takeEffect(crew: Crew, leased: Leased, plans: LeaseGrant['plans']): boolean {
+  const { effect, epoch, askedAtMs } = leased;
   switch (effect.kind) {
     case 'tool.call':
-      return takeCall(crew, { effect, epoch }, plans);
+      return takeCall(crew, { effect, epoch, askedAtMs }, plans);
     case 'tool.cancel':
       return cancelCall(crew, effect);
     case 'llm.generate':
-      return begin(crew, { effect, epoch }, (stop) => crew.generates.run(effect, stop));
+      return begin(crew, leased, (stop) => crew.generates.run(effect, stop));
     case 'host_session.open':
-      return begin(crew, { effect, epoch }, (stop) => openSession(crew, effect, stop));
+      return begin(crew, leased, (stop) => openSession(crew, effect, stop));
     case 'call.undo':
-      return begin(crew, { effect, epoch }, (stop) => undo(crew, effect, stop));
+      return begin(crew, leased, (stop) => undo(crew, effect, stop));
     case 'batch.settle':
-      return begin(crew, { effect, epoch }, async () => {
+      return begin(crew, leased, async () => {
         const { session_id, effect_id, batch_id, plan_hash } = effect;
         await crew.outbox.report(session_id, batchSettled(batch_id, plan_hash), effect_id);
         crew.leases.end(effect);

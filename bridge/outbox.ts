@@ -7,6 +7,7 @@ import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import type { Rejection } from '../schemas/rejection.ts';
 import type { HeldLease, LeaseKey } from '../schemas/wire.ts';
 import { newLanes } from './lanes.ts';
+import type { Clock } from './clock.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
 import type { Rides } from './rides.ts';
@@ -25,6 +26,9 @@ interface OutboxOptions {
   readonly log: Log;
   /** The epoch under which an effect is reported on. */
   readonly epochOf: (key: LeaseKey) => number | undefined;
+  /** A report on an effect that was sent at this time was taken. */
+  readonly confirm: (key: LeaseKey, sentAtMs: number) => void;
+  readonly clock: Pick<Clock, 'now'>;
   /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
   readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
   /** What is asked for besides; null where nothing is. */
@@ -45,7 +49,8 @@ interface Entry extends Sent {
   readonly answered: (answer: Answer) => void;
 }
 
-export function newOutbox({ client, owner, link, log, epochOf, companions, rides }: OutboxOptions): Outbox {
+export function newOutbox(options: OutboxOptions): Outbox {
+  const { client, owner, link, clock, log, epochOf, confirm, companions, rides } = options;
   async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
     const extra = companions(session, eventsOf(group));
     const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
@@ -86,14 +91,20 @@ export function newOutbox({ client, owner, link, log, epochOf, companions, rides
     const events = eventsOf(entries);
     // Named anew each time: an engine that came back may have granted anew what is under way here.
     const lease = rides?.ask(events) ?? null;
+    let sentAtMs = 0;
     const answer = await link.ask('submit', () => {
+      sentAtMs = clock.now();
       const report = { events, owner, leases: leasesOf(session, entries) };
       if (lease === null) return client.submit(session, report);
       rides?.sent(lease);
       return client.submit(session, { ...report, lease });
     });
     if (lease !== null) rides?.over(lease, isRight(answer) ? answer.right.granted : undefined);
-    return isRight(answer) ? right(undefined) : answer;
+    if (isLeft(answer)) return answer;
+    for (const { effect: effect_id } of entries) {
+      if (effect_id !== undefined) confirm({ session_id: session, effect_id }, sentAtMs);
+    }
+    return right(undefined);
   }
 
   function leasesOf(session_id: SessionId, entries: readonly Sent[]): readonly HeldLease[] {

@@ -7,6 +7,7 @@ import type { EngineClient } from '../src/client/client.ts';
 import type { BridgeLedger } from './ledger/bridge-ledger.ts';
 import { type LedgerKey, nameOf } from './ledger/ledger-entries.ts';
 import type { Predecessor } from './ledger/predecessors.ts';
+import type { Clock } from './clock.ts';
 import type { Link } from './link.ts';
 import type { Log } from './log.ts';
 import { newOutbox } from './outbox.ts';
@@ -15,6 +16,7 @@ interface RecoverOptions {
   readonly client: EngineClient;
   readonly ledger: BridgeLedger;
   readonly link: Link;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -23,11 +25,14 @@ export async function recover(options: RecoverOptions): Promise<void> {
   for (const predecessor of options.ledger.predecessors) await speakFor(predecessor, options);
 }
 
-async function speakFor(predecessor: Predecessor, { client, ledger, link, log }: RecoverOptions): Promise<void> {
+async function speakFor(predecessor: Predecessor, options: RecoverOptions): Promise<void> {
+  const { client, ledger, link, clock, log } = options;
   const { owner, entries } = predecessor;
   const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
   const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
-  const outbox = newOutbox({ client, owner, link, log, epochOf, companions: () => [], rides: null });
+  // What it reports is over: no lease is kept for it.
+  const alone = { confirm: () => undefined, companions: () => [], rides: null };
+  const outbox = newOutbox({ client, owner, link, clock, log, epochOf, ...alone });
   const ended = entries.flatMap(({ event, ...key }) => (event === null ? [] : [{ ...key, event }]));
   const answers = await Promise.all(
     ended.map(({ session_id, effect_id, event }) => outbox.report(session_id, event, effect_id)),

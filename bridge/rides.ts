@@ -22,27 +22,32 @@ interface RidesOptions {
   /** Nothing more is asked for once it aborts. */
   readonly signal: AbortSignal;
   /** Called some time after the report itself is dealt with. */
-  readonly take: (grants: readonly LeaseGrant[]) => void;
+  readonly take: (arrived: readonly Arrived[]) => void;
+}
+
+/** A grant, and when the request was sent that it answers. */
+export interface Arrived {
+  readonly grant: LeaseGrant;
+  readonly askedAtMs: number;
 }
 
 export function newRides({ clock, leases, wanted, signal, take }: RidesOptions): Rides {
-  let arrived: LeaseGrant[] = [];
+  let arrived: Arrived[] = [];
   const sentAtMs = new WeakMap<Wanted, number>();
   /** Room that is kept for what has arrived. */
   let kept = 0;
 
   function takeArrived(): void {
-    const grants = arrived;
+    const taken = arrived;
     arrived = [];
-    take(grants);
+    take(taken);
     leases.unreserve(kept);
     kept = 0;
   }
 
   // What took as long as a lease lasts is somebody else's by now: nothing says so to whoever begins a call that is not
   // recorded when it starts.
-  const isOver = (asked: Wanted, { ttl_ms }: LeaseGrant): boolean =>
-    clock.now() - (sentAtMs.get(asked) ?? clock.now()) >= ttl_ms;
+  const isOver = (askedAtMs: number, { ttl_ms }: LeaseGrant): boolean => clock.now() - askedAtMs >= ttl_ms;
 
   return {
     ask(events) {
@@ -53,13 +58,14 @@ export function newRides({ clock, leases, wanted, signal, take }: RidesOptions):
     },
     sent: (asked) => void sentAtMs.set(asked, clock.now()),
     over(asked, granted) {
-      if (granted === undefined || isOver(asked, granted)) {
+      const askedAtMs = sentAtMs.get(asked) ?? clock.now();
+      if (granted === undefined || isOver(askedAtMs, granted)) {
         leases.unreserve(asked.max);
         return;
       }
       // Whoever waits for the answer to a report lets go of what it was about first.
       if (arrived.length === 0) setImmediate(takeArrived);
-      arrived.push(granted);
+      arrived.push({ grant: granted, askedAtMs });
       kept += asked.max;
     },
   };

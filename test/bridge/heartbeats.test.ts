@@ -21,7 +21,7 @@ test('a bridge beats within a third of the life that the first grant names, howe
   const stop = new AbortController();
   const beating = leases.beat(stop.signal);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
-  leases.hold({ effect, epoch: 1 }, () => undefined);
+  leases.hold({ effect, epoch: 1, askedAtMs: start }, () => undefined);
   await clock.settle();
   leases.setTtl(900);
   await clock.until(() => beats.length === 3);

@@ -28,7 +28,7 @@ function setUp() {
     leases,
     wanted: (max) => ({ kinds: [], tools: [], max }),
     signal: stop.signal,
-    take: (grants) => taken.push(...grants),
+    take: (arrived) => taken.push(...arrived.map(({ grant }) => grant)),
   });
   return { stop, clock, leases, rides, taken };
 }
