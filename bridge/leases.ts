@@ -65,7 +65,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   /** Epochs of leases that were lost and whose work has not come to its end. */
   const lost = newByEffect<number>();
   const waiting = newWaiting();
-  let reserved = 0;
+  const reserved = newReserved(() => waiting.wake());
   const rhythm = newRhythm(clock);
 
   const keys = (): readonly LeaseKey[] => held.values().map(({ key }) => key);
@@ -81,26 +81,29 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     if (lease !== undefined) lease.confirmedAtMs = Math.max(lease.confirmedAtMs, sentAtMs);
   }
 
-  // A beat that is not answered is made up for by the next one.
   async function beatOnce(): Promise<void> {
     const leases = keys();
     if (leases.length === 0) return;
     const sentAtMs = clock.now();
+    // A beat that is not answered is made up for by the next one.
     const reply = await client
       .heartbeat({ owner, leases })()
       .catch(() => null);
     if (reply === null || isLeft(reply)) return;
-    const lostNow = new Set(reply.right.lost.map(({ session_id, effect_id }) => `${session_id} ${effect_id}`));
-    for (const key of leases) if (!lostNow.has(`${key.session_id} ${key.effect_id}`)) confirm(key, sentAtMs);
-    for (const key of reply.right.lost) {
-      const lease = held.get(key);
-      // Granted anew while this was asked: then it is not the one that was lost.
-      if (lease === undefined || (key.epoch ?? lease.key.epoch) !== lease.key.epoch) continue;
-      log({ event: 'lease_lost', session_id: key.session_id, effect_id: key.effect_id });
-      end(key);
-      lost.set(key, lease.key.epoch);
-      lease.onLost();
-    }
+    const gone = newByEffect<true>();
+    for (const key of reply.right.lost) gone.set(key, true);
+    for (const key of leases) if (gone.get(key) === undefined) confirm(key, sentAtMs);
+    for (const key of reply.right.lost) lose(key);
+  }
+
+  function lose(key: LeaseKey): void {
+    const lease = held.get(key);
+    // Granted anew while this was asked: then it is not the one that was lost.
+    if (lease === undefined || (key.epoch ?? lease.key.epoch) !== lease.key.epoch) return;
+    log({ event: 'lease_lost', session_id: key.session_id, effect_id: key.effect_id });
+    end(key);
+    lost.set(key, lease.key.epoch);
+    lease.onLost();
   }
 
   return {
@@ -119,27 +122,41 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     epochOf: (key) => held.get(key)?.key.epoch ?? lost.get(key),
     has: (key) => held.get(key) !== undefined,
     end,
-    room: () => LEASES_HELD_MAX - held.size() - reserved,
-    reserve: (count) => {
-      reserved += count;
-    },
-    unreserve: (count) => {
-      reserved -= count;
-      waiting.wake();
-    },
+    room: () => LEASES_HELD_MAX - held.size() - reserved.count(),
+    reserve: reserved.add,
+    unreserve: reserved.remove,
     roomMade: (signal) => waiting.wait(signal),
     setTtl: (ttlMs) => rhythm.setTtl(ttlMs),
     ttlMs: () => rhythm.ttlMs(),
     async beat(signal) {
       while (!signal.aborted) if (await rhythm.isDue(signal)) await beatOnce();
     },
-    async release() {
-      const leases = keys();
-      if (leases.length === 0) return;
-      const given = client
-        .release({ owner, leases })()
-        .catch(() => null);
-      await Promise.race([given, sleep(clock, RELEASE_MS_MAX, new AbortController().signal)]);
+    release: () => release(keys(), { client, owner, clock }),
+  };
+}
+
+async function release(
+  leases: readonly LeaseKey[],
+  { client, owner, clock }: Omit<LeasesOptions, 'log'>,
+): Promise<void> {
+  if (leases.length === 0) return;
+  const given = client
+    .release({ owner, leases })()
+    .catch(() => null);
+  await Promise.race([given, sleep(clock, RELEASE_MS_MAX, new AbortController().signal)]);
+}
+
+/** Room that is kept for what is asked for. */
+function newReserved(onRoom: () => void) {
+  let count = 0;
+  return {
+    count: () => count,
+    add: (more: number): void => {
+      count += more;
+    },
+    remove: (fewer: number): void => {
+      count -= fewer;
+      onRoom();
     },
   };
 }

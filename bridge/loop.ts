@@ -120,7 +120,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     signal: options.signal,
     take: (arrived) => takeGrants(crew, arrived),
   });
-  const { confirm } = leases;
+  const confirm: Leases['confirm'] = (key, sentAtMs) => leases.confirm(key, sentAtMs);
   const outbox = newOutbox({ client, owner, link, clock, log, epochOf, confirm, companions: closingOf(board), rides });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
@@ -164,10 +164,7 @@ async function leaseLoop(crew: Crew, signal: AbortSignal): Promise<void> {
     crew.leases.unreserve(request.max);
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses the bridge: ${grant.left.code}: ${grant.left.message}`);
-    // What took as long as a lease lasts is somebody else's by now.
-    const arrived = { grant: grant.right, askedAtMs: askedAt };
-    const fresh = clock.now() - askedAt < grant.right.ttl_ms ? takeGrants(crew, [arrived]) : 0;
-    crew.leases.setTtl(grant.right.ttl_ms);
+    const fresh = takeGrants(crew, [{ grant: grant.right, askedAtMs: askedAt }]);
     // An engine that keeps answering at once with nothing new is not asked in a tight circle.
     if (fresh === 0 && request.wait_ms > 0 && clock.now() - askedAt < BACKOFF_MS_BASE)
       await sleep(clock, BACKOFF_MS_BASE, signal);
@@ -180,6 +177,8 @@ function takeGrants(crew: Crew, arrived: readonly Arrived[]): number {
   for (const { grant, askedAtMs } of arrived) {
     const { effects: granted, epochs, plans, ttl_ms } = grant;
     crew.leases.setTtl(ttl_ms);
+    // What took as long as a lease lasts is somebody else's by now.
+    if (crew.options.clock.now() - askedAtMs >= ttl_ms) continue;
     for (const [index, effect] of granted.entries()) {
       const leased = { effect, epoch: epochs[index] ?? 1, askedAtMs };
       // What arrives while the bridge stops is not begun, and given back with all the rest.

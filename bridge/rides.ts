@@ -45,10 +45,6 @@ export function newRides({ clock, leases, wanted, signal, take }: RidesOptions):
     kept = 0;
   }
 
-  // What took as long as a lease lasts is somebody else's by now: nothing says so to whoever begins a call that is not
-  // recorded when it starts.
-  const isOver = (askedAtMs: number, { ttl_ms }: LeaseGrant): boolean => clock.now() - askedAtMs >= ttl_ms;
-
   return {
     ask(events) {
       const max = Math.min(expectedOf(events), leases.room(), LEASE_EFFECTS_MAX);
@@ -58,14 +54,13 @@ export function newRides({ clock, leases, wanted, signal, take }: RidesOptions):
     },
     sent: (asked) => void sentAtMs.set(asked, clock.now()),
     over(asked, granted) {
-      const askedAtMs = sentAtMs.get(asked) ?? clock.now();
-      if (granted === undefined || isOver(askedAtMs, granted)) {
+      if (granted === undefined) {
         leases.unreserve(asked.max);
         return;
       }
       // Whoever waits for the answer to a report lets go of what it was about first.
       if (arrived.length === 0) setImmediate(takeArrived);
-      arrived.push({ grant: granted, askedAtMs });
+      arrived.push({ grant: granted, askedAtMs: sentAtMs.get(asked) ?? clock.now() });
       kept += asked.max;
     },
   };

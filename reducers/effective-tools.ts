@@ -108,19 +108,19 @@ function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet
       const unmet = unmetRules(spec.availability_rules, input.tool_runtime_context);
       if (candidate && unmet.length === 0) effective.add(spec.tool_id);
       return {
-        tool_id: spec.tool_id,
-        tool_name: spec.tool_name,
         effective: effective.has(spec.tool_id),
         reasons: [...reasons, ...unmet],
+        tool_id: spec.tool_id,
+        tool_name: spec.tool_name,
       };
     });
 
   const extras = [...effective].filter((id) => !profile.right.tool_ids.includes(id)).sort();
   const order = [...new Set([...profile.right.tool_ids, ...extras])].filter((id) => effective.has(id));
   return right({
+    ordered_tools: order.map((id) => input.tool_registry[id] as ToolSpec),
     profile_id: profile.right.profile_id,
     provider,
-    ordered_tools: order.map((id) => input.tool_registry[id] as ToolSpec),
     verdicts,
   });
 }

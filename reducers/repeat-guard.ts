@@ -25,7 +25,7 @@ export function guardRepeats(
   for (const [index, call] of calls.entries()) {
     const arguments_digest = argumentsDigest(call);
     const same = repeat.tool_name === call.tool_name && repeat.arguments_digest === arguments_digest;
-    repeat = { tool_name: call.tool_name, arguments_digest, count: same ? repeat.count + 1 : 1 };
+    repeat = { arguments_digest, count: same ? repeat.count + 1 : 1, tool_name: call.tool_name };
     told &&= same;
     if (told) exhausted = true;
     if (repeat.count >= repeatsMax) refused.set(index, refusal(repeat.count));

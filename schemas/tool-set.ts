@@ -38,7 +38,7 @@ export const ToolOverrides = shape('ToolOverrides', {
 });
 export type ToolOverrides = TypeOf<typeof ToolOverrides>;
 
-export const NO_OVERRIDES: ToolOverrides = { enable: [], disable: [], force: [] };
+export const NO_OVERRIDES: ToolOverrides = { disable: [], enable: [], force: [] };
 
 export const HostSessionStatus = oneOf('HostSessionStatus', ['ready', 'closed', 'expired', 'error']);
 export type HostSessionStatus = TypeOf<typeof HostSessionStatus>;

@@ -17,21 +17,21 @@ import { packageDigest } from './package-parts.ts';
 
 /** What a run is configured with unless somebody says otherwise. */
 export const DEFAULT_CONFIG: RunConfig = {
-  provider: 'openai',
-  model: 'default',
-  instructions: null,
-  tool_profile: null,
-  host_session_open: false,
-  turns_max: TURNS_DEFAULT,
   calls_max: CALLS_DEFAULT,
-  repeats_max: REPEATS_DEFAULT,
-  tool_concurrency_max: CONCURRENCY_DEFAULT,
-  output_tokens_max: null,
   completion: 'continue',
-  tokens_max: null,
-  wall_ms_max: null,
+  host_session_open: false,
+  instructions: null,
+  model: 'default',
+  output_tokens_max: null,
+  provider: 'openai',
+  repeats_max: REPEATS_DEFAULT,
   retry: { attempts_max: ATTEMPTS_DEFAULT, base_ms: RETRY_BASE_MS_DEFAULT, cap_ms: RETRY_CAP_MS_DEFAULT },
   share_reads: true,
+  tokens_max: null,
+  tool_concurrency_max: CONCURRENCY_DEFAULT,
+  tool_profile: null,
+  turns_max: TURNS_DEFAULT,
+  wall_ms_max: null,
 };
 
 /** What may differ from the default genesis. */
@@ -43,14 +43,15 @@ export type GenesisOverrides = Partial<Pick<Genesis, 'created_at_ms' | 'tool_pac
 /** A genesis record; without overrides always the same one, of the session `default` at time 0. */
 export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
   const tool_package = overrides.tool_package ?? defaultToolPackage();
+  // In canonical order, as everything that enters a state: what is in order is digested without being sorted first.
   return {
-    v: 2,
-    session_id: brand<'SessionId'>(overrides.session_id ?? 'default'),
-    created_at_ms: overrides.created_at_ms ?? 0,
-    tool_package,
-    tool_package_digest: packageDigest(tool_package),
     config: { ...DEFAULT_CONFIG, ...overrides.config },
     consent: overrides.consent ?? CONSENT_PRESETS.default,
+    created_at_ms: overrides.created_at_ms ?? 0,
     ...(overrides.forked_from === undefined ? {} : { forked_from: overrides.forked_from }),
+    session_id: brand<'SessionId'>(overrides.session_id ?? 'default'),
+    tool_package,
+    tool_package_digest: packageDigest(tool_package),
+    v: 2,
   };
 }

@@ -93,13 +93,20 @@ const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profile
   tool_profiles,
   provider_profiles,
   tool_profile: null,
-  tool_overrides: { session: NO_OVERRIDES, run: NO_OVERRIDES },
-  tool_runtime_context: {
+  tool_overrides: NO_SCOPED_OVERRIDES,
+  tool_runtime_context: NO_HOST,
+});
+
+const NO_SCOPED_OVERRIDES: SessionState['tool_overrides'] = freeze({ run: NO_OVERRIDES, session: NO_OVERRIDES }, true);
+
+const NO_HOST: SessionState['tool_runtime_context'] = freeze(
+  {
+    capabilities: [],
+    host_session_expires_at_ms: null,
     host_session_id: null,
     host_session_status: null,
-    host_session_expires_at_ms: null,
     sandbox: null,
     workspace: null,
-    capabilities: [],
   },
-});
+  true,
+);

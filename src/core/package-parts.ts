@@ -2,7 +2,7 @@
 // once for each digest, and shared: its specs, and with them their digests, are in memory once.
 import { freeze } from 'immer';
 import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
-import { digestJson } from '../../schemas/canonical.ts';
+import { canonicalText, digestJson } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -34,7 +34,7 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   const digest = packageDigest(tool_package);
   const known = shared.get(digest);
   if (known !== undefined) return known;
-  const { registry, profiles, provider_profiles } = JSON.parse(JSON.stringify(tool_package)) as ToolPackage;
+  const { registry, profiles, provider_profiles } = JSON.parse(canonicalText(tool_package)) as ToolPackage;
   const parts: PackageParts = freeze(
     {
       digest,

@@ -8,17 +8,17 @@ const preset = (modes: ConsentPolicy['modes']): ConsentPolicy => ({ modes, tools
 export const CONSENT_PRESETS = freeze(
   {
     /** What a session has unless it is given another. */
-    default: preset({ read: 'allow', safe_write: 'allow', destructive: 'ask', local: 'ask', external: 'allow' }),
+    default: preset({ destructive: 'ask', external: 'allow', local: 'ask', read: 'allow', safe_write: 'allow' }),
     /** Steerable Tools Spec, "ToolMode": only what touches the user's machine asks. */
-    steerable: preset({ read: 'allow', safe_write: 'allow', destructive: 'allow', local: 'ask', external: 'allow' }),
+    steerable: preset({ destructive: 'allow', external: 'allow', local: 'ask', read: 'allow', safe_write: 'allow' }),
     /** September, "Confirm before destructive": what cannot be taken back, and what is sent out, asks. */
-    september: preset({ read: 'allow', safe_write: 'allow', destructive: 'ask', local: 'allow', external: 'ask' }),
+    september: preset({ destructive: 'ask', external: 'ask', local: 'allow', read: 'allow', safe_write: 'allow' }),
     /** Nothing but reading happens without a person. */
-    careful: preset({ read: 'allow', safe_write: 'ask', destructive: 'ask', local: 'ask', external: 'ask' }),
+    careful: preset({ destructive: 'ask', external: 'ask', local: 'ask', read: 'allow', safe_write: 'ask' }),
     /** Nothing asks: for sandboxes and tests. */
-    allow_all: preset({ read: 'allow', safe_write: 'allow', destructive: 'allow', local: 'allow', external: 'allow' }),
+    allow_all: preset({ destructive: 'allow', external: 'allow', local: 'allow', read: 'allow', safe_write: 'allow' }),
     /** Nothing but reading happens at all. */
-    read_only: preset({ read: 'allow', safe_write: 'deny', destructive: 'deny', local: 'deny', external: 'deny' }),
+    read_only: preset({ destructive: 'deny', external: 'deny', local: 'deny', read: 'allow', safe_write: 'deny' }),
   } satisfies Readonly<Record<string, ConsentPolicy>>,
   true,
 );

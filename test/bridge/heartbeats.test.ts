@@ -29,3 +29,32 @@ test('a bridge beats within a third of the life that the first grant names, howe
   stop.abort();
   await beating;
 });
+
+test('a lease is fresh for as long as it lasts since the engine was last asked, and said so', async () => {
+  const clock = newVirtualClock();
+  const at = clock.now();
+  const client = {} as Partial<EngineClient> as EngineClient;
+  const leases = newLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
+  const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
+  leases.hold({ effect, epoch: 1, askedAtMs: at }, () => undefined);
+  leases.setTtl(900);
+  const passes = async (ms: number): Promise<void> => {
+    let over = false;
+    clock.after(ms, () => {
+      over = true;
+    });
+    await clock.until(() => over);
+  };
+  await passes(899);
+  expect(leases.isFresh(effect)).toBe(true);
+  await passes(1);
+  expect(leases.isFresh(effect)).toBe(false);
+  // A report on it was taken meanwhile; an older answer that comes later says nothing new.
+  leases.confirm(effect, at + 500);
+  leases.confirm(effect, at + 100);
+  expect(leases.isFresh(effect)).toBe(true);
+  await passes(500);
+  expect(leases.isFresh(effect)).toBe(false);
+  leases.end(effect);
+  expect(leases.isFresh(effect)).toBe(false);
+});
