@@ -5,6 +5,7 @@ import { digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { fieldName } from './field-name.ts';
 
 const known = new WeakMap<object, Digest>();
 
@@ -35,21 +36,11 @@ function textOfFields(value: JsonObject): string {
     const item = value[key] as Json;
     text += text === '' ? '{' : ',';
     text +=
-      typeof item === 'object' && item !== null ? `${name(key)}["${merkleDigest(item)}"]` : name(key) + leaf(item);
+      typeof item === 'object' && item !== null
+        ? `${fieldName(key)}["${merkleDigest(item)}"]`
+        : fieldName(key) + leaf(item);
   }
   return text === '' ? '{}' : `${text}}`;
-}
-
-const NAMES_KEPT = 1_024;
-const names = new Map<string, string>();
-
-// The names of a state's fields are few; those of a model's arguments may be any, and are not kept beyond a bound.
-function name(key: string): string {
-  const kept = names.get(key);
-  if (kept !== undefined) return kept;
-  const quoted = `${JSON.stringify(key)}:`;
-  if (names.size < NAMES_KEPT) names.set(key, quoted);
-  return quoted;
 }
 
 const leaf = (item: Json): string => (typeof item === 'string' ? JSON.stringify(item) : `${item as null}`);

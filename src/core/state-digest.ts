@@ -6,6 +6,7 @@ import type { Digest } from '../../schemas/ids.ts';
 import { type Json, type JsonObject, freezeJson } from '../../schemas/json.ts';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { fieldName } from './field-name.ts';
 import { stateDigestForm1 } from './state-digest-form-1.ts';
 
 /** The Merkle digest of a state. States come frozen from the fold, so a digest once made stays true. */
@@ -73,22 +74,11 @@ function textOf(value: JsonObject, parts: Readonly<Record<string, Reference>>, o
   let text = '';
   for (const key of sortedKeys(value)) {
     const item = value[key] as Json;
-    text += text === '' ? name(key) : `,${name(key)}`;
+    text += text === '' ? fieldName(key) : `,${fieldName(key)}`;
     if (typeof item !== 'object' || item === null) text += typeof item === 'string' ? JSON.stringify(item) : `${item}`;
     else text += (parts[key] ?? others)(item);
   }
   return `{${text}}`;
-}
-
-const NAMES_KEPT = 256;
-const names = new Map<string, string>();
-
-function name(key: string): string {
-  const kept = names.get(key);
-  if (kept !== undefined) return kept;
-  const quoted = `${JSON.stringify(key)}:`;
-  if (names.size < NAMES_KEPT) names.set(key, quoted);
-  return quoted;
 }
 
 /** The same reference, worked out once for each frozen part. */
