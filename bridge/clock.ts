@@ -15,20 +15,20 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits; returns early, without an error, when the signal aborts. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+/** Waits so many milliseconds; returns early, without an error, when one of the signals aborts. */
+export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) {
+    if (signals.some((signal) => signal.aborted)) {
       resolve();
       return;
     }
     const done = (): void => {
-      signal.removeEventListener('abort', done);
+      for (const signal of signals) signal.removeEventListener('abort', done);
       cancel();
       resolve();
     };
     const cancel = clock.after(ms, done);
-    signal.addEventListener('abort', done);
+    for (const signal of signals) signal.addEventListener('abort', done);
   });
 }
 

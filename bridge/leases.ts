@@ -2,7 +2,6 @@
 // have it now.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
-import { joinSignals } from '../src/client/join-signals.ts';
 import type { Effect } from '../schemas/effect.ts';
 import type { EffectId, OwnerId, SessionId } from '../schemas/ids.ts';
 import { LEASES_HELD_MAX, LEASE_TTL_MS, RELEASE_MS_MAX } from '../schemas/limits.ts';
@@ -143,7 +142,7 @@ async function release(
   const given = client
     .release({ owner, leases })()
     .catch(() => null);
-  await Promise.race([given, sleep(clock, RELEASE_MS_MAX, new AbortController().signal)]);
+  await Promise.race([given, sleep(clock, RELEASE_MS_MAX)]);
 }
 
 /** Room that is kept for what is asked for. */
@@ -196,22 +195,29 @@ interface Rhythm {
 
 function newRhythm(clock: Clock): Rhythm {
   let ttlMs: number | null = null;
-  let retimed = new AbortController();
+  let retime = (): void => undefined;
   return {
     ttlMs: () => ttlMs,
     // An engine whose leases are shorter than was thought is not kept waiting for the beat that was planned.
     setTtl(next) {
       if (next === ttlMs) return;
       ttlMs = next;
-      retimed.abort();
+      retime();
     },
-    async isDue(signal) {
-      retimed = new AbortController();
-      const either = joinSignals(signal, retimed.signal);
-      await sleep(clock, Math.max(1, Math.floor((ttlMs ?? LEASE_TTL_MS) / 3)), either.signal);
-      either.release();
-      return !either.signal.aborted;
-    },
+    isDue: (signal) =>
+      new Promise((resolve) => {
+        const end = (due: boolean): void => {
+          signal.removeEventListener('abort', giveUp);
+          cancel();
+          retime = () => undefined;
+          resolve(due);
+        };
+        const giveUp = (): void => end(false);
+        retime = giveUp;
+        const cancel = clock.after(Math.max(1, Math.floor((ttlMs ?? LEASE_TTL_MS) / 3)), () => end(true));
+        if (signal.aborted) giveUp();
+        else signal.addEventListener('abort', giveUp);
+      }),
   };
 }
 

@@ -1,6 +1,5 @@
 // The line to the engine. An engine that is away is waited for, however long it takes: what was finished here must
 // reach it once. Every other refusal is an answer.
-import { joinSignals } from '../src/client/join-signals.ts';
 import { type Either, isRight, left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, type RejectionCode, reject } from '../schemas/rejection.ts';
@@ -48,21 +47,18 @@ export function newLink({ clock, random, log, signal }: LinkOptions): Link {
 
   return {
     async ask(during, request, own = signal) {
-      // Most requests wait for nothing else: they need no signal of their own.
-      const joined = own === signal ? { signal, release: () => undefined } : joinSignals(signal, own);
-      const either = joined.signal;
-      for (let attempt = 0; !either.aborted; attempt += 1) {
+      const isOver = (): boolean => signal.aborted || own.aborted;
+      for (let attempt = 0; !isOver(); attempt += 1) {
         const answer = await answerOf(request);
         if (isRight(answer) || !isAway(answer.left)) {
           noteBack(during);
-          joined.release();
           return answer;
         }
-        if (either.aborted) break;
+        if (isOver()) break;
         noteAway(during, answer.left);
-        await sleep(clock, backoffMs(attempt, random, { baseMs: BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX }), either);
+        const ms = backoffMs(attempt, random, { baseMs: BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX });
+        await (own === signal ? sleep(clock, ms, signal) : sleep(clock, ms, signal, own));
       }
-      joined.release();
       return left(reject('closing', '', 'the bridge no longer waits for an answer'));
     },
   };

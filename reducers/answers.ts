@@ -9,13 +9,13 @@ import type { SessionState } from '../schemas/state.ts';
 import { isGranted } from './consent.ts';
 import { type Settlement, admitCall, endsRun, errorText, letCallTry, settle } from './batch.ts';
 import { callStateAt, callStateOf, plannedOf } from './batch-index.ts';
-import { type NextState, openBatchOf } from './next-state.ts';
+import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 
 export function confirmCall(next: NextState, event: EventOfKind<'user.tool_confirmation'>, state: SessionState): void {
   if (event.result === 'deny') {
     settle(next, event.call_id, denied('permission_denied', event.message ?? 'A person denied this call.'));
     if (event.instead !== undefined && next.run !== null) {
-      next.run = { ...next.run, amended: [...(next.run.amended ?? []), event.instead] };
+      next.run = inOrder({ ...next.run, amended: [...(next.run.amended ?? []), event.instead] });
     }
     return;
   }
@@ -23,7 +23,7 @@ export function confirmCall(next: NextState, event: EventOfKind<'user.tool_confi
   if (event.grant === undefined || next.consent === undefined) return;
   const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
   invariant(planned !== undefined, 'an admitted answer names a planned call');
-  const grant: Grant = { tool_id: planned.tool_id, ...event.grant };
+  const grant: Grant = { ...event.grant, tool_id: planned.tool_id };
   next.consent = { ...next.consent, grants: [...next.consent.grants, grant] };
   for (const id of waitingUnder(state, grant)) if (id !== event.call_id) admitCall(next, id);
 }

@@ -21,7 +21,7 @@ import {
 } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import type { Refusal } from './judge-call.ts';
-import { type NextState, openBatchOf } from './next-state.ts';
+import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
 import { retryDelay } from './retry.ts';
 import { openWaits, openWaitsIn } from './waits.ts';
@@ -157,11 +157,11 @@ function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boole
   if (plannedOf(batch.plan, event.call_id)?.call.repeatable !== true) return false;
   const wait = retryDelay(run.config.retry, event.attempt, event);
   if (wait === null) return false;
-  const queued = { ...nextAttempt(callOf(batch, event.call_id)), not_before_ms: event.at_ms + wait };
-  next.active_tool_batch = {
+  const queued = inOrder({ ...nextAttempt(callOf(batch, event.call_id)), not_before_ms: event.at_ms + wait });
+  next.active_tool_batch = inOrder({
     ...withCall(batch, event.call_id, queued),
     timed: [...(batch.timed ?? []), event.call_id],
-  };
+  });
   return true;
 }
 
@@ -244,7 +244,7 @@ function withoutTimes(batch: ActiveToolBatch, id: CallId): ActiveToolBatch {
   if (batch.timed?.includes(id) !== true) return batch;
   const { timed, ...rest } = batch;
   const others = timed.filter((other) => other !== id);
-  return others.length === 0 ? rest : { ...rest, timed: others };
+  return others.length === 0 ? rest : inOrder({ ...rest, timed: others });
 }
 
 /** The time to fulfil a custom call begins once nothing that it waits for is open. */
@@ -254,8 +254,8 @@ function beginCustomCalls(before: ActiveToolBatch, atMs: number): ActiveToolBatc
     const call = callStateOf(batch, call_id);
     if (call?.status !== 'queued' || call.due_at_ms !== undefined) continue;
     if (openWaitsIn(batch, call_id).length > 0) continue;
-    const due = withCall(batch, call_id, { ...call, due_at_ms: atMs + answer_within_ms });
-    batch = { ...due, timed: [...(batch.timed ?? []), call_id] };
+    const due = withCall(batch, call_id, inOrder({ ...call, due_at_ms: atMs + answer_within_ms }));
+    batch = inOrder({ ...due, timed: [...(batch.timed ?? []), call_id] });
   }
   return batch;
 }

@@ -12,7 +12,7 @@ import { answerCustomCall, confirmCall } from './answers.ts';
 import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
-import { type NextState, liveRun } from './next-state.ts';
+import { type NextState, inOrder, liveRun } from './next-state.ts';
 import { setRegistry } from './registry.ts';
 import {
   COMPLETED,
@@ -40,8 +40,12 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   next.updated_at_ms = event.at_ms;
   fold(next, freezeJson(event), state);
   derive(next, state);
-  return freezeJson(next);
+  return freezeJson(hasGained(next, state) ? inOrder(next) : next);
 }
+
+/** Whether a slot is there that was not there before. */
+const hasGained = (next: NextState, { consent, undos }: SessionState): boolean =>
+  (next.undos !== undefined && undos === undefined) || (next.consent !== undefined && consent === undefined);
 
 /** Folds one event into what the state before it becomes. */
 type Fold<E> = (next: NextState, event: E, state: SessionState) => void;

@@ -6,6 +6,16 @@ import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 
 export type NextState = { -readonly [Slot in keyof SessionState]: SessionState[Slot] };
 
+/**
+ * The same fields in canonical order, for what gets one that it mostly lacks: everything in a state is in that order, so
+ * that nothing of it is sorted to be digested.
+ */
+export function inOrder<T extends object>(value: T): T {
+  const ordered: Record<string, unknown> = {};
+  for (const key of Object.keys(value).sort()) ordered[key] = (value as Readonly<Record<string, unknown>>)[key];
+  return ordered as T;
+}
+
 export function liveRun({ run }: Pick<SessionState, 'run'>): RunState {
   invariant(run !== null, 'no run is active');
   return run;

@@ -13,6 +13,7 @@ import { claimsOf } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
 import { decideConsent } from './consent.ts';
 import { type Refusal, newJudge } from './judge-call.ts';
+import { inOrder } from './next-state.ts';
 
 export interface PlanContext {
   /** The set the model was offered; without it, calls are judged by the effective set alone. */
@@ -162,7 +163,7 @@ function newSharing(): Sharing {
       const key = [plan.tool_id, plan.arguments_digest, ...after].join('\n');
       const earlier = first.get(key);
       if (earlier === undefined) first.set(key, plan.call_id);
-      return earlier === undefined ? plan : { ...plan, shares: earlier };
+      return earlier === undefined ? plan : inOrder({ ...plan, shares: earlier });
     },
   };
 }

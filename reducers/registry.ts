@@ -7,11 +7,14 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolPackage, ToolProfiles, ToolRegistry } from '../schemas/tool-set.ts';
 import type { NextState } from './next-state.ts';
 
-export const registryOf = (tools: ToolPackage['registry']): ToolRegistry =>
-  Object.fromEntries(tools.map((tool) => [tool.tool_id, tool]));
+export const registryOf = (tools: ToolPackage['registry']): ToolRegistry => byId(tools, ({ tool_id }) => tool_id);
 
 export const profilesOf = (profiles: ToolPackage['profiles']): ToolProfiles =>
-  Object.fromEntries(profiles.map((profile) => [profile.profile_id, profile]));
+  byId(profiles, ({ profile_id }) => profile_id);
+
+/** Entries in canonical order, as everything in a state. */
+const byId = <T>(items: readonly T[], idOf: (item: T) => string): Readonly<Record<string, T>> =>
+  Object.fromEntries(items.map((item): [string, T] => [idOf(item), item]).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** Null when ids and names are unique, every `tool_ref` is right and every profile names only registered tools. */
 export function findPackageFault({ registry, profiles, provider_profiles }: ToolPackage): Rejection | null {

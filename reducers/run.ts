@@ -12,7 +12,7 @@ import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
 import { detachCalls } from './detached.ts';
 import { computeEffectiveTools } from './effective-tools.ts';
-import { type NextState, liveRun, openBatchOf } from './next-state.ts';
+import { type NextState, inOrder, liveRun, openBatchOf } from './next-state.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
@@ -133,7 +133,7 @@ export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed
   const failures = (run.retry?.failures ?? 0) + 1;
   const wait = retryDelay(run.config.retry, failures, event);
   if (wait === null) endRun(next, failure(event.code, event.message), event.at_ms);
-  else next.run = { ...run, retry: { failures, not_before_ms: event.at_ms + wait } };
+  else next.run = inOrder({ ...run, retry: { failures, not_before_ms: event.at_ms + wait } });
 }
 
 // A turn without calls is the model's last word, unless somebody has steered meanwhile. An answer that took more than
@@ -179,7 +179,7 @@ function withoutRedirect(run: RunState): RunState {
 
 /** A person changes direction: what waits is not started, and the run goes on with what they said, or ends. */
 export function interruptRun(next: NextState, event: EventOfKind<'user.interrupt'>): void {
-  if (event.input !== undefined) next.run = { ...liveRun(next), redirect: event.input };
+  if (event.input !== undefined) next.run = inOrder({ ...liveRun(next), redirect: event.input });
   beginEnding(next, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
 }
 
@@ -277,18 +277,18 @@ function recordRun(next: NextState, ending: RunEnding, atMs: number): void {
 }
 
 export const failure = (code: string, message: string): RunEnding => ({
-  outcome: 'failed',
   code,
   message,
+  outcome: 'failed',
   output: null,
 });
 
-export const COMPLETED: RunEnding = { outcome: 'completed', code: null, message: null, output: null };
+export const COMPLETED: RunEnding = { code: null, message: null, outcome: 'completed', output: null };
 
 export const endedBy = (outcome: 'interrupted' | 'cancelled', reason: string | undefined): RunEnding => ({
-  outcome,
   code: null,
   message: reason ?? null,
+  outcome,
   output: null,
 });
 

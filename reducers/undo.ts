@@ -38,7 +38,7 @@ export function admitUndoSettled(state: SessionState, event: EventOfKind<'UndoSe
 export function requestUndo(next: NextState, event: EventOfKind<'UndoRequested'>, state: SessionState): void {
   const { batch_id, call_id, changes } = event;
   if (batch_id === undefined || changes === undefined) return;
-  const undo = { position: state.version as number as Position, batch_id, call_id, changes };
+  const undo = { batch_id, call_id, changes, position: state.version as number as Position };
   next.undos = [...(next.undos ?? []), undo];
 }
 

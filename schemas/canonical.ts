@@ -58,6 +58,15 @@ function isInOrder(value: Json): boolean {
   return true;
 }
 
+/** The same value with its keys in canonical order, so that whatever is written of it later is written fast. */
+export function inCanonicalOrder<T extends Json>(value: T): T {
+  if (isInOrder(value)) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => inCanonicalOrder(item)) as readonly Json[] as T;
+  const ordered: Record<string, Json> = {};
+  for (const key of sortedKeys(value as JsonObject)) ordered[key] = inCanonicalOrder((value as JsonObject)[key] as Json);
+  return ordered as T;
+}
+
 /** RFC 8785 bytes (UTF-8) of any value; throws a {@link RangeError} that names the path when it is no JSON value. */
 export const canonicalBytes = (value: unknown): Uint8Array => utf8.encode(canonicalText(assertJson(value)));
 

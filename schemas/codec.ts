@@ -168,6 +168,19 @@ export function dictionary<K extends string, A>(
   );
 }
 
+/** The same codec; a frozen value that it accepted once is accepted without being looked at again. */
+export function remembering<A>(codec: Codec<A>): Codec<A> {
+  const accepted = new WeakSet<object>();
+  const is = (value: unknown): value is A => {
+    const isObject = typeof value === 'object' && value !== null;
+    if (isObject && accepted.has(value)) return true;
+    if (!codec.is(value)) return false;
+    if (isObject && Object.isFrozen(value)) accepted.add(value);
+    return true;
+  };
+  return new Codec<A>(codec.name, is, (value, context) => failuresOf(codec, value, context), codec.jsonSchema);
+}
+
 type Fields = Readonly<Record<string, t.Any>>;
 type NoFields = Readonly<Record<never, never>>;
 type Flat<T> = { readonly [K in keyof T]: T[K] };

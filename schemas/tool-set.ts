@@ -1,6 +1,6 @@
 // The tools around a session: package, profiles, overrides, runtime facts, and the effective set that follows from
 // them (P7 "Tool Runtime Layer"; DESIGN section 4).
-import { type TypeOf, dictionary, flag, list, nullable, oneOf, shape, text } from './codec.ts';
+import { type TypeOf, dictionary, flag, list, nullable, oneOf, remembering, shape, text } from './codec.ts';
 import { HostSessionId, ProfileId, TimeMs, ToolId, ToolName } from './ids.ts';
 import { CAPABILITIES_MAX, PROFILES_MAX, TOOLS_MAX } from './limits.ts';
 import { ToolSpec } from './tool-spec.ts';
@@ -17,11 +17,13 @@ export const ProviderProfile = shape('ProviderProfile', {
 export type ProviderProfile = TypeOf<typeof ProviderProfile>;
 
 /** What a session is born with (P7 section 1.1, install-time preload). An empty `provider_contains` matches all. */
-export const ToolPackage = shape('ToolPackage', {
-  registry: list(ToolSpec, TOOLS_MAX),
-  profiles: list(ToolProfile, PROFILES_MAX),
-  provider_profiles: list(ProviderProfile, PROFILES_MAX),
-});
+export const ToolPackage = remembering(
+  shape('ToolPackage', {
+    registry: list(ToolSpec, TOOLS_MAX),
+    profiles: list(ToolProfile, PROFILES_MAX),
+    provider_profiles: list(ProviderProfile, PROFILES_MAX),
+  }),
+);
 export type ToolPackage = TypeOf<typeof ToolPackage>;
 
 export const ToolRegistry = dictionary(ToolId, ToolSpec, TOOLS_MAX);

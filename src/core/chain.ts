@@ -7,11 +7,13 @@ import type { Digest } from '../../schemas/ids.ts';
 
 /** The chain value before the first event: the digest of the genesis record. */
 export function genesisChain(genesis: Genesis): Digest {
-  const known = genesisChains.get(genesis);
-  if (known !== undefined) return known;
-  const made = digestJson(genesis);
-  if (Object.isFrozen(genesis)) genesisChains.set(genesis, made);
-  return made;
+  return genesisChains.get(genesis) ?? noteGenesisChain(genesis, digestJson(genesis));
+}
+
+/** Keeps the chain value of a genesis record that nobody can change, so that it is worked out once. */
+export function noteGenesisChain(genesis: Genesis, chain: Digest): Digest {
+  if (Object.isFrozen(genesis)) genesisChains.set(genesis, chain);
+  return chain;
 }
 
 const genesisChains = new WeakMap<Genesis, Digest>();

@@ -32,6 +32,7 @@ export { type CallExplanation, type CallHistory, explainCall, newCallHistory } f
 export { type ToolExplanation, type ToolHistory, newToolHistory } from './explain-tools.ts';
 export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './fork.ts';
 export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis.ts';
+export { genesisText, readGenesisText } from './genesis-text.ts';
 export { checkGenesis, initialState } from './initial-state.ts';
 export { type LineageCheck, type LineageFault, newLineageCheck } from './lineage.ts';
 export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';

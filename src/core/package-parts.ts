@@ -10,6 +10,9 @@ import type { ToolPackage, ToolProfiles, ToolRegistry } from '../../schemas/tool
 
 export interface PackageParts {
   readonly digest: Digest;
+  /** The package itself, and its canonical text. */
+  readonly tool_package: ToolPackage;
+  readonly text: string;
   /** Why it is no package; the parts of one that is none mean nothing. */
   readonly fault: Rejection | null;
   readonly tool_registry: ToolRegistry;
@@ -34,10 +37,14 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   const digest = packageDigest(tool_package);
   const known = shared.get(digest);
   if (known !== undefined) return known;
-  const { registry, profiles, provider_profiles } = JSON.parse(canonicalText(tool_package)) as ToolPackage;
+  const text = canonicalText(tool_package);
+  const copy = JSON.parse(text) as ToolPackage;
+  const { registry, profiles, provider_profiles } = copy;
   const parts: PackageParts = freeze(
     {
       digest,
+      tool_package: copy,
+      text,
       fault: findPackageFault(tool_package),
       tool_registry: registryOf(registry),
       tool_profiles: profilesOf(profiles),
@@ -48,5 +55,9 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   const [oldest] = shared.keys();
   if (shared.size >= PACKAGES_SHARED_MAX && oldest !== undefined) shared.delete(oldest);
   shared.set(digest, parts);
+  digests.set(copy, digest);
   return parts;
 }
+
+/** The parts of a package that was seen before; null when it was not, or is forgotten. */
+export const knownParts = (digest: Digest): PackageParts | null => shared.get(digest) ?? null;

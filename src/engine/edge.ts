@@ -4,7 +4,7 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { plannedOf } from '../../reducers/batch-index.ts';
 import { claimsOf } from '../../reducers/claims.ts';
-import { canonicalText, digestText } from '../../schemas/canonical.ts';
+import { canonicalText, digestText, inCanonicalOrder } from '../../schemas/canonical.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type IngressEvent } from '../../schemas/event.ts';
 import { type Digest, type EventId, brand } from '../../schemas/ids.ts';
@@ -41,7 +41,7 @@ export async function toEvent(ports: EdgePorts, state: SessionState, ingress: In
     at_ms: Math.max(state.updated_at_ms, ports.clock.now()),
   };
   const measured = await measure(ports, state, ingress);
-  return isLeft(measured) ? measured : right(inOrder({ ...measured.right, ...envelope }));
+  return isLeft(measured) ? measured : right(inCanonicalOrder({ ...measured.right, ...envelope }));
 }
 
 /** What is sent, with every fact of the world that its kind records; what a client claims of those is dropped. */
@@ -101,13 +101,6 @@ async function prepareCalls(
   return right(calls);
 }
 
-/** The same fields in canonical order, so that whatever is written of them later is written fast. */
-function inOrder<T extends object>(value: T): T {
-  const ordered: Record<string, unknown> = {};
-  for (const key of Object.keys(value).sort()) ordered[key] = (value as Readonly<Record<string, unknown>>)[key];
-  return ordered as T;
-}
-
 const named = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();
 
 /** The tools of a registry by the name that a model calls. A registry is frozen, so this is found once for each. */
@@ -136,11 +129,11 @@ async function prepareCall(
     arguments_digest: digestText(text),
     ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args.right) }),
   };
-  if (text.length <= INLINE_CHARS_MAX) return right(inOrder({ ...judged, arguments: args.right }));
+  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args.right });
   const stored = await storeText(ports.blobs, text);
   if (isLeft(stored)) return stored;
   const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args.right) };
-  return right(inOrder({ ...judged, ...claims, arguments_ref: stored.right }));
+  return right({ ...judged, ...claims, arguments_ref: stored.right });
 }
 
 /** The text of a model's arguments when they did not come as an object: inline, or from a blob. */

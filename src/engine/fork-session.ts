@@ -8,6 +8,7 @@ import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
+import { genesisText } from '../core/genesis-text.ts';
 import { type Forker, newForker } from '../core/fork.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
 import type { LoadedSession } from './load-session.ts';
@@ -40,7 +41,7 @@ export async function forkSession(journal: Journal, blobs: Blobs, order: ForkSes
   const begun = addSafely(forker, genesis.right);
   if (isLeft(begun)) return begun;
   if (begun.right.kind === 'genesis') {
-    const created = await journal.create(order.session_id, canonicalText(begun.right.genesis))();
+    const created = await journal.create(order.session_id, genesisText(begun.right.genesis))();
     if (isLeft(created)) return created;
   }
   const shared = await copyShared(journal, forker, { ...order, at });

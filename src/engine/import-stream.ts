@@ -7,6 +7,7 @@ import { EVENTS_PER_APPEND_MAX, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limi
 import type { GenesisRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionSummary } from '../../schemas/wire.ts';
+import { genesisText } from '../core/genesis-text.ts';
 import { owesBridge } from '../core/effects.ts';
 import { type Replay, type Replayer, newReplayer } from '../core/replay.ts';
 import { makeSnapshot } from '../core/snapshot.ts';
@@ -102,7 +103,7 @@ interface Begun {
 /** Creates the session, or finds what an earlier import of the same genesis has left. */
 async function begin(journal: Journal, { genesis, chain }: GenesisRecord): Answer<Begun> {
   const id = genesis.session_id;
-  const text = canonicalText(genesis);
+  const text = genesisText(genesis);
   const created = await journal.create(id, text)();
   if (!isLeft(created)) return right({ id, isNew: true, version: 0 as Version, chain });
   if (created.left.code !== 'session_exists') return created;

@@ -4,7 +4,8 @@
 // not verify is `damaged`, with the session and the position.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { genesisChain, nextChain } from '../core/chain.ts';
-import { checkGenesis, initialState } from '../core/initial-state.ts';
+import { readGenesisText } from '../core/genesis-text.ts';
+import { initialState } from '../core/initial-state.ts';
 import { readSnapshot } from '../core/snapshot.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import { foldEvent } from '../core/step.ts';
@@ -12,7 +13,7 @@ import { digestText } from '../../schemas/canonical.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
-import { freezeJson, parseJson } from '../../schemas/json.ts';
+import { parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, DIGEST_CHECKED_EVERY, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
@@ -101,8 +102,7 @@ async function agreesWithStream(journal: Journal, snapshot: Snapshot, genesis: G
 export async function readGenesis(journal: Journal, id: SessionId): Answer<Genesis> {
   const text = await journal.genesis(id)();
   if (isLeft(text)) return text;
-  const parsed = parseJson(text.right, BLOB_BYTES_MAX);
-  const checked = isLeft(parsed) ? parsed : checkGenesis(freezeJson(parsed.right));
+  const checked = readGenesisText(text.right);
   if (isLeft(checked)) return left(damaged(id, -1, checked.left.message));
   return checked.right.session_id === id ? checked : left(damaged(id, -1, 'the genesis record is of another session'));
 }

@@ -1,7 +1,6 @@
 // The sessions of one engine: created, loaded when they are first asked for, loaded again when a write left it open
 // what the journal holds, and put aside when nothing is owed to them and others were used since.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { canonicalText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
 import { freezeJson } from '../../schemas/json.ts';
@@ -10,6 +9,7 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
 import { defaultGenesis } from '../core/genesis.ts';
+import { genesisText } from '../core/genesis-text.ts';
 import { checkGenesis } from '../core/initial-state.ts';
 import type { Journal } from '../journal/journal.ts';
 import { isTransient, stepFault } from './faults.ts';
@@ -73,7 +73,7 @@ export class Sessions {
     );
     if (isLeft(genesis)) return genesis;
     const { session_id } = genesis.right;
-    const created = await journal.create(session_id, canonicalText(genesis.right))();
+    const created = await journal.create(session_id, genesisText(genesis.right))();
     if (isLeft(created)) return created;
     // Whoever asked for it a moment too early is refused first, so that nobody joins that answer.
     await this.#entries.get(session_id)?.loading;

@@ -30,7 +30,7 @@ import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
 const TTL_MS = 3_000;
 
 /** After how many events a session gets its first snapshot, where there are any. */
-const SNAPSHOT_EVERY_EVENTS = 3;
+const SNAPSHOT_EVERY_EVENTS = 5;
 
 // Where nothing is ever loaded again they would be written for nobody.
 const loadsFromSnapshots = ({ snapshots, processes, disk }: Scenario): boolean =>
@@ -140,6 +140,7 @@ export class SimWorld {
     for (const [id, book] of this.books) {
       if (!ended && !isAtRest(book, now)) checkRest(id, book, judge);
       checkNothingLost(id, book, judge);
+      book.holdLast();
       if (this.#options.scenario.seed % REPLAYED_EVERY === 0) checkReplay(id, book, judge);
     }
     if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'somebody is never answered');

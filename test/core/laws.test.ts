@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest';
 import {
   Effect,
   type EffectOfKind,
+  type Genesis,
   INGRESS_KINDS,
+  type IngressEvent,
   type JsonObject,
   SessionState,
   decode,
@@ -14,10 +16,12 @@ import {
   CALL_TRANSITIONS,
   computeEffectiveTools,
   effects,
+  initialState,
   stateBytes,
   stateDigest,
   step,
 } from '../../src/core/index.ts';
+import { canonicalText } from '../../schemas/canonical.ts';
 import { transitionsOf } from '../../reducers/run-phases.ts';
 import { roundsOf } from '../support/random.ts';
 import { referenceForm1, referenceForm2 } from '../support/reference-digest.ts';
@@ -28,6 +32,14 @@ const SEEDS = Array.from({ length: roundsOf(40) }, (_, index) => index + 1);
 const LENGTH = 120;
 
 const roundTrip = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+/** Where an object lists its keys in another order than the canonical one, with the keys. */
+function outOfOrder(value: unknown, path = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const keys = Object.keys(value);
+  const wrong = !Array.isArray(value) && keys.join() !== [...keys].sort().join() ? [`${path}: ${keys.join()}`] : [];
+  return [...wrong, ...Object.entries(value).flatMap(([key, item]) => outOfOrder(item, `${path}/${key}`))];
+}
 
 /** Facts that cannot happen twice. */
 const SETTLED_ONCE: ReadonlySet<string> = new Set([
@@ -128,6 +140,19 @@ describe('random streams', () => {
         half = stepped.right.state;
       }
       expect(textOf(half)).toBe(textOf(session.state));
+    }
+  });
+
+  test('a state lists its keys in canonical order when its events do: nothing of it is sorted to be digested', () => {
+    for (const seed of SEEDS) {
+      const { session } = walk(seed, LENGTH);
+      let state = initialState(JSON.parse(canonicalText(session.genesis)) as Genesis);
+      for (const event of session.events) {
+        const stepped = step(state, JSON.parse(canonicalText(event)) as IngressEvent);
+        if (!isRight(stepped)) throw new Error(stepped.left.message);
+        ({ state } = stepped.right);
+        expect(outOfOrder(state)).toEqual([]);
+      }
     }
   });
 

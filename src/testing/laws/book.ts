@@ -1,6 +1,6 @@
 // What is durable of one session, folded again as it becomes so, beside the engine and independent of what it
-// believes: from the stored text, in a parse of its own, with every digest and link held against the recorded one. All
-// laws are held against what comes of it.
+// believes: from the stored text, in a parse of its own, with every link held against the recorded one, and the digest
+// of every few states and of the last. All laws are held against what comes of it.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Content } from '../../../schemas/content.ts';
@@ -8,11 +8,14 @@ import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId } from '../../../schemas/ids.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
+import { invariant } from '../../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { nextChain } from '../../core/chain.ts';
+import { readGenesisText } from '../../core/genesis-text.ts';
 import { initialState } from '../../core/initial-state.ts';
-import { step } from '../../core/step.ts';
+import { stateDigest } from '../../core/state-digest.ts';
+import { foldEvent } from '../../core/step.ts';
 import type { JournalRecord } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
 
@@ -41,6 +44,9 @@ export interface Taken {
   readonly state: SessionState;
 }
 
+/** Of so many events the digest of one state is held against the recorded one, beside that of the last. */
+const DIGEST_HELD_EVERY = 4;
+
 type Watch = (book: Book, taken: Taken) => void;
 
 export class Book {
@@ -60,7 +66,9 @@ export class Book {
 
   /** Of the stored text of a genesis record. */
   constructor(genesis: string, judge: Judge, watch: Watch) {
-    this.genesis = JSON.parse(genesis) as Genesis;
+    const read = readGenesisText(genesis);
+    invariant(!isLeft(read), 'the engine has stored what is no genesis record');
+    this.genesis = read.right;
     const first = initialState(this.genesis);
     this.states = [first];
     this.#chain = first.genesis_digest;
@@ -119,11 +127,20 @@ export class Book {
     // The fold takes the event over, so that its text is looked at first.
     if (canonicalText(event) !== text) return diverged('other bytes than were stored');
     if (event.event_id !== event_id) return diverged('another id than is recorded');
-    const stepped = step(this.state(), event);
-    if (isLeft(stepped)) return diverged(stepped.left.code);
-    if (stepped.right.stateDigest !== state_digest) return diverged('another state digest than is recorded');
+    const folded = foldEvent(this.state(), event);
+    if (isLeft(folded)) return diverged(folded.left.code);
     this.#chain = nextChain(this.#chain, digestText(text), state_digest);
-    return this.#chain === chain ? stepped.right.state : diverged('another chain than is recorded');
+    if (this.#chain !== chain) return diverged('another chain than is recorded');
+    const { state } = folded.right;
+    const held = this.events.length % DIGEST_HELD_EVERY !== 0 || stateDigest(state) === state_digest;
+    return held ? state : diverged('another state digest than is recorded');
+  }
+
+  /** Holds the digest of the last state against the recorded one: it binds all that the events before it led to. */
+  holdLast(): void {
+    const last = this.records.at(-1);
+    if (last === undefined || stateDigest(this.state()) === last.state_digest) return;
+    this.#judge.fail('replay identity', `event ${last.event_id}: another state digest than is recorded, at the end`);
   }
 
   #enter({ batch_id, observed, plan }: ActiveToolBatch): void {
