@@ -63,7 +63,8 @@ export function inCanonicalOrder<T extends Json>(value: T): T {
   if (isInOrder(value)) return value;
   if (Array.isArray(value)) return value.map((item: Json) => inCanonicalOrder(item)) as readonly Json[] as T;
   const ordered: Record<string, Json> = {};
-  for (const key of sortedKeys(value as JsonObject)) ordered[key] = inCanonicalOrder((value as JsonObject)[key] as Json);
+  for (const key of sortedKeys(value as JsonObject))
+    ordered[key] = inCanonicalOrder((value as JsonObject)[key] as Json);
   return ordered as T;
 }
 
