@@ -1,13 +1,18 @@
 // How much memory an engine needs, told by a process of its own: `memory-process DIRECTORY sessions|events COUNT`, run
 // with --expose-gc. Sessions: so many are opened, each with a run that waits for its model. Events: one session is
-// folded so far. Prints one JSON object: the heap in use after a tenth, and at the end.
+// folded so far. Prints one JSON object a line: how far it has come, after each tenth; the heap in use after the first of
+// them, and at the end.
 import { openEngine } from '../src/engine/engine.ts';
 import { must } from './must.ts';
 import { UNBOUNDED, benchGenesis, recordStream } from './stream.ts';
 import { benchPackage } from './tools.ts';
 
+/** What it prints. */
+export type MemoryLine = { readonly event: 'reached'; readonly count: number } | MemoryUsed;
+
 /** Megabytes. */
 export interface MemoryUsed {
+  readonly event: 'used';
   readonly early: number;
   readonly late: number;
   /** Of the whole process, at most. */
@@ -23,39 +28,54 @@ function heapMb(): number {
 
 const peakMb = (): number => process.resourceUsage().maxRSS / 1_024;
 
+const say = (line: MemoryLine): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+/** The heap after the first tenth; every tenth is told. */
+function newTenths(count: number): { reach(at: number): void; early(): number } {
+  const tenth = count / 10;
+  let early = NaN;
+  return {
+    reach(at) {
+      if (at % tenth !== 0) return;
+      if (at === tenth) early = heapMb();
+      say({ event: 'reached', count: at });
+    },
+    early: () => early,
+  };
+}
+
 async function openSessions(sessions: number): Promise<MemoryUsed> {
   const engine = await must(openEngine({ dataDir: directory }));
   const tool_package = benchPackage();
-  let early = NaN;
+  const tenths = newTenths(sessions);
   for (let from = 0; from < sessions; from += OPENED_TOGETHER) {
     const opening = Array.from({ length: OPENED_TOGETHER }, async () => {
       const { session_id } = await must(engine.client.createSession({ config: UNBOUNDED, tool_package }));
       await must(engine.client.submit(session_id, { events: [{ kind: 'RunRequested', input: { text: 'go on' } }] }));
     });
     await Promise.all(opening);
-    if (from === sessions / 10 - OPENED_TOGETHER || from === 0) early = heapMb();
+    tenths.reach(from + OPENED_TOGETHER);
   }
   const late = heapMb();
   await engine.close();
-  return { early, late, peak: peakMb() };
+  return { event: 'used', early: tenths.early(), late, peak: peakMb() };
 }
 
 function foldEvents(events: number): MemoryUsed {
-  let early = NaN;
+  const tenths = newTenths(events);
   let at = 0;
   let last: unknown = null;
   for (const recorded of recordStream(benchGenesis(), events)) {
     at += 1;
     last = recorded.state;
-    if (at === events / 10) early = heapMb();
+    tenths.reach(at);
   }
   const late = heapMb();
   if (last === null) throw new RangeError('nothing was folded');
-  return { early, late, peak: peakMb() };
+  return { event: 'used', early: tenths.early(), late, peak: peakMb() };
 }
 
 const [directory = '', what = '', count = '0'] = process.argv.slice(2);
 if (directory !== '') {
-  const used = what === 'sessions' ? await openSessions(Number(count)) : foldEvents(Number(count));
-  process.stdout.write(`${JSON.stringify(used)}\n`);
+  say(what === 'sessions' ? await openSessions(Number(count)) : foldEvents(Number(count)));
 }

@@ -74,13 +74,17 @@ export interface Ended {
   readonly stdout: string;
 }
 
-/** Runs a script to its end. */
-export async function runToEnd(argv: readonly string[]): Promise<Ended> {
+/** Runs a script to its end; `onLine` is told each line that it prints, when it prints it. */
+export async function runToEnd(
+  argv: readonly string[],
+  onLine: (line: string) => void = () => undefined,
+): Promise<Ended> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
   let stdout = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    stdout += `${line}\n`;
+    onLine(line);
   });
   return await new Promise((resolve, fail) => {
     child.once('error', fail);

@@ -124,8 +124,13 @@ export const FOLLOW_PAGE_RECORDS = 64;
 export const QUEUE_BYTES_MAX = 32 * 1_048_576;
 /** Bytes of requests that one append merges. */
 export const APPEND_BYTES_MAX = 4 * 1_048_576;
-/** Sessions kept in memory while nothing is owed to them; the least recently used beyond it are loaded again when asked for. */
+/**
+ * Sessions kept in memory while nothing is owed to them; the least recently used beyond it are loaded again when asked
+ * for. A session that is owed something stays in memory, and does not count.
+ */
 export const LIVE_SESSIONS_MAX = 1_024;
+/** Sessions at rest that are looked at for one to put aside, whenever one is loaded or comes to rest. */
+export const REST_LOOKS_MAX = 16;
 /** Sessions that are loaded at a time when an engine starts. */
 export const LOADED_TOGETHER = 16;
 /** How long the engine waits before it tries again what its storage did not take, in milliseconds. */

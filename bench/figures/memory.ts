@@ -1,6 +1,6 @@
 // What memory an engine needs for many open sessions, and whether one session needs more of it as it grows old.
 import { type Bench, type Figure, sized } from '../figure.ts';
-import type { MemoryUsed } from '../memory-process.ts';
+import type { MemoryLine, MemoryUsed } from '../memory-process.ts';
 import { MEMORY_PROCESS, runToEnd } from '../processes.ts';
 import { type Row, ratioAtMost, rowOf } from '../row.ts';
 
@@ -11,20 +11,22 @@ export const memory: Figure = { name: 'memory', run: measure };
 async function measure(bench: Bench): Promise<readonly Row[]> {
   const sessions = sized(bench, 1_000, 10_000);
   const events = bench.quick ? 10_000 : bench.full ? 1_000_000 : 100_000;
-  bench.progress(`memory: ${sessions} sessions`);
-  const many = await used(bench, 'sessions', sessions);
-  bench.progress(`memory: ${events} events`);
-  const one = await used(bench, 'events', events);
+  const many = await memoryOf(bench, 'sessions', sessions);
+  const one = await memoryOf(bench, 'events', events);
   return [
-    rowOf({ what: `heap with ${sessions} open sessions, each waiting for its model`, unit: 'MB', values: [many.late] }),
+    rowOf({
+      what: `heap with ${sessions} sessions in memory, each waiting for its model`,
+      unit: 'MB',
+      values: [many.late],
+    }),
     rowOf({
       what: 'heap of each further session',
       unit: 'kB',
       values: [((many.late - many.early) * 1_000) / (sessions * 0.9)],
     }),
-    rowOf({ what: `most memory of the process with ${sessions} open sessions`, unit: 'MB', values: [many.peak] }),
+    rowOf({ what: `most memory of the process with ${sessions} sessions in memory`, unit: 'MB', values: [many.peak] }),
     rowOf({
-      what: `heap of one session after ${events} events`,
+      what: `heap of the fold of one session after ${events} events`,
       unit: 'MB',
       values: [one.late],
       limit: { what: 'after a tenth of them', values: [one.early] },
@@ -33,9 +35,17 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   ];
 }
 
-async function used(bench: Bench, what: 'sessions' | 'events', count: number): Promise<MemoryUsed> {
+async function memoryOf(bench: Bench, what: 'sessions' | 'events', count: number): Promise<MemoryUsed> {
   const argv = ['--expose-gc', MEMORY_PROCESS, await bench.directory(), what, String(count)];
-  const { code, stdout } = await runToEnd(argv);
-  if (code !== 0) throw new Error(`the process ended with ${code}`);
-  return JSON.parse(stdout) as MemoryUsed;
+  const tell = (reached: number): void => bench.progress(`memory: ${reached} of ${count} ${what}`);
+  tell(0);
+  const used: MemoryUsed[] = [];
+  const { code } = await runToEnd(argv, (text) => {
+    const line = JSON.parse(text) as MemoryLine;
+    if (line.event === 'reached') tell(line.count);
+    else used.push(line);
+  });
+  const [answer] = used;
+  if (code !== 0 || answer === undefined) throw new Error(`the process ended with ${code}`);
+  return answer;
 }

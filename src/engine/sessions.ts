@@ -4,7 +4,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
 import { freezeJson } from '../../schemas/json.ts';
-import { LIVE_SESSIONS_MAX, LOADED_TOGETHER, RETRY_MS } from '../../schemas/limits.ts';
+import { LIVE_SESSIONS_MAX, LOADED_TOGETHER, REST_LOOKS_MAX, RETRY_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
@@ -15,6 +15,8 @@ import type { Journal } from '../journal/journal.ts';
 import { isTransient, stepFault } from './faults.ts';
 import { findForkFault, forkSession } from './fork-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
+import { owesAnything } from './owed.ts';
+import { type Resting, newResting } from './resting.ts';
 import { LiveSession, type SessionPorts } from './session.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -43,17 +45,26 @@ const REPORT_BYTES = 256;
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #ports: SessionPorts;
-  // In order of use: the first entry was not used for the longest time.
   readonly #entries = new Map<SessionId, Entry>();
+  readonly #resting: Resting;
   #closed = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.#resting = newResting({
+      sessionsMax: LIVE_SESSIONS_MAX,
+      looksMax: REST_LOOKS_MAX,
+      mayGo: (id) => this.peek(id)?.isIdle() !== false && !options.isWatched(id),
+    });
     this.#ports = {
       ...options.ports,
-      onAdopted: options.onAdopted,
+      onAdopted: (session, events) => {
+        options.onAdopted(session, events);
+        this.#settle(session);
+      },
       onLost: ({ id }) => {
         this.#entries.delete(id);
+        this.#resting.delete(id);
         options.onLost(id);
         void this.#reload(id);
       },
@@ -98,8 +109,7 @@ export class Sessions {
   get(id: SessionId): Answer<LiveSession> {
     const known = this.#entries.get(id);
     if (known !== undefined) {
-      this.#entries.delete(id);
-      this.#entries.set(id, known);
+      this.#resting.touch(id);
       return known.loading;
     }
     const loading = this.#load(id);
@@ -162,11 +172,6 @@ export class Sessions {
     return loaded.left;
   }
 
-  /** How many are in memory. */
-  size(): number {
-    return this.#entries.size;
-  }
-
   close(): void {
     this.#closed = true;
   }
@@ -181,17 +186,17 @@ export class Sessions {
     const session = new LiveSession(loaded.right, this.#ports);
     if (entry !== undefined) entry.session = session;
     this.#options.onLoaded(session);
-    this.#putAside();
+    this.#settle(session);
     return right(session);
   }
 
-  #putAside(): void {
-    if (this.#entries.size <= LIVE_SESSIONS_MAX) return;
-    for (const [id, { session }] of this.#entries) {
-      if (session?.isIdle() !== true || this.#options.isWatched(id)) continue;
+  /** A session was loaded or has adopted events: it rests now, or is at work. */
+  #settle(session: LiveSession): void {
+    if (owesAnything(session.state())) this.#resting.delete(session.id);
+    else this.#resting.add(session.id);
+    for (const id of this.#resting.takeExcess()) {
+      this.peek(id)?.retire();
       this.#entries.delete(id);
-      session.retire();
-      if (this.#entries.size <= LIVE_SESSIONS_MAX) return;
     }
   }
 

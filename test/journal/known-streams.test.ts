@@ -1,7 +1,7 @@
 // What the committer knows without reading is bounded, complete where it answers, and gone after a failed write.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
-import { EVENT_IDS_CACHED_MAX } from '../../schemas/limits.ts';
+import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
 import type { Write } from '../../src/journal/admission.ts';
 import { newKnownStreams } from '../../src/journal/known-streams.ts';
 
@@ -42,6 +42,40 @@ describe('known streams', () => {
     // What was forgotten stays so: what comes later is not all of it.
     known.remember([append('old', 'y')], at('old', 2));
     expect(known.holds(id('old'), event('y'))).toBeUndefined();
+  });
+
+  it('are as many sessions as fit; the one that was not written for the longest time goes, and each that comes', () => {
+    const known = newKnownStreams();
+    const first = Array.from({ length: HEADS_CACHED_MAX }, (_, index) => [id(`s${index}`), 1 as Version] as const);
+    known.remember([], new Map(first));
+    known.remember([], at('s0', 2));
+    for (const name of ['x', 'y']) known.remember([], at(name, 1));
+    // Those after what was removed stand where they stood, and what was written again is the youngest.
+    expect(['s0', 's1', 's2', 's3', 'x', 'y'].map((name) => known.version(id(name)))).toEqual([
+      2,
+      undefined,
+      undefined,
+      1,
+      1,
+      1,
+    ]);
+    known.forget();
+    known.remember([], new Map(first));
+    known.remember([], at('x', 1));
+    expect(['s0', 's1', 'x'].map((name) => known.version(id(name)))).toEqual([undefined, 1, 1]);
+  });
+
+  it('are not gone through while there is room', () => {
+    const known = newKnownStreams();
+    const starts = vi.spyOn(Map.prototype, 'keys');
+    onTestFinished(() => starts.mockRestore());
+    for (let index = 0; index < HEADS_CACHED_MAX; index += 1) {
+      known.remember([create(`s${index}`)], at(`s${index}`, 0));
+    }
+    const roomy = starts.mock.calls.length;
+    known.remember([create('x')], at('x', 0));
+    const full = starts.mock.calls.length;
+    expect([roomy, full]).toEqual([0, 2]);
   });
 
   it('know nothing after a failed write', () => {

@@ -1,0 +1,78 @@
+// An engine in which more sessions are owed something than it keeps of those that rest.
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { brand } from '../../schemas/ids.ts';
+import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
+import { LiveSession } from '../../src/engine/session.ts';
+import type { Disk } from '../support/engine/disk.ts';
+import { Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { FREE } from '../support/tools.ts';
+
+const SMALL = packageOf([FREE]);
+
+const open = ({ engine }: World, name: string): Promise<Talk> => new Talk(engine.client, brand(name)).create(SMALL);
+
+const loads = ({ calls }: Disk): number => calls.filter((name) => name === 'genesis').length;
+
+/** Storage fails at last, so that an engine that goes round in circles is told of and not waited for. */
+function failAfter(disk: Disk, loadsMax: number): void {
+  disk.fault = ({ name }) => (name === 'genesis' && loads(disk) > loadsMax ? 'refused' : null);
+}
+
+async function withRuns(sessions: number): Promise<World> {
+  const world = await newWorld();
+  failAfter(world.disk, 4 * sessions);
+  for (let index = 0; index < sessions; index += 1) await (await open(world, `busy-${index}`)).run();
+  return world;
+}
+
+describe('with more sessions at work than are kept while they rest', () => {
+  it('a further session is loaded once, goes to work and stays in memory, as all others do', async () => {
+    const { disk, engine } = await withRuns(LIVE_SESSIONS_MAX + 10);
+    for (const { session_id } of await done(engine.client.sessions())) await done(engine.client.session(session_id));
+    expect(loads(disk)).toBe(LIVE_SESSIONS_MAX + 10);
+  });
+
+  it('a session at rest can be followed', async () => {
+    const world = await withRuns(LIVE_SESSIONS_MAX + 10);
+    const { disk, engine } = world;
+    const resting = await open(world, 'resting');
+    const before = loads(disk);
+    const events = engine.client.follow(resting.id)[Symbol.asyncIterator]();
+    const next = events.next();
+    await done(engine.client.session(resting.id));
+    await resting.run();
+    expect((await next).value).toMatchObject({ position: 0 });
+    await events.return?.();
+    expect(loads(disk)).toBe(before + 1);
+  });
+
+  it('opening one looks at no session that is at work', async () => {
+    const looks = vi.spyOn(LiveSession.prototype, 'isIdle');
+    onTestFinished(() => looks.mockRestore());
+    const world = await withRuns(LIVE_SESSIONS_MAX + 10);
+    expect(looks).not.toHaveBeenCalled();
+    // Of those at rest, the one that has to go.
+    const before = loads(world.disk);
+    for (let index = 0; index <= LIVE_SESSIONS_MAX; index += 1) await (await open(world, `resting-${index}`)).state();
+    expect(looks).toHaveBeenCalledTimes(1);
+    expect(loads(world.disk)).toBe(before + LIVE_SESSIONS_MAX + 1);
+  });
+});
+
+describe('sessions that come to rest', () => {
+  it('are put aside as well, without another being loaded', async () => {
+    const world = await withRuns(LIVE_SESSIONS_MAX + 10);
+    const { disk } = world;
+    const { client } = world.engine;
+    for (let index = 0; index < LIVE_SESSIONS_MAX + 10; index += 1) {
+      await new Talk(client, brand(`busy-${index}`)).submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
+    }
+    const before = loads(disk);
+    // The last ones are there, the first ones are not.
+    await done(client.session(brand(`busy-${LIVE_SESSIONS_MAX + 9}`)));
+    expect(loads(disk)).toBe(before);
+    await done(client.session(brand('busy-0')));
+    expect(loads(disk)).toBe(before + 1);
+  });
+});

@@ -1,0 +1,68 @@
+// Which sessions are put aside, and how many are looked at to find them.
+import { describe, expect, it } from 'vitest';
+import type { SessionId } from '../../schemas/ids.ts';
+import { type Resting, newResting } from '../../src/engine/resting.ts';
+
+const id = (name: string): SessionId => name as SessionId;
+
+interface Rests {
+  readonly resting: Resting;
+  /** Sessions that may not go. */
+  readonly held: Set<SessionId>;
+  readonly looked: SessionId[];
+}
+
+function restingWith(sessionsMax: number, looksMax: number, ...names: readonly string[]): Rests {
+  const held = new Set<SessionId>();
+  const looked: SessionId[] = [];
+  const mayGo = (one: SessionId): boolean => {
+    looked.push(one);
+    return !held.has(one);
+  };
+  const resting = newResting({ sessionsMax, looksMax, mayGo });
+  for (const name of names) resting.add(id(name));
+  return { resting, held, looked };
+}
+
+describe('sessions at rest', () => {
+  it('stay while there are not too many, and are not looked at', () => {
+    const { resting, looked } = restingWith(3, 2, 'a', 'b', 'c');
+    expect(resting.takeExcess()).toEqual([]);
+    expect(looked).toEqual([]);
+  });
+
+  it('go in order of use, as many as are too many', () => {
+    const { resting, looked } = restingWith(2, 9, 'a', 'b', 'c', 'd');
+    resting.touch(id('a'));
+    resting.add(id('b'));
+    expect(resting.takeExcess()).toEqual(['c', 'd']);
+    expect(resting.takeExcess()).toEqual([]);
+    expect(looked).toEqual(['c', 'd']);
+  });
+
+  it('are not those that went to work, nor those that were only used there', () => {
+    const { resting } = restingWith(0, 9, 'a', 'b');
+    resting.delete(id('a'));
+    resting.touch(id('a'));
+    expect(resting.takeExcess()).toEqual(['b']);
+  });
+
+  it('go after those that may not, which are met again last', () => {
+    const { resting, held } = restingWith(2, 9, 'a', 'b', 'c');
+    held.add(id('a'));
+    expect(resting.takeExcess()).toEqual(['b']);
+    held.clear();
+    resting.add(id('d'));
+    expect(resting.takeExcess()).toEqual(['c']);
+  });
+
+  it('are looked at so many at a time, however many may not go, and the others the next time', () => {
+    const { resting, held, looked } = restingWith(1, 2, 'a', 'b', 'c', 'd');
+    held.add(id('a')).add(id('b'));
+    expect(resting.takeExcess()).toEqual([]);
+    expect(looked).toEqual(['a', 'b']);
+    expect(resting.takeExcess()).toEqual(['c', 'd']);
+    held.clear();
+    expect(resting.takeExcess()).toEqual(['a']);
+  });
+});
