@@ -5,6 +5,8 @@ export interface Clock {
   now(): number;
   /** Calls `fn` once, after `ms`; the function it returns calls it off. */
   after(ms: number, fn: () => void): () => void;
+  /** Calls `fn` once what is ready by now has been dealt with. */
+  soon(fn: () => void): void;
 }
 
 export const systemClock: Clock = {
@@ -13,6 +15,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(fn, ms);
     return () => clearTimeout(timer);
   },
+  soon: (fn) => void setImmediate(fn),
 };
 
 /** Waits so many milliseconds; returns early, without an error, when one of the signals aborts. */

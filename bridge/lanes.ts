@@ -8,9 +8,10 @@ export interface Lanes<T> {
   add(session: SessionId, entry: T): void;
 }
 
-/** `send`: one group at a time in each session; the next one waits until it is done. */
+/** `send`: one group at a time in each session; the next one waits until it is done. `soon`: after what is ready by now. */
 export function newLanes<T extends { readonly event: unknown }>(
   send: (session: SessionId, group: readonly T[]) => Promise<void>,
+  soon: (fn: () => void) => void,
 ): Lanes<T> {
   const lanes = new Map<SessionId, T[]>();
   /** Sessions that have something to say since this tick. */
@@ -35,7 +36,7 @@ export function newLanes<T extends { readonly event: unknown }>(
         return;
       }
       lanes.set(session, [entry]);
-      if (fresh.length === 0) setImmediate(drainFresh);
+      if (fresh.length === 0) soon(drainFresh);
       fresh.push(session);
     },
   };

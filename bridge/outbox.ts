@@ -28,7 +28,7 @@ interface OutboxOptions {
   readonly epochOf: (key: LeaseKey) => number | undefined;
   /** A report on an effect that was sent at this time was taken. */
   readonly confirm: (key: LeaseKey, sentAtMs: number) => void;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'soon'>;
   /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
   readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
   /** What is asked for besides; null where nothing is. */
@@ -117,7 +117,7 @@ export function newOutbox(options: OutboxOptions): Outbox {
     return leases;
   }
 
-  const lanes = newLanes(send);
+  const lanes = newLanes(send, (fn) => clock.soon(fn));
   return {
     report: (session, event, effect) =>
       new Promise((answered) => {

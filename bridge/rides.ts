@@ -59,7 +59,7 @@ export function newRides({ clock, leases, wanted, signal, take }: RidesOptions):
         return;
       }
       // Whoever waits for the answer to a report lets go of what it was about first.
-      if (arrived.length === 0) setImmediate(takeArrived);
+      if (arrived.length === 0) clock.soon(takeArrived);
       arrived.push({ grant: granted, askedAtMs: sentAtMs.get(asked) ?? clock.now() });
       kept += asked.max;
     },

@@ -201,8 +201,7 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   const codecs = new Map(names.map((key): [string, t.Any] => [key, fields[key] as t.Any]));
   const isOptional = new Set(Object.keys(optional).filter((key) => !Object.hasOwn(required, key)));
   // One walk over the fields that are there: as many required ones as there must be are all of them.
-  const is = (value: unknown): value is ShapeOf<R, O> => {
-    if (!isPlainObject(value)) return false;
+  const isInAnyOrder = (value: Readonly<Record<string, unknown>>): boolean => {
     let missing = requiredNames.length;
     for (const key of Object.keys(value)) {
       const codec = codecs.get(key);
@@ -210,6 +209,21 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
       if (missing > 0 && !isOptional.has(key)) missing -= 1;
     }
     return missing === 0;
+  };
+  // What was written in canonical order, as most is that is read, is met in it: nothing has to be looked up.
+  const inOrder = names.toSorted().map((key) => ({ key, codec: fields[key] as t.Any, optional: isOptional.has(key) }));
+  const is = (value: unknown): value is ShapeOf<R, O> => {
+    if (!isPlainObject(value)) return false;
+    let at = 0;
+    for (const key in value) {
+      while (inOrder[at]?.optional === true && inOrder[at]?.key !== key) at += 1;
+      const field = inOrder[at];
+      if (field?.key !== key) return isInAnyOrder(value);
+      if (!field.codec.is(value[key])) return false;
+      at += 1;
+    }
+    while (inOrder[at]?.optional === true) at += 1;
+    return at === inOrder.length;
   };
   const explain = (value: unknown, context: t.Context): t.Errors => {
     if (!isPlainObject(value)) return error(value, context, `must be an object: ${name}`);

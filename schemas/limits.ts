@@ -111,7 +111,7 @@ export const LEASE_WAIT_MS_MAX = 25_000;
 /** Requests that may wait in one session's queue. */
 export const QUEUE_MAX = 1_024;
 /** Events of a load after which the digest of the state is held against the recorded one; those between are in the chain. */
-export const DIGEST_CHECKED_EVERY = 64;
+export const DIGEST_CHECKED_EVERY = 256;
 /** Records read from the journal at a time. */
 export const READ_PAGE_RECORDS = 1_000;
 /** Subscriptions open at a time on one server. */

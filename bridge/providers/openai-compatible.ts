@@ -23,7 +23,7 @@ export interface OpenAiOptions {
   readonly model?: string;
   /** Longest silence of the server, before and within an answer. */
   readonly silenceMs?: number;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
 }
 
 /** An attempt that failed, and whether the server might answer in one piece. */

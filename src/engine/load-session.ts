@@ -47,17 +47,30 @@ export async function loadSession(journal: Journal, id: SessionId): Answer<Loade
   if (isLeft(start)) return start;
   let folded = start.right;
   let chars = 0;
+  let position = folded.state.version as number as Position;
+  let reading = readAhead(journal, id, position);
   for (;;) {
-    const page = await journal.read(id, folded.state.version as number as Position, READ_PAGE_RECORDS)();
+    const page = await reading;
     if (isLeft(page)) return page;
+    const isLast = page.right.length < READ_PAGE_RECORDS;
+    // The store reads the next page while this one is folded.
+    position = (position + page.right.length) as Position;
+    if (!isLast) reading = readAhead(journal, id, position);
     for (let at = 0; at < page.right.length; at += DIGEST_CHECKED_EVERY) {
       const next = foldRecords(folded, page.right.slice(at, at + DIGEST_CHECKED_EVERY));
       if (isLeft(next)) return left(damaged(id, next.left.position, next.left.why));
       folded = next.right;
     }
     for (const { event } of page.right) chars += event.length;
-    if (page.right.length < READ_PAGE_RECORDS) return right({ ...folded, from: { ...folded.from, chars } });
+    if (isLast) return right({ ...folded, from: { ...folded.from, chars } });
   }
+}
+
+/** Begins to read a page; nobody may come to wait for it. */
+function readAhead(journal: Journal, id: SessionId, from: Position): Answer<readonly JournalRecord[]> {
+  const reading = journal.read(id, from, READ_PAGE_RECORDS)();
+  reading.catch(() => undefined);
+  return reading;
 }
 
 /** Where to begin: at the newest snapshot that agrees with the stream, or before the first event. */

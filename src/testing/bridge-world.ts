@@ -73,11 +73,17 @@ export interface MachineFile {
   close(): Promise<void>;
 }
 
+/** The only way in which a bridge waits: what it leaves to the platform's own timers comes at some later time. */
+export interface BridgeClock extends Clock {
+  /** Calls `fn` once what is ready by now has been dealt with; no time passes. */
+  soon(fn: () => void): void;
+}
+
 export interface BridgeWorld {
   readonly client: EngineClient;
   /** Names this process to the engine; another in each life. */
   readonly owner: OwnerId;
-  readonly clock: Clock;
+  readonly clock: BridgeClock;
   /** From 0 to below 1. */
   readonly random: () => number;
   /** What outlives this process, for it and for others of the same machine; null where nothing may be kept. */

@@ -54,7 +54,6 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
   let tampers = 0;
 
   async function deliver(from: string, method: string, request: readonly unknown[]): Promise<Answer> {
-    time.touch();
     const engine = options.engine();
     if (engine === null) return left(unanswered('is not there'));
     const deliveredMs = time.passedMs();
@@ -103,7 +102,6 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
           if (process.isDead()) return await never();
           const answer = await exchange(name, method, request);
           await process.awake();
-          time.touch();
           return answer;
         };
       const methods = METHODS.map((method) => [method, ask(method)]);

@@ -1,10 +1,10 @@
 // The time of a simulated world. It moves only when nothing else can happen; each process reads it through a clock of
 // its own, which can be set wrong, held still or stopped for good. No timer of the platform is used.
-import type { Clock } from '../engine/clock.ts';
+import type { BridgeClock } from './bridge-world.ts';
 import { SIM_TIMERS_MAX } from '../../schemas/limits.ts';
 
 /** The clock of one process. */
-export interface ProcessClock extends Clock {
+export interface ProcessClock extends BridgeClock {
   /** Changes what the clock says by so many milliseconds; no time passes. */
   jump(ms: number): void;
   /** The process does not run for so long: what is due meanwhile happens afterwards. */
@@ -24,31 +24,27 @@ interface Timer {
 /** What the clocks say when a simulation begins, in milliseconds since 1970. */
 const START_MS = 1_700_000_000_000;
 
+/** Of so many times the world is at rest, the event loop turns once. */
+const TURN_EVERY = 8;
+
 export class SimTime {
   readonly #timers = new Set<Timer>();
   #passedMs = 0;
-  #changes = 0;
   #rung = 0;
+  /** What is to happen once everything that is ready has. */
+  #soon: (() => void)[] = [];
+  #rests = 0;
 
   /** Milliseconds since the simulation began. */
   passedMs(): number {
     return this.#passedMs;
   }
 
-  /** Something happened: the world is not at rest yet. */
-  touch(): void {
-    this.#changes += 1;
-  }
-
   /** Calls `ring` once, after so many milliseconds; the answer calls it off. */
   after(ms: number, ring: () => void): () => void {
-    this.#changes += 1;
     const timer = { atMs: this.#passedMs + Math.max(0, ms), ring };
     this.#timers.add(timer);
-    return () => {
-      this.#changes += 1;
-      this.#timers.delete(timer);
-    };
+    return () => void this.#timers.delete(timer);
   }
 
   sleep(ms: number): Promise<void> {
@@ -92,6 +88,7 @@ export class SimTime {
           cancel();
         };
       },
+      soon: (then) => void this.#soon.push(() => guarded(then)),
       jump: (ms) => {
         offset += ms;
       },
@@ -116,14 +113,21 @@ export class SimTime {
     return next;
   }
 
-  // Microtasks end before the next tick. Whoever lets go of the event loop for a turn (`setImmediate`, to gather what is
-  // sent at once) has asked for it by then, and is served before this turn; what it does there may lead to more.
+  // Microtasks end before the next tick. A bridge that lets go of the event loop itself is served from time to time: a
+  // turn of the loop costs as much as most of what happens in between.
   async #rest(): Promise<void> {
-    for (let before = -1; before !== this.#changes;) {
+    this.#rests += 1;
+    let turns = this.#rests % TURN_EVERY === 0 ? 1 : 0;
+    for (;;) {
       await new Promise<void>((resolve) => {
         process.nextTick(resolve);
       });
-      before = this.#changes;
+      const due = this.#soon;
+      this.#soon = [];
+      for (const ring of due) ring();
+      if (due.length > 0) continue;
+      if (turns === 0) return;
+      turns -= 1;
       await new Promise<void>((resolve) => {
         setImmediate(resolve);
       });

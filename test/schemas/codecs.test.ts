@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 import * as schemas from '../../schemas/index.ts';
 import { RunConfigPatch, ToolCall, ToolResult, decode, inferToolMode, isTerminalResult } from '../../schemas/index.ts';
 import { defaultGenesis, initialState } from '../../src/core/index.ts';
+import { flag, shape } from '../../schemas/codec.ts';
+import { permutations } from '../support/random.ts';
 import { call, session } from '../support/session.ts';
 
 const faultOf = <A>(codec: schemas.Codec<A>, value: unknown): schemas.Rejection | null => {
@@ -44,6 +46,40 @@ describe('paths of faults (RFC 6901)', () => {
     expect(faultOf(schemas.CallId, 'constructor')).toBeNull();
   });
 });
+
+describe('an object of given fields', () => {
+  const [REQUIRED, OPTIONAL] = [
+    ['b', 'd'],
+    ['a', 'c'],
+  ];
+  const codec = shape('Sample', { d: flag, b: flag }, { c: flag, a: flag });
+
+  test('is taken in any order of its keys, and with no others', () => {
+    let taken = 0;
+    for (const keys of subsets(['a', 'b', 'c', 'd', 'e'])) {
+      for (const order of permutations(keys)) {
+        for (const wrong of [null, ...order]) {
+          const value = Object.fromEntries(order.map((key) => [key, key === wrong ? 'no' : true]));
+          const known = keys.every((key) => REQUIRED.includes(key) || OPTIONAL.includes(key));
+          const right = known && REQUIRED.every((key) => keys.includes(key)) && wrong === null;
+          expect([order, wrong, codec.is(value)]).toEqual([order, wrong, right]);
+          expect(faultOf(codec, value) === null).toBe(right);
+          taken += right ? 1 : 0;
+        }
+      }
+    }
+    // Two orders of two fields, six of three for each optional one, 24 of all four.
+    expect(taken).toBe(2 + 2 * 6 + 24);
+  });
+
+  test('counts no field that it only inherits', () => {
+    expect(codec.is(Object.create({ b: true, d: true }))).toBe(false);
+    expect(codec.is(Object.assign(Object.create(null) as object, { b: true, d: true }))).toBe(true);
+  });
+});
+
+const subsets = <T>(values: readonly T[]): readonly (readonly T[])[] =>
+  values.reduce<readonly (readonly T[])[]>((all, value) => [...all, ...all.map((some) => [...some, value])], [[]]);
 
 describe('JSON Schemas', () => {
   const ajv = new Ajv2020({ strict: false });

@@ -388,11 +388,11 @@ const ZOO: Readonly<Record<string, Bug>> = {
   },
 };
 
-// A seed showed it once: a process is held up between the record that it starts a call and the call itself, for longer than its
-// lease lasts; what waits for the call has begun elsewhere when it comes to itself. Few seeds do,
-// so that it is kept without all that does not matter.
+// A process is held up between the record that it starts a call and the call itself, for longer than its lease lasts; what
+// waits for the call has begun elsewhere when it comes to itself. Few seeds show it, so that one is kept without all
+// that does not matter.
 const HELD_UP: Scenario = {
-  seed: 1_900_827_810,
+  seed: 7,
   bridges: 2,
   files: false,
   snapshots: false,
@@ -400,22 +400,19 @@ const HELD_UP: Scenario = {
     {
       turns: [
         [
-          { tool: 'solo', path: 'a', ms: 1, does: 'succeed' },
-          { tool: 'ask', path: 'a', ms: 2_742, does: 'succeed' },
+          { tool: 'put', path: 'c', ms: 645, does: 'succeed' },
+          { tool: 'free', path: 'a/x', ms: 37, does: 'large' },
+          { tool: 'solo', path: 'b', ms: 2_975, does: 'throw' },
         ],
       ],
-      acts: [
-        { atMs: 1, what: 'run' },
-        { atMs: 1, what: 'follow_up' },
-      ],
+      acts: [],
       concurrency: 1,
       calls: 64,
     },
-    { turns: [[{ tool: 'read', path: 'a', ms: 1, does: 'succeed' }]], acts: [], concurrency: 1, calls: 64 },
   ],
-  messages: [{ nth: 6, what: 'lose_request', ms: 3_007 }],
+  messages: [],
   disk: [],
-  processes: [{ atMs: 4_227, what: 'stall_bridge', bridge: 2, ms: 6_549 }],
+  processes: [{ atMs: 467, what: 'stall_bridge', bridge: 1, ms: 4_091 }],
 };
 
 const SEEDS_MAX = 5_000;

@@ -44,6 +44,7 @@ export function newVirtualClock(start = 1_000_000): VirtualClock {
         timers.delete(timer);
       };
     },
+    soon: (fn) => void setImmediate(fn),
     touch() {
       changes += 1;
     },
