@@ -33,6 +33,8 @@ export interface CallBoard {
   /** Batches that these settlements end, as far as is known here. */
   endedBy(session: SessionId, events: readonly Ingress[]): readonly HeldBatch[];
   forget(batch: HeldBatch): void;
+  /** Whether a call waits, for whatever it may be. */
+  isWaiting(): boolean;
   /** Sessions in which a call waits for one that is not held here. */
   watched(): readonly SessionId[];
   /** Takes over from what is owed now which calls need not be waited for any more. */
@@ -102,6 +104,7 @@ export function newCallBoard(concurrencyMax: number): CallBoard {
     forget(batch) {
       if (batches.get(batch.session_id) === batch) batches.delete(batch.session_id);
     },
+    isWaiting: () => waiting.size > 0,
     watched: () => [...new Set([...waiting].filter(waitsForStranger).map(({ effect }) => effect.session_id))],
     observe: (session, owed) => shrinkWaits(waiting, session, owed),
     held: () => [...calls],

@@ -46,7 +46,7 @@ export interface Leases {
   setTtl(ttlMs: number): void;
   /** How long leases last; null while no answer has said it. */
   ttlMs(): number | null;
-  /** Beats three times in the life of a lease, until the signal aborts. */
+  /** Beats three times in the life of a lease while one is held, until the signal aborts. */
   beat(signal: AbortSignal): Promise<void>;
   /** Gives all of them back, if the engine is there. */
   release(): Promise<void>;
@@ -64,6 +64,8 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   /** Epochs of leases that were lost and whose work has not come to its end. */
   const lost = newByEffect<number>();
   const waiting = newWaiting();
+  /** Those who wait for the first lease to be held. */
+  const begun = newWaiting();
   const reserved = newReserved(() => waiting.wake());
   const rhythm = newRhythm(clock);
 
@@ -110,6 +112,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
       const key = { session_id, effect_id, epoch };
       const known = held.get(key);
       held.set(key, { key, onLost: known?.onLost ?? onLost, confirmedAtMs: askedAtMs });
+      begun.wake();
       return known === undefined;
     },
     confirm,
@@ -128,7 +131,10 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     setTtl: (ttlMs) => rhythm.setTtl(ttlMs),
     ttlMs: () => rhythm.ttlMs(),
     async beat(signal) {
-      while (!signal.aborted) if (await rhythm.isDue(signal)) await beatOnce();
+      while (!signal.aborted) {
+        if (held.size() === 0) await begun.wait(signal);
+        else if (await rhythm.isDue(signal)) await beatOnce();
+      }
     },
     release: () => release(keys(), { client, owner, clock }),
   };

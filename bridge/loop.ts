@@ -30,7 +30,7 @@ import type { Provider } from './providers/provider.ts';
 import { recover } from './recover.ts';
 import { type Arrived, newRides } from './rides.ts';
 import { StopSwitch } from './stop-switch.ts';
-import { watchStrangers } from './watch-strangers.ts';
+import { type StrangerWatch, newStrangerWatch } from './watch-strangers.ts';
 
 export interface BridgeOptions {
   readonly client: EngineClient;
@@ -66,7 +66,6 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   });
   failed.catch(() => undefined);
   void crew.leases.beat(gone.signal);
-  void watchStrangers({ ...crew, client: options.client, clock, moved: () => startCalls(crew) }, signal);
   try {
     await Promise.race([serve(crew, signal), failed]);
     log({ event: 'stopping', running: crew.work.size });
@@ -101,6 +100,7 @@ interface Crew {
   readonly generates: GenerateRunner;
   readonly blobs: BlobReader;
   readonly putBlob: PutBlob;
+  readonly strangers: StrangerWatch;
   /** What is under way, and how to stop what is no call. */
   readonly work: Set<Promise<void>>;
   readonly stops: Set<StopSwitch>;
@@ -129,6 +129,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     return kept.right;
   };
   const shared = { outbox, leases, putBlob, clock, log };
+  const moved = (): void => startCalls(crew);
   const generates = newGenerateRunner({ ...shared, provider: options.provider, blobs });
   const calls = newCallRunner({
     ...shared,
@@ -138,9 +139,10 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     ledger: options.ledger ?? noBridgeLedger,
     board,
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
-    moved: () => startCalls(crew),
+    moved,
   });
-  const base = { options, link, outbox, leases, board, calls, generates, blobs, putBlob };
+  const strangers = newStrangerWatch({ client, clock, link, board, moved, signal: options.signal });
+  const base = { options, link, outbox, leases, board, calls, generates, blobs, putBlob, strangers };
   const crew: Crew = { ...base, work: new Set(), stops: new Set(), onFault: () => undefined };
   return crew;
 }
@@ -252,6 +254,7 @@ function startCalls(crew: Crew): void {
   for (let call = crew.board.startNext(); call !== null; call = crew.board.startNext()) {
     track(crew, crew.calls.run(call));
   }
+  crew.strangers.consider();
 }
 
 /** Does the work of an effect that is no call, unless it is under way already. */

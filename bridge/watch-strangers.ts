@@ -1,4 +1,5 @@
-// Calls that wait for what another bridge holds: the engine is asked now and then what is still owed.
+// Calls that wait for what another bridge holds: the engine is asked now and then what is still owed. Where no call
+// waits, nobody is asked, and no timer runs.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import { effects } from '../src/core/index.ts';
@@ -14,17 +15,33 @@ interface WatchOptions {
   readonly board: CallBoard;
   /** Others may start now. */
   readonly moved: () => void;
+  /** Nobody is asked any more once it aborts. */
+  readonly signal: AbortSignal;
 }
 
-/** Goes on until the signal aborts. */
-export async function watchStrangers(options: WatchOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock, link, board, moved } = options;
-  while (!signal.aborted) {
+export interface StrangerWatch {
+  /** Has the engine asked after a while, when calls wait here. */
+  consider(): void;
+}
+
+export function newStrangerWatch({ client, clock, link, board, moved, signal }: WatchOptions): StrangerWatch {
+  let planned = false;
+
+  async function look(): Promise<void> {
     await sleep(clock, WATCH_EVERY_MS, signal);
     for (const session of board.watched()) {
       const view = await link.ask('session', () => client.session(session), signal);
       if (!isLeft(view)) board.observe(session, effects(view.right.state));
     }
+    planned = false;
     moved();
   }
+
+  return {
+    consider() {
+      if (planned || signal.aborted || !board.isWaiting()) return;
+      planned = true;
+      void look();
+    },
+  };
 }

@@ -1,0 +1,50 @@
+// What other bridges hold is asked for while calls wait, and never otherwise.
+import { right } from 'fp-ts/lib/Either.js';
+import { expect, test } from 'vitest';
+import type { CallBoard } from '../../bridge/call-board.ts';
+import type { Clock } from '../../bridge/clock.ts';
+import { newLink } from '../../bridge/link.ts';
+import { newStrangerWatch } from '../../bridge/watch-strangers.ts';
+import { brand } from '../../schemas/ids.ts';
+import { WATCH_EVERY_MS } from '../../schemas/limits.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { defaultGenesis, initialState } from '../../src/core/index.ts';
+import { newVirtualClock } from '../support/bridge/virtual-clock.ts';
+
+test('the engine is asked again and again while a call waits for a stranger, and no timer runs otherwise', async () => {
+  const clock = newVirtualClock();
+  const start = clock.now();
+  let timers = 0;
+  const counted: Clock = {
+    ...clock,
+    after(ms, fn) {
+      timers += 1;
+      return clock.after(ms, fn);
+    },
+  };
+  const asked: number[] = [];
+  const session: EngineClient['session'] = () => async () => {
+    asked.push(clock.now() - start);
+    return right({ state: initialState(defaultGenesis()) } as never);
+  };
+  const client = { session } as Partial<EngineClient> as EngineClient;
+  const { signal } = new AbortController();
+  const link = newLink({ clock: counted, random: () => 0, log: () => undefined, signal });
+  let waits = false;
+  const known = { isWaiting: () => waits, watched: () => [brand<'SessionId'>('s-1')], observe: () => undefined };
+  const board = known as Partial<CallBoard> as CallBoard;
+  const watch = newStrangerWatch({ client, clock: counted, link, board, moved: () => watch.consider(), signal });
+
+  watch.consider();
+  await clock.settle();
+  expect(timers).toBe(0);
+  waits = true;
+  watch.consider();
+  watch.consider();
+  await clock.until(() => asked.length === 3);
+  expect(asked).toEqual([WATCH_EVERY_MS, 2 * WATCH_EVERY_MS, 3 * WATCH_EVERY_MS]);
+  waits = false;
+  await clock.until(() => asked.length === 4);
+  await clock.settle();
+  expect(timers).toBe(4);
+});
