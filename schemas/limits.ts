@@ -110,9 +110,7 @@ export const EPOCHS_RESERVED = 1_048_576;
 export const LEASE_WAIT_MS_MAX = 25_000;
 /** Requests that may wait in one session's queue. */
 export const QUEUE_MAX = 1_024;
-/** Events of a load after which the digest of the state is held against the recorded one; those between are in the chain. */
-export const DIGEST_CHECKED_EVERY = 256;
-/** Records read from the journal at a time. */
+/** Records read from the journal at a time. After each page a load holds the state against its recorded digest. */
 export const READ_PAGE_RECORDS = 1_000;
 /** Subscriptions open at a time on one server. */
 export const SUBSCRIBERS_MAX = 256;

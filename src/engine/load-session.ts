@@ -1,7 +1,7 @@
 // Loads a session: from the newest snapshot that agrees with the stream, folds what follows, verifies every event digest
-// and chain value on the way, and the digest of the state at the end of each few records (`refold verify` checks each). No
-// store is trusted for integrity (DESIGN section 6): a snapshot that does not agree is not used, and a record that does
-// not verify is `damaged`, with the session and the position.
+// and chain value on the way, and the digest of the state at the end of each page of records (`refold verify` checks
+// each). No store is trusted for integrity (DESIGN section 6): a snapshot that does not agree is not used, and a record
+// that does not verify is `damaged`, with the session and the position.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { genesisChain, nextChain } from '../core/chain.ts';
 import { readGenesisText } from '../core/genesis-text.ts';
@@ -14,10 +14,11 @@ import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, DIGEST_CHECKED_EVERY, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { hasDerivedChain } from '../journal/derived-chain.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
 
 export interface LoadedSession {
@@ -56,11 +57,9 @@ export async function loadSession(journal: Journal, id: SessionId): Answer<Loade
     // The store reads the next page while this one is folded.
     position = (position + page.right.length) as Position;
     if (!isLast) reading = readAhead(journal, id, position);
-    for (let at = 0; at < page.right.length; at += DIGEST_CHECKED_EVERY) {
-      const next = foldRecords(folded, page.right.slice(at, at + DIGEST_CHECKED_EVERY));
-      if (isLeft(next)) return left(damaged(id, next.left.position, next.left.why));
-      folded = next.right;
-    }
+    const next = foldRecords(folded, page.right);
+    if (isLeft(next)) return left(damaged(id, next.left.position, next.left.why));
+    folded = next.right;
     for (const { event } of page.right) chars += event.length;
     if (isLast) return right({ ...folded, from: { ...folded.from, chars } });
   }
@@ -125,8 +124,9 @@ interface Fault {
   readonly why: string;
 }
 
-// Each link of the chain binds the digest that was recorded of the state, and is checked; the last of these digests is
-// held against the state itself, which it binds as a whole. What is wrong with some of the records is found out one by one.
+// Each link of the chain binds the digest that was recorded of the state, and the links between those that are stored
+// follow from them; the last of these digests is held against the state itself, which it binds as a whole. What is wrong
+// with some of the records is found out one by one.
 function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Either<Fault, LoadedSession> {
   let at = from;
   for (const record of records) {
@@ -160,7 +160,9 @@ function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, Lo
   const folded = foldSafely(at.state, parsed.right as unknown as RecordedEvent);
   if (isLeft(folded)) return left(`${folded.left.code}: ${folded.left.message}`);
   const chain = nextChain(at.chain, digestText(record.event), record.state_digest);
-  return chain === record.chain ? right({ ...at, state: folded.right.state, chain }) : left('the chain differs');
+  return hasDerivedChain(record) || chain === record.chain
+    ? right({ ...at, state: folded.right.state, chain })
+    : left('the chain differs');
 }
 
 // A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.

@@ -8,6 +8,7 @@ import { type Digest, EventId, Version } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
 import { nextChain } from '../core/chain.ts';
+import { withDerivedChain } from './derived-chain.ts';
 import type { JournalRecord } from './journal.ts';
 import { LAYOUT } from './keys.ts';
 import { decodeWhole, encodeNumber, readNumber } from './stored-numbers.ts';
@@ -64,10 +65,10 @@ export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | nul
     const state_digest = digests[index] as Digest;
     const isTold = told === count || index === 0 || index === count - 1;
     const at = index === count - 1 ? digests.length - 1 : count + index;
-    const chain = isTold
-      ? (digests[at] as Digest)
-      : nextChain((records[index - 1] as JournalRecord).chain, digestText(event), state_digest);
-    records.push({ event, event_id, state_digest, chain });
+    const before = records[index - 1];
+    const record = { event, event_id, state_digest };
+    if (isTold || before === undefined) records.push({ ...record, chain: digests[at] as Digest });
+    else records.push(withDerivedChain(record, before));
   }
   return records;
 }
