@@ -110,6 +110,8 @@ export const EPOCHS_RESERVED = 1_048_576;
 export const LEASE_WAIT_MS_MAX = 25_000;
 /** Requests that may wait in one session's queue. */
 export const QUEUE_MAX = 1_024;
+/** Files of the journal that are open at a time. Each is mapped into memory with its 2 MB. */
+export const LEVEL_FILES_OPEN_MAX = 64;
 /** Records read from the journal at a time. After each page a load holds the state against its recorded digest. */
 export const READ_PAGE_RECORDS = 1_000;
 /** Subscriptions open at a time on one server. */

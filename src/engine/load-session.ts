@@ -2,6 +2,7 @@
 // and chain value on the way, and the digest of the state at the end of each page of records (`refold verify` checks
 // each). No store is trusted for integrity (DESIGN section 6): a snapshot that does not agree is not used, and a record
 // that does not verify is `damaged`, with the session and the position.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { genesisChain, nextChain } from '../core/chain.ts';
 import { readGenesisText } from '../core/genesis-text.ts';
@@ -57,8 +58,8 @@ export async function loadSession(journal: Journal, id: SessionId): Answer<Loade
     // The store reads the next page while this one is folded.
     position = (position + page.right.length) as Position;
     if (!isLast) reading = readAhead(journal, id, position);
-    const next = foldRecords(folded, page.right);
-    if (isLeft(next)) return left(damaged(id, next.left.position, next.left.why));
+    const next = await foldRecords(folded, page.right);
+    if (isLeft(next)) return next;
     folded = next.right;
     for (const { event } of page.right) chars += event.length;
     if (isLast) return right({ ...folded, from: { ...folded.from, chars } });
@@ -119,50 +120,48 @@ export async function readGenesis(journal: Journal, id: SessionId): Answer<Genes
   return checked.right.session_id === id ? checked : left(damaged(id, -1, 'the genesis record is of another session'));
 }
 
-interface Fault {
-  readonly position: number;
-  readonly why: string;
-}
+/** After so many records the event loop turns: the store goes on reading ahead, and nobody waits for a long fold. */
+const FOLDED_AT_ONCE = 250;
 
 // Each link of the chain binds the digest that was recorded of the state, and the links between those that are stored
 // follow from them; the last of these digests is held against the state itself, which it binds as a whole. What is wrong
 // with some of the records is found out one by one.
-function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Either<Fault, LoadedSession> {
-  let at = from;
-  for (const record of records) {
-    const next = foldRecord(at, record);
-    if (isLeft(next)) return left(faultIn(from, records));
-    at = next.right;
+async function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Answer<LoadedSession> {
+  let { state, chain } = from;
+  for (const [index, record] of records.entries()) {
+    if (index > 0 && index % FOLDED_AT_ONCE === 0) await nextTurn();
+    const folded = foldRecord(state, record);
+    if (isLeft(folded)) return left(faultIn(from, records));
+    chain = nextChain(chain, digestText(record.event), record.state_digest);
+    if (!hasDerivedChain(record) && chain !== record.chain) return left(faultIn(from, records));
+    state = folded.right;
   }
   const last = records.at(-1);
-  return last === undefined || stateDigest(at.state) === last.state_digest ? right(at) : left(faultIn(from, records));
+  const agrees = last === undefined || stateDigest(state) === last.state_digest;
+  return agrees ? right({ ...from, state, chain }) : left(faultIn(from, records));
 }
 
 /** The first of these records that does not verify, when they do not together. */
-function faultIn(from: LoadedSession, records: readonly JournalRecord[]): Fault {
-  let at = from;
-  let fault: Fault | null = null;
+function faultIn({ genesis, state: start, chain: head }: LoadedSession, records: readonly JournalRecord[]): Rejection {
+  let [state, chain] = [start, head];
   for (const record of records) {
-    const position = at.state.version;
-    const next = foldRecord(at, record);
-    if (isLeft(next)) fault = { position, why: next.left };
-    else at = next.right;
-    if (stateDigest(at.state) !== record.state_digest) fault ??= { position, why: 'the state digest differs' };
-    if (fault !== null) break;
+    const at = (why: string): Rejection => damaged(genesis.session_id, state.version, why);
+    const folded = foldRecord(state, record);
+    if (isLeft(folded)) return at(folded.left);
+    chain = nextChain(chain, digestText(record.event), record.state_digest);
+    if (chain !== record.chain) return at('the chain differs');
+    if (stateDigest(folded.right) !== record.state_digest) return at('the state digest differs');
+    state = folded.right;
   }
-  invariant(fault !== null, 'what did not verify together does not verify one by one');
-  return fault;
+  invariant(false, 'what did not verify together does not verify one by one');
 }
 
-function foldRecord(at: LoadedSession, record: JournalRecord): Either<string, LoadedSession> {
-  const parsed = parseJson(record.event, BLOB_BYTES_MAX);
+/** The state after a record, or why it cannot be one. */
+function foldRecord(state: SessionState, { event }: JournalRecord): Either<string, SessionState> {
+  const parsed = parseJson(event, BLOB_BYTES_MAX);
   if (isLeft(parsed)) return left(parsed.left.message);
-  const folded = foldSafely(at.state, parsed.right as unknown as RecordedEvent);
-  if (isLeft(folded)) return left(`${folded.left.code}: ${folded.left.message}`);
-  const chain = nextChain(at.chain, digestText(record.event), record.state_digest);
-  return hasDerivedChain(record) || chain === record.chain
-    ? right({ ...at, state: folded.right.state, chain })
-    : left('the chain differs');
+  const folded = foldSafely(state, parsed.right as unknown as RecordedEvent);
+  return isLeft(folded) ? left(`${folded.left.code}: ${folded.left.message}`) : right(folded.right.state);
 }
 
 // A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.
