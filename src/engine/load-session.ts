@@ -16,7 +16,7 @@ import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
-import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
+import { InvariantError, type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { hasDerivedChain } from '../journal/derived-chain.ts';
@@ -153,7 +153,7 @@ function faultIn({ genesis, state: start, chain: head }: LoadedSession, records:
     if (stateDigest(folded.right) !== record.state_digest) return at('the state digest differs');
     state = folded.right;
   }
-  invariant(false, 'what did not verify together does not verify one by one');
+  throw new InvariantError('what did not verify together does not verify one by one');
 }
 
 /** The state after a record, or why it cannot be one. */
