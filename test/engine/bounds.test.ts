@@ -60,7 +60,8 @@ describe('lease requests', () => {
 });
 
 describe('a large batch', () => {
-  it('costs each report what it changes and not the whole batch', async () => {
+  // Deriving every effect at every report took minutes.
+  it('costs each report what it changes and not the whole batch', { timeout: 30_000 }, async () => {
     const { talk } = await newWorld();
     await talk.create(packageOf([FREE]));
     const calls = 3_000;
@@ -68,7 +69,6 @@ describe('a large batch', () => {
     await talk.calls(...Array.from({ length: calls }, (_, index) => [`c${index}`, 'free'] as const));
     // Somebody waits for something else all the time, and is looked after at every report.
     const waiting = talk.leased(B, { kinds: ['batch.settle'], wait_ms: 20_000 });
-    const begun = performance.now();
     let done = 0;
     while (done < calls) {
       const leased = callsIn(await talk.lease(A));
@@ -83,8 +83,6 @@ describe('a large batch', () => {
       done += leased.length;
     }
     expect(await waiting).toEqual(['batch-1/settle']);
-    // Deriving every effect at every report took minutes.
-    expect(performance.now() - begun).toBeLessThan(30_000);
   });
 });
 
