@@ -1,12 +1,11 @@
 // Found by the simulator: an engine with leases shorter than the bridge's first beat took its calls away from it.
 import { right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
-import type { Clock } from '../../bridge/clock.ts';
 import { newLeases } from '../../bridge/leases.ts';
 import { brand } from '../../schemas/ids.ts';
 import type { Effect } from '../../schemas/effect.ts';
 import type { EngineClient } from '../../src/client/client.ts';
-import { newVirtualClock } from '../support/bridge/virtual-clock.ts';
+import { countTimers, newVirtualClock } from '../support/bridge/virtual-clock.ts';
 
 test('a bridge beats within a third of the life that the first grant names, however long it thought before', async () => {
   const clock = newVirtualClock();
@@ -33,26 +32,19 @@ test('a bridge beats within a third of the life that the first grant names, howe
 
 test('a bridge that holds nothing waits for nothing, and beats on time once it holds something', async () => {
   const clock = newVirtualClock();
-  let timers = 0;
-  const counted: Clock = {
-    ...clock,
-    after(ms, fn) {
-      timers += 1;
-      return clock.after(ms, fn);
-    },
-  };
+  const counted = countTimers(clock);
   const beats: number[] = [];
   const heartbeat: EngineClient['heartbeat'] = () => async () => {
     beats.push(clock.now());
     return right({ lost: [] });
   };
   const client = { heartbeat } as Partial<EngineClient> as EngineClient;
-  const leases = newLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock: counted, log: () => undefined });
+  const leases = newLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock: counted.clock, log: () => undefined });
   leases.setTtl(900);
   const stop = new AbortController();
   const beating = leases.beat(stop.signal);
   await clock.settle();
-  expect(timers).toBe(0);
+  expect(counted.timers()).toBe(0);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
   const heldAt = clock.now();
   leases.hold({ effect, epoch: 1, askedAtMs: heldAt }, () => undefined);
@@ -65,7 +57,7 @@ test('a bridge that holds nothing waits for nothing, and beats on time once it h
     passed = true;
   });
   await clock.until(() => passed);
-  expect([beats.length, timers]).toEqual([2, 3]);
+  expect([beats.length, counted.timers()]).toEqual([2, 3]);
   stop.abort();
   await beating;
 });

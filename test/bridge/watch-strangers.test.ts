@@ -2,26 +2,18 @@
 import { right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import type { CallBoard } from '../../bridge/call-board.ts';
-import type { Clock } from '../../bridge/clock.ts';
 import { newLink } from '../../bridge/link.ts';
 import { newStrangerWatch } from '../../bridge/watch-strangers.ts';
 import { brand } from '../../schemas/ids.ts';
 import { WATCH_EVERY_MS } from '../../schemas/limits.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { defaultGenesis, initialState } from '../../src/core/index.ts';
-import { newVirtualClock } from '../support/bridge/virtual-clock.ts';
+import { countTimers, newVirtualClock } from '../support/bridge/virtual-clock.ts';
 
 test('the engine is asked again and again while a call waits for a stranger, and no timer runs otherwise', async () => {
   const clock = newVirtualClock();
   const start = clock.now();
-  let timers = 0;
-  const counted: Clock = {
-    ...clock,
-    after(ms, fn) {
-      timers += 1;
-      return clock.after(ms, fn);
-    },
-  };
+  const counted = countTimers(clock);
   const asked: number[] = [];
   const session: EngineClient['session'] = () => async () => {
     asked.push(clock.now() - start);
@@ -29,15 +21,15 @@ test('the engine is asked again and again while a call waits for a stranger, and
   };
   const client = { session } as Partial<EngineClient> as EngineClient;
   const { signal } = new AbortController();
-  const link = newLink({ clock: counted, random: () => 0, log: () => undefined, signal });
+  const link = newLink({ clock: counted.clock, random: () => 0, log: () => undefined, signal });
   let waits = false;
   const known = { isWaiting: () => waits, watched: () => [brand<'SessionId'>('s-1')], observe: () => undefined };
   const board = known as Partial<CallBoard> as CallBoard;
-  const watch = newStrangerWatch({ client, clock: counted, link, board, moved: () => watch.consider(), signal });
+  const watch = newStrangerWatch({ client, clock: counted.clock, link, board, moved: () => watch.consider(), signal });
 
   watch.consider();
   await clock.settle();
-  expect(timers).toBe(0);
+  expect(counted.timers()).toBe(0);
   waits = true;
   watch.consider();
   watch.consider();
@@ -46,5 +38,5 @@ test('the engine is asked again and again while a call waits for a stranger, and
   waits = false;
   await clock.until(() => asked.length === 4);
   await clock.settle();
-  expect(timers).toBe(4);
+  expect(counted.timers()).toBe(4);
 });

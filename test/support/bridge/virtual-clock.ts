@@ -63,3 +63,13 @@ export function newVirtualClock(start = 1_000_000): VirtualClock {
     },
   };
 }
+
+/** The same clock, and how many timers were set by it. */
+export function countTimers(clock: Clock): { readonly clock: Clock; readonly timers: () => number } {
+  let timers = 0;
+  const after: Clock['after'] = (ms, fn) => {
+    timers += 1;
+    return clock.after(ms, fn);
+  };
+  return { clock: { ...clock, after }, timers: () => timers };
+}
