@@ -320,6 +320,8 @@ export const ENV_MAX = 128;
 export const ENV_BYTES_MAX = 65_536;
 /** Most commands that run at a time. */
 export const COMMANDS_RUNNING_MAX = 64;
+/** Most tries to start what ends commands together with their bridge, for one command. */
+export const KEEPER_STARTS_MAX = 3;
 /** Longest a command may run, whatever was asked. */
 export const EXEC_TIMEOUT_MS_MAX = 600_000;
 /** From SIGTERM to SIGKILL (DESIGN section 7). */

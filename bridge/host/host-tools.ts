@@ -159,7 +159,7 @@ async function settled(
 }
 
 async function closeParts({ scratch, workspace }: HostParts, commands: Commands): Promise<void> {
-  await commands.stopAll('closed', 0);
+  await commands.close();
   scratch.close();
   workspace.close();
 }

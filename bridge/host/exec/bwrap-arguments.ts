@@ -12,7 +12,7 @@ export function bwrapArguments(workspace: Workspace, mounts: readonly string[], 
   const { path } = workspace;
   const flags: readonly (readonly string[])[] = [
     ['--unshare-all', '--unshare-user', '--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
-    ['--info-fd', '3', '--hostname', 'refold', '--clearenv'],
+    ['--info-fd', '4', '--hostname', 'refold', '--clearenv'],
     ...Object.entries(command.variables).map(([name, value]) => ['--setenv', name, value]),
     mounts,
     ['--proc', '/proc', '--dev', '/dev', '--size', String(COMMAND_TMP_BYTES_MAX), '--tmpfs', '/tmp'],

@@ -15,6 +15,7 @@ import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, showPath } from '../workspace/path-name.ts';
 import { type ChildEnvironment, childEnvironment } from './child-environment.ts';
 import { reportCommand } from './command-report.ts';
+import type { Keeper } from './keeper.ts';
 import { type Capture, openCapture } from './output-capture.ts';
 import { findProgram, programDirectories } from './program.ts';
 import { type CommandEnd, type RunningCommand, startCommand } from './run-command.ts';
@@ -33,7 +34,7 @@ export async function exec(args: JsonObject, host: HostParts, context: HostCallC
   const stderr = openCapture(host.scratch.newSpillPath(), host.redactor);
   try {
     const startedMs = host.now();
-    const command = host.commands.track(() => start(call, host, stdout, stderr));
+    const command = host.commands.track((keeper) => start(call, host, keeper, [stdout, stderr]));
     const end = await supervise(command, call, context, [stdout, stderr]);
     if (end.spawnFault !== null) throw new ToolFault('spawn_failed', spawnAdvice(call, end.spawnFault));
     const durationMs = Math.max(0, Math.round(host.now() - startedMs));
@@ -73,14 +74,19 @@ function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallC
   return call;
 }
 
-function start(call: ExecCall, { workspace, sandbox }: HostParts, stdout: Capture, stderr: Capture): RunningCommand {
+function start(
+  call: ExecCall,
+  { workspace, sandbox }: HostParts,
+  keeper: Keeper,
+  [stdout, stderr]: readonly [Capture, Capture],
+): RunningCommand {
   const { argv, cwd, environment, stdin } = call;
   return withDirectory(workspace.root, cwd.names, (directory) => {
     const path = [workspace.path, ...cwd.names].join('/');
     const launch = sandbox.launch({ argv, directory: path, variables: environment.variables });
     // A sandbox looks its directory up in what it can see. Without one, the open handle is where the command runs.
     const place = sandbox.level === 'bwrap' ? '/' : directory.location;
-    return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr });
+    return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr }, keeper);
   });
 }
 

@@ -1,10 +1,11 @@
 // One command from start to end: a process group of its own, SIGTERM before SIGKILL, and an end that nothing the
 // command left behind can put off. What is over is the process, not the last holder of its pipes.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import type { Duplex, Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { errorName } from '../outcome.ts';
 import type { Owner } from '../workspace/workspace.ts';
+import type { Keeper } from './keeper.ts';
 import type { Capture } from './output-capture.ts';
 import type { Launch } from './sandbox.ts';
 
@@ -33,9 +34,10 @@ export interface CommandIo {
   readonly stderr: Capture;
 }
 
-export function startCommand(launch: Launch, io: CommandIo): RunningCommand {
+export function startCommand(launch: Launch, io: CommandIo, keeper: Keeper): RunningCommand {
   let stopped: StopReason | null = null;
   let over = false;
+  let unkept: string | null = null;
   let killTimer: NodeJS.Timeout | undefined;
   let child: ChildProcess;
   try {
@@ -49,6 +51,11 @@ export function startCommand(launch: Launch, io: CommandIo): RunningCommand {
     signalGroup(child.pid ?? null, 'SIGKILL');
   };
 
+  const begun = begin(child, launch, keeper).catch((error: unknown) => {
+    unkept = errorName(error);
+    kill();
+  });
+
   const ended = new Promise<CommandEnd>((settle) => {
     child.once('error', (error) => {
       if (child.pid === undefined) settle(failedStart(errorName(error)));
@@ -59,7 +66,10 @@ export function startCommand(launch: Launch, io: CommandIo): RunningCommand {
       // What the command left in the background ends with it. The group's number is still its own: at most its
       // leader has been waited for, in this very turn.
       signalGroup(child.pid ?? null, 'SIGKILL');
-      drain(child, io, () => settle({ stopped, exitCode, signal, spawnFault: null }));
+      void begun.then(() => keeper.release(child.pid ?? 0));
+      drain(child, io, () =>
+        settle(unkept === null ? { stopped, exitCode, signal, spawnFault: null } : failedStart(unkept)),
+      );
     });
   });
   return {
@@ -81,28 +91,30 @@ const failedStart = (spawnFault: string): CommandEnd => ({ stopped: null, exitCo
 function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: CommandIo): ChildProcess {
   const [file, ...args] = launch.argv;
   const stdio: StdioOptions = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
+  if (launch.gated || launch.reportsChild) stdio.push(launch.gated ? 'pipe' : 'ignore');
   if (launch.reportsChild) stdio.push('pipe');
-  if (launch.gated) stdio.push('pipe');
   const child = spawn(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
   child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk)).on('error', () => undefined);
   child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk)).on('error', () => undefined);
   // A command need not read its input; that it closed the pipe is no fault.
   child.stdin?.on('error', () => undefined).end(stdin);
-  if (launch.gated) openGate(child);
   return child;
 }
 
-/** The command is ready to begin and tied to this process: it may. */
-function openGate(child: ChildProcess): void {
-  const gate = child.stdio[4] as Duplex | null | undefined;
-  gate?.on('error', () => undefined).once('data', () => gate.write('go\n'));
+/** Opens the gate once the command is tied to this process. */
+async function begin({ pid, stdio }: ChildProcess, { gated }: Launch, keeper: Keeper): Promise<void> {
+  if (!gated || pid === undefined) return;
+  const gate = stdio[3] as Writable | null | undefined;
+  gate?.on('error', () => undefined);
+  await keeper.hold(pid);
+  gate?.end('go\n');
 }
 
 /** The process that leads the command's session inside of the sandbox, by its number out here. */
 function readInnerPid(child: ChildProcess): () => number | null {
   let text = '';
   let pid: number | null = null;
-  const pipe = child.stdio[3] as Readable | null | undefined;
+  const pipe = child.stdio[4] as Readable | null | undefined;
   pipe
     ?.on('error', () => undefined)
     .on('data', (chunk: Buffer) => {

@@ -8,9 +8,9 @@ import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './identity.ts';
+import { gatePrefix } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { findProgram } from './program.ts';
-import { gatePrefix, tetherPrefix } from './tether.ts';
 
 export type SandboxLevel = 'none' | 'bwrap';
 
@@ -19,10 +19,10 @@ export interface Launch {
   readonly argv: readonly string[];
   /** Environment of that process; a sandbox hands its command the variables by itself. */
   readonly env: Readonly<Record<string, string>>;
-  /** True when that process writes `{"child-pid": n}` to descriptor 3. */
-  readonly reportsChild: boolean;
-  /** True when the command says on descriptor 4 that it could begin, and begins at the answer (see the tether). */
+  /** True when the command begins at a line on descriptor 3 (see the keeper). */
   readonly gated: boolean;
+  /** True when that process writes `{"child-pid": n}` to descriptor 4. */
+  readonly reportsChild: boolean;
 }
 
 export interface Sandbox {
@@ -42,10 +42,8 @@ export interface SandboxOptions {
 export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: SandboxOptions): Sandbox {
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
-  const tether = tetherPrefix(identity);
   const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${reachNote(workspace, identity)}`;
-  const bare = [...tether, ...limits];
-  if (wanted === 'none') return unconfined(identity, bare, `none: chosen by the operator; commands run as ${who}`);
+  if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
@@ -53,7 +51,7 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
     const [full, withoutNode] = [true, false].map((withNode): Confined => {
       const mounts = systemMounts(withNode);
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
-      return confined(workspace, identity, { start: [...tether, bwrap], mounts, limits }, note);
+      return confined(workspace, identity, { bwrap, mounts, limits }, note);
     }) as [Confined, Confined];
     const why = probe(full, workspace);
     if (why === null) return full;
@@ -62,25 +60,26 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
   }
   if (wanted === 'bwrap')
     throw new Error(`the sandbox bwrap was asked for, but ${fault}; commands would run as ${who}`);
-  return unconfined(identity, bare, `none: ${fault}; commands run as ${who}`);
+  return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
 }
 
-function unconfined(identity: Owner | null, prefix: readonly string[], note: string): Sandbox {
+function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
+  const gate = gatePrefix();
   return {
     level: 'none',
     note,
     identity,
     launch: ({ argv, variables }) => ({
-      argv: [...prefix, ...argv],
+      argv: [...gate, ...limits, ...argv],
       env: variables,
+      gated: gate.length > 0,
       reportsChild: false,
-      gated: false,
     }),
   };
 }
 
 interface Confinement {
-  readonly start: readonly string[];
+  readonly bwrap: string;
   readonly mounts: readonly string[];
   readonly limits: readonly string[];
 }
@@ -93,7 +92,7 @@ interface Confined extends Sandbox {
 function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Confined {
   const gate = gatePrefix();
   const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
-    ...how.start,
+    how.bwrap,
     ...bwrapArguments(workspace, how.mounts, command),
     '--',
     ...before,
@@ -105,7 +104,7 @@ function confined(workspace: Workspace, identity: Owner | null, how: Confinement
     note,
     identity,
     ungated: (command) => argvOf(command, []),
-    launch: (command) => ({ argv: argvOf(command, gate), env: {}, reportsChild: true, gated: gate.length > 0 }),
+    launch: (command) => ({ argv: argvOf(command, gate), env: {}, gated: gate.length > 0, reportsChild: true }),
   };
 }
 
@@ -117,7 +116,7 @@ function probe(sandbox: Confined, workspace: Workspace): string | null {
     ...sandbox.identity,
     cwd: '/',
     env: {},
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ignore', 'pipe'],
     timeout: PROBE_MS_MAX,
     encoding: 'utf8',
   });

@@ -20,12 +20,6 @@ export interface Directory {
   readonly names: readonly string[];
 }
 
-/** A regular file that is open for reading, and what it was when it was opened. */
-export interface OpenFile {
-  readonly fd: number;
-  readonly stats: Stats;
-}
-
 // Node does not export O_PATH. The value is the same on every Linux architecture that Node is built for.
 const O_PATH = 0o10_000_000;
 
@@ -58,61 +52,6 @@ export function withDirectory<T>(root: Directory, names: readonly string[], use:
 /** What lies under a name, without following a link; null when nothing does. */
 export function lookUp(directory: Directory, name: string): Stats | null {
   return lstatSync(entryPath(directory, name), { throwIfNoEntry: false }) ?? null;
-}
-
-/** Opens a regular file for reading. Anything else under that name is refused before it is opened. */
-export function openFile(directory: Directory, name: string): OpenFile {
-  const shown = pathOf([...directory.names, name]).shown;
-  for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt += 1) {
-    const opened = openOnce(directory, name, shown);
-    if (opened !== null) return opened;
-  }
-  throw changedFault(shown);
-}
-
-/** A file that is just being replaced by its writer is looked for again, a few times. */
-const OPEN_ATTEMPTS = 4;
-
-function openOnce(directory: Directory, name: string, shown: string): OpenFile | null {
-  const path = entryPath(directory, name);
-  if (directory.walk === 'lstat') checkReadable(lstatSync(path), shown);
-  // O_PATH opens nothing: a device or a FIFO is only looked at, and then refused.
-  let fd = openSync(path, handleFlag(directory.walk) | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = fstatSync(fd);
-    checkReadable(stats, shown);
-    // The number of links that the handle tells is not enough: a hard link to a file outside that is removed right
-    // after the open leaves one link, the one outside. Asked by name, one link means: this name, in this directory.
-    const named = lookUp(directory, name);
-    if (named === null || !isSame(named, stats)) {
-      closeSync(fd);
-      return null;
-    }
-    checkReadable(named, shown);
-    if (directory.walk === 'fd') fd = reopen(fd);
-    return { fd, stats };
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
-}
-
-/** Makes a handle of the same file that can be read. */
-function reopen(handle: number): number {
-  const fd = openSync(`/proc/self/fd/${handle}`, constants.O_RDONLY | constants.O_NONBLOCK);
-  closeSync(handle);
-  return fd;
-}
-
-/** Throws unless the entry is a regular file with one name only. */
-export function checkReadable(stats: Stats, shown: string): void {
-  if (stats.isDirectory()) throw new ToolFault('is_directory', `${shown} is a directory; list it instead`);
-  if (stats.isSymbolicLink()) throw linkFault(shown);
-  if (!stats.isFile()) throw new ToolFault('forbidden', `${shown} is a device, socket or pipe, not a file`);
-  // A second name may lie outside of the workspace, and no check of paths would show it.
-  if (stats.nlink > 1) {
-    throw new ToolFault('forbidden', `${shown} has ${stats.nlink} hard links; copy it to a new file and use the copy`);
-  }
 }
 
 export const linkFault = (shown: string): ToolFault =>
@@ -151,7 +90,7 @@ function refused(parent: Directory, name: string, error: unknown): unknown {
 
 const isSame = (a: Stats, b: Stats): boolean => a.ino === b.ino && a.dev === b.dev;
 
-const changedFault = (shown: string): ToolFault =>
+export const changedFault = (shown: string): ToolFault =>
   new ToolFault('forbidden', `${shown} changed while it was opened; try again`);
 
-const handleFlag = (walk: WalkKind): number => (walk === 'fd' ? O_PATH : constants.O_RDONLY);
+export const handleFlag = (walk: WalkKind): number => (walk === 'fd' ? O_PATH : constants.O_RDONLY);

@@ -5,7 +5,7 @@ import { OUTPUT_BYTES_MIN } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { Redactor } from '../redact.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
-import type { OpenFile } from './directory.ts';
+import type { OpenFile } from './open-file.ts';
 import type { WorkspacePath } from './path-name.ts';
 import { decodeUtf8, readRange, withFile } from './workspace.ts';
 

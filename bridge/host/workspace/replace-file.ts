@@ -17,7 +17,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { ToolFault, errorName } from '../outcome.ts';
-import { type Directory, checkReadable, entryPath, lookUp, withDirectory } from './directory.ts';
+import { type Directory, entryPath, lookUp, withDirectory } from './directory.ts';
+import { checkReadable } from './open-file.ts';
 import { pathOf } from './path-name.ts';
 import type { Owner } from './workspace.ts';
 

@@ -4,16 +4,8 @@ import { closeSync, fstatSync, readSync, realpathSync, type Stats } from 'node:f
 import { resolve } from 'node:path';
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
-import {
-  type Directory,
-  type OpenFile,
-  type WalkKind,
-  lookUp,
-  openFile,
-  openRoot,
-  walkKindHere,
-  withDirectory,
-} from './directory.ts';
+import { type Directory, type WalkKind, lookUp, openRoot, walkKindHere, withDirectory } from './directory.ts';
+import { type OpenFile, openFile } from './open-file.ts';
 import { type WorkspacePath, parsePath, pathOf } from './path-name.ts';
 
 export interface Owner {

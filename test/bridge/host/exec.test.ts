@@ -18,6 +18,7 @@ import { type HostOutcome, openHost } from '../../../bridge/host/host-tools.ts';
 import { commandIdentity } from '../../../bridge/host/exec/identity.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { until } from '../../support/host/condition.ts';
+import { newMarker, processesNaming } from '../../support/processes.ts';
 import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
@@ -26,22 +27,6 @@ if (probe.sandbox !== 'bwrap') process.stderr.write(`bwrap is NOT tested here: $
 await probe.end();
 
 const isRoot = process.getuid?.() === 0;
-
-/** Processes, zombies apart, whose command line holds the marker. */
-function survivors(marker: string): number {
-  return readdirSync('/proc').filter((name) => {
-    if (!/^\d+$/.test(name) || name === String(process.pid)) return false;
-    try {
-      if (!readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(marker)) return false;
-      return !/\) Z /.test(readFileSync(`/proc/${name}/stat`, 'utf8'));
-    } catch {
-      return false;
-    }
-  }).length;
-}
-let markers = 0;
-/** An argument that no other process has. */
-const newMarker = (): string => `refold-mark-${process.pid}-${(markers += 1)}`;
 
 describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
   let host: TestHost;
@@ -214,7 +199,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       await until('the command started', () => existsSync(host.workspace.at('deaf')));
       await host.call('host.session.signal', { signal: 'term', grace_timeout_ms: 50 });
       expect(await running).toMatchObject({ success: false, code: 'signaled' });
-      await until('nothing is left', () => survivors(marker) === 0);
+      await until('nothing is left', () => processesNaming(marker).length === 0);
     });
 
     test('with the whole of its group: nothing of it survives', async () => {
@@ -223,7 +208,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
         timeout_ms: 200,
       });
       expect(outcome).toMatchObject({ code: 'timeout' });
-      await until('nothing is left', () => survivors(marker) === 0);
+      await until('nothing is left', () => processesNaming(marker).length === 0);
     });
 
     test('at its end, also when something in the background holds its output', async () => {
@@ -233,7 +218,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
       expect(outcome.text).toContain('done');
       expect(performance.now() - started).toBeLessThan(8_000);
-      await until('nothing is left', () => survivors(marker) === 0);
+      await until('nothing is left', () => processesNaming(marker).length === 0);
     });
 
     test('at its end, also when a session of its own holds its output', async () => {
@@ -241,7 +226,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       const outcome = await sh(`echo done; setsid sh -c ': ${marker}; sleep 3' & sleep 0.1; exit 0`);
       expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
       // Only a process namespace holds those too; without one they live on until they end by themselves.
-      if (sandbox === 'bwrap') await until('nothing is left', () => survivors(marker) === 0);
+      if (sandbox === 'bwrap') await until('nothing is left', () => processesNaming(marker).length === 0);
       else process.stderr.write('a setsid grandchild is only held by bwrap; at level none it survives\n');
     });
   });
@@ -370,7 +355,7 @@ describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
     await until('the grandchild started', () => existsSync(host.workspace.at('up')));
     await host.call('host.session.signal', { signal: 'kill' });
     expect(await running).toMatchObject({ code: 'signaled' });
-    await until('nothing is left', () => survivors(marker) === 0);
+    await until('nothing is left', () => processesNaming(marker).length === 0);
   });
 });
 
@@ -456,7 +441,7 @@ describe('opening a host', () => {
     await until('the command started', () => existsSync(host.workspace.at('up')));
     await host.close();
     expect(await running).toMatchObject({ success: false, code: 'cancelled' });
-    await until('nothing is left', () => survivors(marker) === 0);
+    await until('nothing is left', () => processesNaming(marker).length === 0);
     expect(readdirSync(host.workspace.tempDir)).toEqual(['patches']);
   });
 });

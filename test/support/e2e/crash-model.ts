@@ -34,11 +34,14 @@ export const MARK_VARIABLE = 'REFOLD_CRASH_WORLD';
 
 const TURNS = 2;
 
-/** The calls of one turn of a run: a command that leaves a mark, for a while, and one call beside it. */
+/**
+ * The calls of one turn of a run: a command that leaves a mark, for a while, with a child that would not end by itself,
+ * and one call beside it.
+ */
 function callsOf(run: string, turn: number, { world, seconds }: CrashModelOptions): readonly Call[] {
   const id = `${run}-${turn}`;
   const slow = (run.length + turn) % 2 === 0;
-  const script = `echo "$0" >> marks.txt${slow ? `; sleep ${seconds}` : ''}`;
+  const script = `sleep 1000 & echo "$0" >> marks.txt${slow ? `; sleep ${seconds}` : ''}`;
   const shell = { argv: ['sh', '-c', script, `${id}-mark`], env: { [MARK_VARIABLE]: world } };
   const beside =
     turn === 1

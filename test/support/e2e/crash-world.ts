@@ -10,7 +10,7 @@ import { type Position, type SessionId, brand } from '../../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../../src/client/index.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { type CrashModel, MARK_VARIABLE, openCrashModel } from './crash-model.ts';
-import { ancestorsOf, processesWith } from './processes.ts';
+import { ancestorsOf, processesWith } from '../processes.ts';
 import { ROOT, freshDirectory, must } from './refold.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
