@@ -80,7 +80,8 @@ export const digestJson = (value: Json): Digest => digestText(canonicalText(valu
 /** Digest of text (as UTF-8) or of bytes, without any canonical form. */
 export const digestText = (data: string | Uint8Array): Digest => `sha256:${sha256Hex(data)}` as Digest;
 
-function assertJson(value: unknown): Json {
+/** The value, when it lies in the value domain; throws a {@link RangeError} that names the path otherwise. */
+export function assertJson(value: unknown): Json {
   const checked = checkJson(value);
   if (isLeft(checked)) throw new RangeError(`not a JSON value at "${checked.left.path}": ${checked.left.message}`);
   return checked.right;

@@ -16,6 +16,7 @@ export * from './pointer.ts';
 export * from './record.ts';
 export * from './rejection.ts';
 export * from './run.ts';
+export { sealJson } from './sealed.ts';
 export * from './state.ts';
 export * from './tool-call.ts';
 export * from './tool-mode.ts';

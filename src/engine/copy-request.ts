@@ -1,8 +1,10 @@
-// A copy of a request that nobody else has, made in one walk that also holds it against the value domain. Whatever the
-// walk cannot vouch for goes the long way, as JSON text and back, which also finds the words to refuse it with.
+// A copy of a request that nobody else can change, made in one walk that also holds it against the value domain; what
+// is sealed stays as it is. Whatever the walk cannot vouch for goes the long way, as JSON text and back, which also
+// finds the words to refuse it with.
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
+import { sealOf } from '../../schemas/sealed.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { wireText } from '../client/wire-text.ts';
 
@@ -44,6 +46,11 @@ function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
   walk.chars += 6;
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value !== 'object' || depth >= JSON_DEPTH_MAX || walk.chars > CHARS_MAX) return undefined;
+  const seal = sealOf(value);
+  if (seal !== undefined && depth + seal.depth <= JSON_DEPTH_MAX) {
+    walk.chars += seal.chars;
+    return value as Json;
+  }
   return Array.isArray(value) ? copyOfList(value, depth, walk) : copyOfObject(value, depth, walk);
 }
 

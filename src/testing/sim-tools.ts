@@ -1,10 +1,10 @@
 // The tools of a simulated world: one for each way of running beside others and of being repeated. How a call behaves
 // is in its arguments, where the scenario has put it.
-import { canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
+import { sealJson } from '../../schemas/sealed.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
@@ -55,8 +55,8 @@ const made: ToolPackage = {
   provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
 };
 
-/** With its keys in canonical order: every session of every simulation digests it several times. */
-export const SIM_PACKAGE = JSON.parse(canonicalText(made)) as ToolPackage;
+/** Sealed: every session of every simulation is created with it. */
+export const SIM_PACKAGE = sealJson(made);
 
 /** Nothing asks but what says so of itself. */
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;

@@ -30,7 +30,7 @@ import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
 const TTL_MS = 3_000;
 
 /** After how many events a session gets its first snapshot, where there are any. */
-const SNAPSHOT_EVERY_EVENTS = 5;
+const SNAPSHOT_EVERY_EVENTS = 8;
 
 // Where nothing is ever loaded again they would be written for nobody.
 const loadsFromSnapshots = ({ snapshots, processes, disk }: Scenario): boolean =>

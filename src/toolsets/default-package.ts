@@ -1,6 +1,7 @@
 // The tool package every session is born with unless it is given another (P7 section 1.1, and "Provider-Aligned
 // Profile Defaults").
 import { type ToolId, brand } from '../../schemas/ids.ts';
+import { sealJson } from '../../schemas/sealed.ts';
 import type { ToolPackage, ToolProfile } from '../../schemas/tool-set.ts';
 import { hostTools } from './host-tools.ts';
 import { permissionTools } from './permission-tools.ts';
@@ -22,8 +23,15 @@ const profile = (id: string, edit: string): ToolProfile => ({
   tool_ids: [...BEFORE_EDITS, edit, ...AFTER_EDITS].map((tool): ToolId => brand<'ToolId'>(tool)),
 });
 
-/** The twelve host tools and two about consent, and one profile for each family of models: the same tools but for the way they edit. */
-export const defaultToolPackage = (): ToolPackage => ({
+let sealed: ToolPackage | undefined;
+
+/**
+ * The twelve host tools and two about consent, and one profile for each family of models: the same tools but for the way
+ * they edit. Frozen, and the same object every time.
+ */
+export const defaultToolPackage = (): ToolPackage => (sealed ??= sealJson(make()));
+
+const make = (): ToolPackage => ({
   registry: [...hostTools(), ...permissionTools()],
   profiles: [
     profile('openai', 'host.fs.apply_patch'),

@@ -3,6 +3,7 @@ import { type Either, isLeft, isRight, map } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
+import { sealJson } from '../../schemas/sealed.ts';
 import { wireText } from '../../src/client/wire-text.ts';
 import { copyRequest } from '../../src/engine/copy-request.ts';
 import { anyValue } from '../support/any-value.ts';
@@ -35,10 +36,32 @@ describe('a copy of a request', () => {
     );
   });
 
+  test('holds what is sealed by reference, and is the same otherwise', () => {
+    const part = fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()));
+    fc.assert(
+      fc.property(part, fc.jsonValue(), (large, small) => {
+        const sealed = sealJson(large);
+        const copy = copied({ small, large: [sealed] });
+        expect(copy).toEqual(reference({ small, large: [large] }));
+        const held = isRight(copy) ? (copy.right as { readonly large: readonly unknown[] }).large[0] : null;
+        // An own field of that name is the only JSON that a copy in one walk does not vouch for.
+        if (!JSON.stringify({ small, large }).includes('__proto__')) expect(held).toBe(sealed);
+        const before = JSON.stringify(sealed);
+        if (before.length > 2) expect(() => spoil(sealed)).toThrow(TypeError);
+        expect(JSON.stringify(sealed)).toBe(before);
+      }),
+      { examples: [[{ a: { b: [1] } }, null]] },
+    );
+  });
+
   test('is as deep and as large as it may be, and no more', () => {
     const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
     for (const depth of [JSON_DEPTH_MAX - 1, JSON_DEPTH_MAX, JSON_DEPTH_MAX + 1]) {
       expect(copied(nested(depth))).toEqual(reference(nested(depth)));
+      const half = depth >> 1;
+      let sealed: unknown = sealJson(nested(half) as object);
+      for (let level = half; level < depth; level += 1) sealed = [sealed];
+      expect(copied(sealed)).toEqual(reference(nested(depth)));
     }
     for (const size of [BODY_BYTES_MAX - 2, BODY_BYTES_MAX - 1]) {
       const request = 'x'.repeat(size);
@@ -47,6 +70,7 @@ describe('a copy of a request', () => {
     const many = Array.from({ length: 210_000 }, () => 'ä');
     expect(isLeft(copied(many))).toBe(true);
     expect(copied(many)).toEqual(reference(many));
+    expect(copied({ sealed: sealJson(many) })).toEqual(reference({ sealed: many }));
   });
 });
 
