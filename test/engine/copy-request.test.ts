@@ -37,7 +37,10 @@ describe('a copy of a request', () => {
   });
 
   test('holds what is sealed by reference, and is the same otherwise', () => {
-    const part = fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()));
+    // Written and read once: what JSON cannot say (a negative zero) cannot be sealed.
+    const part = fc
+      .oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()))
+      .map((value) => JSON.parse(JSON.stringify(value)) as object);
     fc.assert(
       fc.property(part, fc.jsonValue(), (large, small) => {
         const sealed = sealJson(large);
