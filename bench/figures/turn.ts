@@ -11,6 +11,9 @@ import { type Row, ratioAtLeast, rowOf } from '../row.ts';
 const REACH_ONE = 0.6;
 const REACH_HUNDRED = 0.4;
 
+/** As many as it takes until the platform has compiled what is run often: the rate rises by a half in the first 2,000. */
+const WARM_TURNS = 3_000;
+
 export const turn: Figure = {
   name: 'turn',
   run: (bench) =>
@@ -44,8 +47,7 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
       };
       const doing = `turns ${where}, ${sessions} sessions`;
       bench.progress(`${doing}: warming up`);
-      // As long as it takes until the platform has compiled what is run often.
-      for (let round = 0; round < sized(bench, 1, 5); round += 1) {
+      for (let warm = 0; warm < sized(bench, 1, WARM_TURNS); warm += sessions * turns) {
         await contestant.run({ sessions, turns });
         await floor.run(sessions, turns);
       }
