@@ -3,17 +3,21 @@
 // recorded session.
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { Json, JsonObject } from '../../schemas/json.ts';
-import { TOOLS_MAX } from '../../schemas/limits.ts';
+import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { SCHEMA_CHECK_MS_MAX, TOOLS_MAX } from '../../schemas/limits.ts';
 import type { SchemaVerdict } from '../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { within } from './bounded-work.ts';
 
 export type SchemaCheck = (tool: ToolSpec, value: Json) => SchemaVerdict;
 
 /** The first fault, or null. */
 type Validator = (value: Json) => ErrorObject | null;
 
-/** A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and says so. */
+/**
+ * A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and says so. What cannot
+ * be told in time does not fit: whoever writes a value must not choose whether it is checked.
+ */
 export function newSchemaCheck(
   schemaOf: (tool: ToolSpec) => JsonObject = ({ input_schema }) => input_schema,
 ): SchemaCheck {
@@ -23,7 +27,7 @@ export function newSchemaCheck(
     const known = compiled.get(tool.tool_ref);
     if (known !== undefined) return known;
     if (compiled.size >= TOOLS_MAX) compiled.clear();
-    const made = compile(schemaOf(tool));
+    const made = bounded(schemaOf(tool));
     compiled.set(tool.tool_ref, made);
     return made;
   }
@@ -40,6 +44,41 @@ export function newSchemaCheck(
     }
     return error === null ? { valid: true } : verdictOf(error);
   };
+}
+
+/** Within its time where a schema could take long. Who takes too long again gets half of that time, down to a millisecond. */
+function bounded(schema: JsonObject): Validator | null {
+  const validate = compile(schema);
+  if (validate === null || !mayTakeLong(schema)) return validate;
+  let timeoutMs = SCHEMA_CHECK_MS_MAX;
+  return (value) => {
+    const found = within(timeoutMs, () => validate(value));
+    if (found !== null) return found.value;
+    timeoutMs = Math.max(1, timeoutMs >> 1);
+    return TOO_LONG;
+  };
+}
+
+/** Keywords with which a check can take longer than in proportion to schema and value. */
+const COSTLY: ReadonlySet<string> = new Set([
+  'pattern',
+  'patternProperties',
+  'uniqueItems',
+  '$ref',
+  '$dynamicRef',
+  '$recursiveRef',
+]);
+
+/** Keywords whose objects have names of their own, with a schema each. */
+const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
+
+function mayTakeLong(schema: Json): boolean {
+  if (Array.isArray(schema)) return schema.some(mayTakeLong);
+  if (!isPlainObject(schema)) return false;
+  return Object.entries(schema as JsonObject).some(([name, part]) => {
+    if (COSTLY.has(name)) return true;
+    return NAMED.has(name) && isPlainObject(part) ? Object.values(part).some(mayTakeLong) : mayTakeLong(part);
+  });
 }
 
 const NOT_CHECKED: SchemaVerdict = { valid: true, message: 'not checked: the schema does not compile' };
@@ -70,6 +109,14 @@ function compile(schema: JsonObject): Validator | null {
 }
 
 const isOldDraft = (draft: unknown): boolean => typeof draft === 'string' && /draft-0[4-7]/.test(draft);
+
+const TOO_LONG: ErrorObject = {
+  instancePath: '',
+  keyword: '',
+  schemaPath: '',
+  params: {},
+  message: 'it takes too long to tell whether they fit the schema; send less, or simpler values',
+};
 
 const UNNAMED = { instancePath: '', keyword: '', schemaPath: '', params: {} } satisfies ErrorObject;
 

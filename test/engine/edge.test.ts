@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { digestText, canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { Json, JsonObject } from '../../schemas/json.ts';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { newSchemaCheck } from '../../src/engine/schema-check.ts';
@@ -209,6 +209,33 @@ describe('the verdict of a schema', () => {
     const found = verdict(schema, args);
     expect(found).toMatchObject({ valid: false, path });
     expect(found.message).toMatch(message);
+  });
+
+  // Each of these would take longer than anybody waits.
+  it.each([
+    ['a pattern that tries everything', { pattern: '^(a+)+$' }, `${'a'.repeat(50)}!`],
+    ['names of properties', { patternProperties: { '^(a+)+$': {} } }, { [`${'a'.repeat(50)}!`]: 1 }],
+    ['items held against each other', { uniqueItems: true }, Array.from({ length: 100_000 }, (_, n) => ({ n }))],
+    [
+      'a definition that doubles the work with each level',
+      { $ref: '#/$defs/twice' },
+      JSON.parse(`${'['.repeat(60)}1${']'.repeat(60)}`) as Json,
+    ],
+  ])('does not let %s through, and does not wait for it', (_, of, value) => {
+    const twice = { allOf: [{ items: { $ref: '#/$defs/twice' } }, { items: { $ref: '#/$defs/twice' } }] };
+    const schema = object({ value: of as JsonObject }, { $defs: { twice } });
+    for (let again = 0; again < 3; again += 1) {
+      const found = verdict(schema, { value: value as Json });
+      expect(found).toMatchObject({ valid: false, path: '' });
+      expect(found.message).toMatch(/too long/);
+    }
+  });
+
+  it('has time for what is simple, where something else took too long', () => {
+    const schema = object({ pattern: { pattern: '^(a+)+$' } });
+    for (let again = 0; again < 10; again += 1) verdict(schema, { pattern: `${'a'.repeat(50)}!` });
+    expect(verdict(schema, { pattern: 'aaa' })).toEqual({ valid: true });
+    expect(verdict(schema, { pattern: 'b' })).toMatchObject({ valid: false, path: '/pattern' });
   });
 
   it('accepts what fits', () => {
