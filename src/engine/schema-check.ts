@@ -75,7 +75,7 @@ const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'
 function mayTakeLong(schema: Json): boolean {
   if (Array.isArray(schema)) return schema.some(mayTakeLong);
   if (!isPlainObject(schema)) return false;
-  return Object.entries(schema as JsonObject).some(([name, part]) => {
+  return Object.entries(schema).some(([name, part]) => {
     if (COSTLY.has(name)) return true;
     return NAMED.has(name) && isPlainObject(part) ? Object.values(part).some(mayTakeLong) : mayTakeLong(part);
   });
