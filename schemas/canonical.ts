@@ -32,11 +32,18 @@ const isObject = (value: Json): value is JsonObject =>
 /** The keys of an object in canonical order: by UTF-16 code unit, which is what JavaScript compares strings by. */
 export function sortedKeys(value: JsonObject): readonly string[] {
   const keys = Object.keys(value);
+  if (keys.length > FEW_KEYS) return keys.sort();
+  // Put in place one by one, which is a third of the work for as few as most objects have, mostly in order.
   for (let index = 1; index < keys.length; index += 1) {
-    if ((keys[index] as string) < (keys[index - 1] as string)) return keys.sort();
+    const key = keys[index] as string;
+    let place = index;
+    for (; place > 0 && (keys[place - 1] as string) > key; place -= 1) keys[place] = keys[place - 1] as string;
+    keys[place] = key;
   }
   return keys;
 }
+
+const FEW_KEYS = 32;
 
 /**
  * True when every object in the value lists its keys in canonical order already, as everything does that was read from

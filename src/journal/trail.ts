@@ -72,9 +72,10 @@ export function newTrailWriter(): TrailWriter {
       let back = 0;
       for (let at = recent.length - 1, steps = 0; at >= 0; at -= 1, steps += 1) {
         const commit = recent[at] as Commit;
-        const isNew = (session: SessionId): boolean => !sessions.has(session) && !versions.has(session);
-        if (steps >= depth && (steps > COMMITS_FOR_NOTHING || [...commit.versions.keys()].some(isNew))) break;
-        for (const [session, version] of commit.versions) if (isNew(session)) sessions.set(session, version);
+        if (steps >= depth && (steps > COMMITS_FOR_NOTHING || namesMore(commit.versions, sessions, versions))) break;
+        for (const [session, version] of commit.versions) {
+          if (!sessions.has(session) && !versions.has(session)) sessions.set(session, version);
+        }
         back += commit.puts;
       }
       return { key: TRAIL_KEY, value: encodeTrail({ back, sessions }) };
@@ -96,6 +97,11 @@ export function newTrailWriter(): TrailWriter {
       intervals = newIntervals();
     },
   };
+}
+
+function namesMore(commit: Versions, ...known: readonly Versions[]): boolean {
+  for (const session of commit.keys()) if (!known.some((versions) => versions.has(session))) return true;
+  return false;
 }
 
 const newIntervals = (): readonly Interval[] =>

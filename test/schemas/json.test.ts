@@ -2,7 +2,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
-import { type Json, canonicalBytes, canonicalText, checkJson, digest, parseJson } from '../../schemas/index.ts';
+import {
+  type Json,
+  canonicalBytes,
+  canonicalText,
+  checkJson,
+  digest,
+  parseJson,
+  sortedKeys,
+} from '../../schemas/index.ts';
 import { sha256Hex as nodeSha256 } from '../../schemas/sha256-node.ts';
 import { sha256Hex as nobleSha256 } from '../../schemas/sha256-noble.ts';
 import { referenceCanonical } from '../support/reference-digest.ts';
@@ -98,6 +106,17 @@ describe('canonical text (RFC 8785)', () => {
     [[true, null, false, [], {}], '[true,null,false,[],{}]'],
   ] as readonly (readonly [Json, string])[])('%j', (value, text) => {
     expect(canonicalText(value)).toBe(text);
+  });
+
+  test('has the keys of small and of large objects in the order of their code units', () => {
+    const keys = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 60, size: 'max' });
+    fc.assert(
+      fc.property(keys, (names) => {
+        const value = Object.fromEntries(names.map((name) => [name, 0]));
+        expect(sortedKeys(value)).toEqual(Object.keys(value).sort());
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   test('does not depend on the order of keys, and is what an independent encoder writes', () => {
