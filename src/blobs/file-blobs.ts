@@ -31,6 +31,7 @@ export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =
 
 function blobsIn(directory: string): Blobs {
   const lanes = openLanes(FILES_OPEN_MAX);
+  const sync = newPathSync(directory);
   let closed = false;
 
   const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
@@ -40,7 +41,7 @@ function blobsIn(directory: string): Blobs {
     put: (bytes) => async () => {
       const ref = digestBlob(bytes);
       if (!isRight(ref)) return ref;
-      return working('writing a blob', ref.right, () => writeBlob(directory, ref.right, bytes))();
+      return working('writing a blob', ref.right, () => writeBlob(directory, ref.right, bytes, sync))();
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
@@ -67,9 +68,9 @@ function placeOf(directory: string, ref: Digest): Place {
   return { directories: [outer, inner], file: join(inner, hex) };
 }
 
-async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array): Promise<Answer<Digest>> {
+async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array, sync: PathSync): Promise<Answer<Digest>> {
   const { directories, file } = placeOf(directory, ref);
-  const [outer, inner] = directories;
+  const [, inner] = directories;
   if (!(await holdsBlob(directory, ref))) {
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
@@ -85,9 +86,21 @@ async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array): Pro
     const now = new Date();
     await utimes(file, now, now);
   }
-  // Also for a blob that was there: whoever put it may have died between its rename and these.
-  for (const path of [inner, outer, directory]) await syncDirectory(path);
+  // Also for a blob that was there: whoever put it may have died between its rename and this.
+  await sync(directories);
   return right(ref);
+}
+
+/** Makes what the last directory holds durable, and the way to it. */
+type PathSync = (directories: Place['directories']) => Promise<void>;
+
+/** What leads to a directory is synced once: another process may have made it, and died before that. */
+function newPathSync(directory: string): PathSync {
+  const reached = new Set<string>();
+  return async ([outer, inner]) => {
+    await Promise.all((reached.has(inner) ? [inner] : [inner, outer, directory]).map(syncDirectory));
+    reached.add(inner);
+  };
 }
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
