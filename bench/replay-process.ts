@@ -1,7 +1,8 @@
 // Folds the log of one session in a process of its own, so that its memory can be told: `replay-process DIRECTORY
-// SESSION verified|bare|resumed`. Verified is how the engine loads a session: every digest and chain value is checked. Bare is
-// the limit: LevelDB is scanned, the texts are parsed and folded, and nothing is checked. Prints one JSON object; with
-// a terminal, progress on standard error.
+// SESSION verified|bare|resumed|served`. Verified is how the engine loads a session: every digest and chain value is checked. Bare is
+// the limit: LevelDB is scanned, the texts are parsed and folded, and nothing is checked. Served is an engine
+// that has the session in memory. Prints one JSON object; with a terminal, progress on standard error.
+import { dirname } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { Level } from 'level';
 import { decode } from 'cbor-x';
@@ -10,6 +11,7 @@ import { sealTranscript } from '../reducers/transcript.ts';
 import type { IngressEvent } from '../schemas/event.ts';
 import { SessionId } from '../schemas/ids.ts';
 import { initialState } from '../src/core/index.ts';
+import { openEngine } from '../src/engine/engine.ts';
 import { loadSession } from '../src/engine/load-session.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { streamRange } from '../src/journal/keys.ts';
@@ -23,6 +25,8 @@ export interface Replayed {
   readonly ms: number;
   /** Most memory the process ever had, in megabytes. */
   readonly memoryMb: number;
+  /** What is in use on the heap while an engine has the session in memory, in megabytes; needs --expose-gc. */
+  readonly heapMb: number | null;
 }
 
 const SCAN_ENTRIES = 1_000;
@@ -31,16 +35,21 @@ const PROGRESS_EVENTS = 20_000;
 const [directory = '', session = '', how = ''] = process.argv.slice(2);
 if (SessionId.is(session)) {
   const journal = how === 'resumed' ? await must(openLevelJournal(directory)) : null;
+  let heapMb: number | null = null;
   const startedAt = performance.now();
   const events =
     journal !== null
       ? await resumed(journal, session)
       : how === 'verified'
         ? await verified(session)
-        : await bare(session);
+        : how === 'bare'
+          ? await bare(session)
+          : await served(session, (megabytes) => {
+              heapMb = megabytes;
+            });
   const ms = performance.now() - startedAt;
   await journal?.close();
-  const replayed: Replayed = { events, ms, memoryMb: process.resourceUsage().maxRSS / 1_024 };
+  const replayed: Replayed = { events, ms, memoryMb: process.resourceUsage().maxRSS / 1_024, heapMb };
   process.stdout.write(`${JSON.stringify(replayed)}\n`);
 }
 
@@ -58,6 +67,16 @@ async function resumed(journal: Journal, id: SessionId): Promise<number> {
   if (isLeft(loaded)) throw new Error(loaded.left.message);
   if (loaded.right.from.version === 0) throw new Error('the snapshot was not used');
   return loaded.right.state.version;
+}
+
+/** In an engine, on the data directory around the journal. */
+async function served(id: SessionId, onHeap: (megabytes: number) => void): Promise<number> {
+  const engine = await must(openEngine({ dataDir: dirname(directory) }));
+  const { state } = await must(engine.client.session(id));
+  globalThis.gc?.();
+  onHeap(process.memoryUsage().heapUsed / 1_000_000);
+  await engine.close();
+  return state.version;
 }
 
 async function bare(id: SessionId): Promise<number> {

@@ -9,18 +9,20 @@ import { type LongLog, writeLog } from '../long-log.ts';
 import { must } from '../must.ts';
 import { REPLAY_PROCESS, runToEnd } from '../processes.ts';
 import type { Replayed } from '../replay-process.ts';
-import { type Row, atMost, ratioAtLeast, rowOf } from '../row.ts';
+import { type Row, atMost, ratioAtLeast, ratioAtMost, rowOf } from '../row.ts';
 import { benchGenesis } from '../stream.ts';
 
 const REACH_RATE = 0.8;
 const REACH_MEMORY_MB = 300;
 const REACH_RESUME_MS = 50;
+const REACH_GROWTH = 1.2;
 
 export const replay: Figure = { name: 'replay', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
   const sizes = bench.quick ? [1_000] : bench.full ? [10_000, 100_000, 1_000_000] : [10_000, 100_000];
   const rows: Row[] = [];
+  const heaps: number[] = [];
   for (const events of sizes) {
     const directory = join(await bench.directory(), 'journal');
     const genesis = benchGenesis();
@@ -28,8 +30,28 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     rows.push(...(await measureLog(bench, { directory, genesis, events })));
     await keepSnapshot(directory, snapshot);
     rows.push(...(await measureResume(bench, { directory, genesis, events })));
+    bench.progress(`heap with a session of ${events} events`);
+    heaps.push(await heapOf({ directory, genesis, events }));
   }
-  return rows;
+  return [...rows, heapRow(sizes, heaps)];
+}
+
+/** What an engine has on its heap with one session in memory. */
+async function heapOf({ directory, genesis, events }: LongLog): Promise<number> {
+  const { code, stdout } = await runToEnd(['--expose-gc', REPLAY_PROCESS, directory, genesis.session_id, 'served']);
+  const replayed = code === 0 ? (JSON.parse(stdout) as Replayed) : null;
+  if (replayed?.events !== events || replayed.heapMb === null) throw new Error(`the engine ended with ${code}`);
+  return replayed.heapMb;
+}
+
+function heapRow(sizes: readonly number[], heaps: readonly number[]): Row {
+  return rowOf({
+    what: `heap of an engine with a session of ${sizes.at(-1)} events in memory`,
+    unit: 'MB',
+    values: heaps.slice(-1),
+    limit: { what: `of ${sizes[0]} events`, values: heaps.slice(0, 1) },
+    reach: ratioAtMost(REACH_GROWTH),
+  });
 }
 
 async function measureLog(bench: Bench, log: LongLog): Promise<readonly Row[]> {
