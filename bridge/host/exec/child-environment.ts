@@ -44,6 +44,10 @@ const LOADER_NAMES: ReadonlySet<string> = new Set([
   'NODE_REPL_EXTERNAL_MODULE',
   'BASH_ENV',
   'ENV',
+  // A shell takes these for its own, also the one that a command waits in.
+  'BASHOPTS',
+  'OPTIND',
+  'SHELLOPTS',
   'GCONV_PATH',
   'PERL5OPT',
   'PYTHONSTARTUP',
