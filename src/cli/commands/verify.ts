@@ -283,6 +283,6 @@ function summarise(verdicts: readonly Verdict[], elapsedMs: number, output: Outp
   const streams = verdicts.length;
   output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events } });
   const found = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
-  output.line(`${streams} streams, ${events} events in ${elapsedMs} ms: ${found}`);
+  output.line(`${streams} stream${streams === 1 ? '' : 's'}, ${events} events in ${elapsedMs} ms: ${found}`);
   return bad > 0 ? 1 : unreadable > 0 ? 2 : 0;
 }
