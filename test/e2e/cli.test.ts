@@ -111,6 +111,21 @@ test.each([
   expect(stderr).toMatch(line);
 });
 
+test('a data directory that is not there is not made by looking, and nothing in it is verified', async () => {
+  const missing = join(home, 'missing');
+  const at = ['--data-dir', missing];
+  expect(await refold(['verify', '--all', ...at])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `refold: there is no data directory ${missing}. refold demo, refold run and refold serve make one\n`,
+  });
+  expect(await refold(['sessions', ...at])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^no sessions in /),
+  });
+  expect(existsSync(missing)).toBe(false);
+});
+
 test('without a model, run says how to give one', async () => {
   const { code, stderr } = await refold(['run', 'hi', '--data-dir', data], {
     OPENAI_BASE_URL: undefined,

@@ -1,4 +1,5 @@
 // The environment of a command: four fixed variables and what the call adds. Nothing of the bridge's own.
+// (PWD is there too: whatever sets up a command says in it where the command runs.)
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument } from '../arguments.ts';
 import { ENV_BYTES_MAX, ENV_MAX } from '../../../schemas/limits.ts';

@@ -86,7 +86,7 @@ const NAMED_MAX = 10;
 function tellCheckpoint({ head, sessions }: Checkpoint, file: string, output: Output): void {
   output.object({ file, ...head });
   const events = sessions.reduce((sum, { version }) => sum + version, 0);
-  output.line(`${head.tree_size} sessions, ${events} events, signed into ${file}`);
+  output.line(`${head.tree_size} session${head.tree_size === 1 ? '' : 's'}, ${events} events, signed into ${file}`);
   output.line(`root     ${head.root}`);
   output.line(
     pc.dim(`keep it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`),
