@@ -32,10 +32,12 @@ export const text = (options: Options, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-export function wholeNumber(options: Options, name: string, min: number): number {
+export function wholeNumber(options: Options, name: string, min: number, max?: number): number {
   const value = text(options, name) ?? '';
-  if (/^\d{1,12}$/.test(value) && Number(value) >= min) return Number(value);
-  throw new CommandFailure('invalid_shape', `--${name} takes a whole number from ${min} on, not "${value}"`);
+  if (/^\d{1,12}$/.test(value) && Number(value) >= min && Number(value) <= (max ?? Infinity)) return Number(value);
+  const range = `from ${min} ${max === undefined ? 'on' : `to ${max}`}`;
+  const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new CommandFailure('invalid_shape', `--${flag} takes a whole number ${range}, not "${value}"`);
 }
 
 export const dataDir = async (options: Options): Promise<string> => {

@@ -75,7 +75,7 @@ export function addProcesses(program: Command): void {
       return await serveCommand(
         {
           dataDir: await dataDir(options),
-          port: wholeNumber(options, 'port', 0),
+          port: wholeNumber(options, 'port', 0, 65_535),
           host: text(options, 'host') ?? '127.0.0.1',
           allowRemote: options['allowRemote'] === true,
           exitWithParent: options['exitWithParent'] === true,

@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
 import { addAudit, addCheckpoint, addFork, addWhatIf } from './audit-commands.ts';
 import { addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
+import { endWithReader } from './output.ts';
 import { addPeople } from './people-commands.ts';
 
 const program = new Command('refold')
@@ -25,6 +26,7 @@ addFork(program);
 addWhatIf(program);
 addBench(program);
 
+endWithReader();
 try {
   await program.parseAsync();
 } catch (error) {

@@ -28,6 +28,16 @@ export const newOutput = (json: boolean): Output => ({
   },
 });
 
+/** Has the process end, without a word, once nobody reads what it prints: `refold events SESSION | head`. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE')
+      process.stderr.write(`${pc.red('refold:')} cannot write the output: ${error.message}\n`);
+    process.exit(2);
+  });
+  process.stderr.on('error', () => undefined);
+}
+
 /** Ends a command: what went wrong, and what to do next. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';

@@ -38,7 +38,7 @@ const TELL: Tellers = {
   LeaseExpired: (_, event) => [pc.yellow(`  ! ${event.call_id}: its bridge was lost`)],
   GenerateFailed: ({ after }, event) => {
     const again = after.run?.retry?.not_before_ms ?? null;
-    const then = again === null ? '' : pc.dim(` asking again in ${again - event.at_ms} ms`);
+    const then = again === null ? '' : pc.dim(`; asking again in ${again - event.at_ms} ms`);
     return [pc.red(`  ! the model gave no answer: ${event.code}: ${event.message}`) + then];
   },
   ConsentPolicySet: (_, { by }) => [pc.dim(`  a new policy${saidBy(by)}; what was granted is taken back`)],

@@ -75,6 +75,12 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
       'To see refold work without any of them: refold demo';
     throw new CommandFailure('no_model', message);
   }
+  if (baseUrl !== undefined && !(/^https?:/i.test(String(baseUrl)) && URL.canParse(String(baseUrl)))) {
+    throw new CommandFailure(
+      'no_model',
+      `the server of the model must be an http or https URL, not "${String(baseUrl)}"`,
+    );
+  }
   const server = baseUrl === undefined ? [] : ['--base-url', String(baseUrl)];
   return {
     workspace,

@@ -1,5 +1,5 @@
 // Reads and writes exported streams: JSON Lines of stream records.
-import { createReadStream } from 'node:fs';
+import { type ReadStream, createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
@@ -17,11 +17,12 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
     input.once('open', () => resolve());
     input.once('error', fail);
   });
-  await opened.catch((error: unknown) => {
+  const unreadable = (error: unknown): never => {
     throw new CommandFailure('file_unreadable', `cannot read ${path}: ${String(error)}`);
-  });
+  };
+  await opened.catch(unreadable);
   let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+  for await (const line of linesOf(input, unreadable)) {
     number += 1;
     if (line.trim() === '') continue;
     const parsed = parseJson(line, BLOB_BYTES_MAX);
@@ -31,6 +32,15 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
       throw new CommandFailure(code, `${path}, line ${number}: ${message}${at === '' ? '' : ` at ${at}`}`, 1);
     }
     yield record.right;
+  }
+}
+
+// What can be opened need not be readable: a folder, say.
+async function* linesOf(input: ReadStream, unreadable: (error: unknown) => never): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input, crlfDelay: Infinity });
+  } catch (error) {
+    unreadable(error);
   }
 }
 

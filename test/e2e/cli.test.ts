@@ -1,8 +1,13 @@
 // The command line: help, JSON, exit codes, and errors that say what to do next.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Finished, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
+import { CLI, type Finished, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
 
 const COMMANDS = [
   'demo',
@@ -72,6 +77,53 @@ test.each([
   expect(code).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toMatch(says);
+});
+
+test('a reader that has seen enough ends the command without a word', async () => {
+  const child = spawn(process.execPath, [CLI, 'events', session, '--data-dir', data], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const told = await text(child.stderr);
+  expect(told).toBe('');
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(2);
+});
+
+test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure in one line', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [CLI, 'show', session, '--data-dir', data], {
+    stdio: ['ignore', full, 'pipe'],
+  });
+  closeSync(full);
+  expect(await text(child.stderr as Readable)).toMatch(/^refold: cannot write the output: ENOSPC[^\n]*\n$/);
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(2);
+});
+
+test.each([
+  [['replay', '/'], /^refold: cannot read \/: /],
+  [['serve', '--port', '65536'], /^refold: --port takes a whole number from 0 to 65535, not "65536"\n$/],
+  [['serve', '--lease-ttl', '1'], /^refold: --lease-ttl takes a whole number from 100 on, not "1"\n$/],
+  [['run', 'go', '--base-url', 'here'], /^refold: the server of the model must be an http or https URL, not "here"\n$/],
+  [['whatif', '--all', '--registry', '/dev/null'], /^refold: \/dev\/null: [^\n]*[^ ]\n$/],
+])('%j ends with 2 and one line', async (args, line) => {
+  const { code, stdout, stderr } = await onData(...args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(line);
+});
+
+test('a data directory that is not there is not made by looking, and nothing in it is verified', async () => {
+  const missing = join(home, 'missing');
+  const at = ['--data-dir', missing];
+  expect(await refold(['verify', '--all', ...at])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `refold: there is no data directory ${missing}. refold demo, refold run and refold serve make one\n`,
+  });
+  expect(await refold(['sessions', ...at])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^no sessions in /),
+  });
+  expect(existsSync(missing)).toBe(false);
 });
 
 test('without a model, run says how to give one', async () => {

@@ -1,4 +1,5 @@
 // The environment of a command: four fixed variables and what the call adds. Nothing of the bridge's own.
+// (PWD is there too: whatever sets up a command says in it where the command runs.)
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument } from '../arguments.ts';
 import { ENV_BYTES_MAX, ENV_MAX } from '../../../schemas/limits.ts';
@@ -44,6 +45,10 @@ const LOADER_NAMES: ReadonlySet<string> = new Set([
   'NODE_REPL_EXTERNAL_MODULE',
   'BASH_ENV',
   'ENV',
+  // A shell takes these for its own, also the one that a command waits in.
+  'BASHOPTS',
+  'OPTIND',
+  'SHELLOPTS',
   'GCONV_PATH',
   'PERL5OPT',
   'PYTHONSTARTUP',

@@ -1,7 +1,7 @@
 // Ties commands to the bridge: a bridge that is killed takes its commands with it, and all that they had started. A
 // process of its own, the keeper, is told each command's process group; its input ends with the bridge, however that
-// ends, and then it kills the groups it was told of. A command waits at a gate until the keeper knows of it: with a
-// bridge that is killed earlier, the gate never opens.
+// ends, and then it kills the groups it was told of, in the order in which it was. A command waits at a gate until the keeper
+// knows of it: with a bridge that is killed earlier, the gate never opens.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { KEEPER_STARTS_MAX } from '../../../schemas/limits.ts';
@@ -16,55 +16,69 @@ export interface Keeper {
   close(): void;
 }
 
-/** To be put in front of a command: it begins when descriptor 3 says so, and never when that closes before. */
-export function gatePrefix(): readonly string[] {
+/**
+ * To be put in front of a program: it begins at a line on descriptor 3, and never when that closes before. `keep`
+ * leaves the descriptor open, for a second gate behind the first.
+ */
+export function gatePrefix(after: 'keep' | 'close'): readonly string[] {
   const shell = findProgram('sh');
-  return shell === null ? [] : [shell, '-c', 'read -r go <&3 && exec "$@" 3<&-', 'sh'];
+  if (shell === null) return [];
+  return [shell, '-c', `read -r go <&3 && exec "$@"${after === 'close' ? ' 3<&-' : ''}`, 'sh'];
 }
 
 export function openKeeper(): Keeper {
   const held = new Set<number>();
   let running: ChildProcess | null = null;
+  let replaced = 0;
   const start = (): ChildProcess => {
     const child = startKeeper();
-    // One that ended is replaced when the next command begins.
-    const forget = (): void => {
-      if (running === child) running = null;
+    const replace = (): void => {
+      if (running !== child) return;
+      running = null;
+      // Whatever ended it: what it held is held on.
+      if (held.size === 0 || replaced === KEEPER_STARTS_MAX) return;
+      replaced += 1;
+      running = start();
+      tell(running, held).catch(() => undefined);
     };
-    child.once('exit', forget).once('error', forget);
-    for (const group of held) child.stdin?.write(`+ ${group}\n`);
+    child.once('exit', replace).once('error', replace);
     return child;
   };
   return {
     async hold(group) {
+      held.add(group);
       for (let attempt = 1; ; attempt += 1) {
-        running ??= start();
+        const news = running === null ? held : [group];
+        const told = (running ??= start());
         try {
-          await tell(running, `+ ${group}\n`);
-          held.add(group);
+          await tell(told, news);
+          replaced = 0;
           return;
         } catch (error) {
-          running = null;
-          if (attempt === KEEPER_STARTS_MAX) throw error;
+          if (running === told) running = null;
+          if (attempt < KEEPER_STARTS_MAX) continue;
+          held.delete(group);
+          throw error;
         }
       }
     },
     release(group) {
       if (held.delete(group)) running?.stdin?.write(`- ${group}\n`);
     },
-    close: () => void running?.stdin?.end(),
+    close() {
+      running?.stdin?.end();
+      running = null;
+    },
   };
 }
 
-// Polite signals do not concern it: it ends with the bridge.
+// Polite signals do not concern it: it ends with the bridge. It may be told twice: no group is in its list twice.
 const KEEPER = `
 trap '' HUP INT TERM
 groups=' '
 while read -r sign group; do
-  case $sign in
-    +) groups="$groups$group " ;;
-    -) groups="\${groups%% $group *} \${groups#* $group }" ;;
-  esac
+  case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac
+  case $sign in +) groups="$groups$group " ;; esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done`;
 
@@ -81,10 +95,12 @@ function startKeeper(): ChildProcess {
   return child;
 }
 
-/** Settles when the kernel has the line: the keeper reads it, also when this process is gone by then. */
-function tell({ stdin }: ChildProcess, line: string): Promise<void> {
+/** Settles when the kernel has the lines: the keeper reads them, also when this process is gone by then. */
+function tell({ stdin }: ChildProcess, groups: Iterable<number>): Promise<void> {
+  const lines = Array.from(groups, (group) => `+ ${group}\n`).join('');
   return new Promise((settle, fail) => {
-    if (stdin === null) fail(new Error('the keeper of commands could not be started'));
-    else stdin.write(line, (error) => (error ? fail(error) : settle()));
+    // Node types it as null; a process for which there were no descriptors has none at all.
+    if (!stdin) fail(new Error('the keeper of commands could not be started'));
+    else stdin.write(lines, (error) => (error ? fail(error) : settle()));
   });
 }

@@ -1,10 +1,10 @@
 // One command from start to end: a process group of its own, SIGTERM before SIGKILL, and an end that nothing the
 // command left behind can put off. What is over is the process, not the last holder of its pipes.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
-import { errorName } from '../outcome.ts';
+import { ToolFault, errorName } from '../outcome.ts';
 import type { Owner } from '../workspace/workspace.ts';
+import { type CommandProcesses, superviseProcesses } from './command-processes.ts';
 import type { Keeper } from './keeper.ts';
 import type { Capture } from './output-capture.ts';
 import type { Launch } from './sandbox.ts';
@@ -35,41 +35,39 @@ export interface CommandIo {
 }
 
 export function startCommand(launch: Launch, io: CommandIo, keeper: Keeper): RunningCommand {
-  let stopped: StopReason | null = null;
-  let over = false;
-  let unkept: string | null = null;
-  let killTimer: NodeJS.Timeout | undefined;
   let child: ChildProcess;
   try {
     child = spawnGroup(launch, io);
   } catch (error) {
-    return { ended: Promise.resolve(failedStart(errorName(error))), stop: () => undefined };
+    return notStarted(Promise.resolve(failedStart(errorName(error))));
   }
-  const inner = launch.reportsChild ? readInnerPid(child) : () => null;
-  const kill = (): void => {
-    signalGroup(inner(), 'SIGKILL');
-    signalGroup(child.pid ?? null, 'SIGKILL');
-  };
+  if (child.pid !== undefined) {
+    return runProcesses(child, superviseProcesses({ child, outer: child.pid, launch }, keeper), io);
+  }
+  return notStarted(new Promise((settle) => child.once('error', (error) => settle(failedStart(errorName(error))))));
+}
 
-  const begun = begin(child, launch, keeper).catch((error: unknown) => {
-    unkept = errorName(error);
-    kill();
+function runProcesses(child: ChildProcess, processes: CommandProcesses, io: CommandIo): RunningCommand {
+  let stopped: StopReason | null = null;
+  let over = false;
+  let unkept: string | null = null;
+  let killTimer: NodeJS.Timeout | undefined;
+
+  processes.begun.catch((error: unknown) => {
+    unkept = error instanceof ToolFault ? error.message : errorName(error);
+    processes.kill();
   });
 
+  child.on('error', () => undefined);
   const ended = new Promise<CommandEnd>((settle) => {
-    child.once('error', (error) => {
-      if (child.pid === undefined) settle(failedStart(errorName(error)));
-    });
     child.once('exit', (exitCode, signal) => {
       over = true;
       clearTimeout(killTimer);
-      // What the command left in the background ends with it. The group's number is still its own: at most its
-      // leader has been waited for, in this very turn.
-      signalGroup(child.pid ?? null, 'SIGKILL');
-      void begun.then(() => keeper.release(child.pid ?? 0));
-      drain(child, io, () =>
-        settle(unkept === null ? { stopped, exitCode, signal, spawnFault: null } : failedStart(unkept)),
-      );
+      processes.bury(signal);
+      drain(child, io, () => {
+        const began = unkept === null || stopped !== null;
+        settle(began ? { stopped, exitCode, signal, spawnFault: null } : failedStart(unkept ?? ''));
+      });
     });
   });
   return {
@@ -78,13 +76,14 @@ export function startCommand(launch: Launch, io: CommandIo, keeper: Keeper): Run
       if (over) return;
       stopped ??= reason;
       clearTimeout(killTimer);
-      const target = launch.reportsChild ? inner() : (child.pid ?? null);
-      // No group yet: the sandbox is still being set up, and nothing in it could use a warning.
-      if (graceMs === 0 || !signalGroup(target, 'SIGTERM')) kill();
-      else killTimer = setTimeout(kill, graceMs);
+      // What has not begun could not use a warning, and does not begin.
+      if (graceMs === 0 || !processes.warn()) processes.kill();
+      else killTimer = setTimeout(() => processes.kill(), graceMs);
     },
   };
 }
+
+const notStarted = (ended: Promise<CommandEnd>): RunningCommand => ({ ended, stop: () => undefined });
 
 const failedStart = (spawnFault: string): CommandEnd => ({ stopped: null, exitCode: null, signal: null, spawnFault });
 
@@ -99,40 +98,6 @@ function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: Co
   // A command need not read its input; that it closed the pipe is no fault.
   child.stdin?.on('error', () => undefined).end(stdin);
   return child;
-}
-
-/** Opens the gate once the command is tied to this process. */
-async function begin({ pid, stdio }: ChildProcess, { gated }: Launch, keeper: Keeper): Promise<void> {
-  if (!gated || pid === undefined) return;
-  const gate = stdio[3] as Writable | null | undefined;
-  gate?.on('error', () => undefined);
-  await keeper.hold(pid);
-  gate?.end('go\n');
-}
-
-/** The process that leads the command's session inside of the sandbox, by its number out here. */
-function readInnerPid(child: ChildProcess): () => number | null {
-  let text = '';
-  let pid: number | null = null;
-  const pipe = child.stdio[4] as Readable | null | undefined;
-  pipe
-    ?.on('error', () => undefined)
-    .on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1');
-      const found = /"child-pid": (\d+)/.exec(text)?.[1];
-      if (found !== undefined) pid = Number(found);
-    });
-  return () => pid;
-}
-
-/** False when there is no such group (any more). */
-function signalGroup(pid: number | null, signal: NodeJS.Signals): boolean {
-  if (pid === null || pid <= 1) return false;
-  try {
-    return process.kill(-pid, signal);
-  } catch {
-    return false;
-  }
 }
 
 // After the end, pipes usually close at once. Where something outside of the group holds them, they are read while

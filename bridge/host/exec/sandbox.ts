@@ -19,9 +19,9 @@ export interface Launch {
   readonly argv: readonly string[];
   /** Environment of that process; a sandbox hands its command the variables by itself. */
   readonly env: Readonly<Record<string, string>>;
-  /** True when the command begins at a line on descriptor 3 (see the keeper). */
+  /** True when the process begins at a line on descriptor 3 (see the keeper). */
   readonly gated: boolean;
-  /** True when that process writes `{"child-pid": n}` to descriptor 4. */
+  /** True when it then writes `{"child-pid": n}` to descriptor 4, and the command begins at a second line. */
   readonly reportsChild: boolean;
 }
 
@@ -64,7 +64,7 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
 }
 
 function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
-  const gate = gatePrefix();
+  const gate = gatePrefix('close');
   return {
     level: 'none',
     note,
@@ -90,7 +90,8 @@ interface Confined extends Sandbox {
 }
 
 function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Confined {
-  const gate = gatePrefix();
+  const outer = gatePrefix('keep');
+  const inner = gatePrefix('close');
   const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
     how.bwrap,
     ...bwrapArguments(workspace, how.mounts, command),
@@ -104,7 +105,12 @@ function confined(workspace: Workspace, identity: Owner | null, how: Confinement
     note,
     identity,
     ungated: (command) => argvOf(command, []),
-    launch: (command) => ({ argv: argvOf(command, gate), env: {}, gated: gate.length > 0, reportsChild: true }),
+    launch: (command) => ({
+      argv: [...outer, ...argvOf(command, inner)],
+      env: {},
+      gated: outer.length > 0,
+      reportsChild: true,
+    }),
   };
 }
 

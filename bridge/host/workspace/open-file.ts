@@ -12,7 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { ToolFault } from '../outcome.ts';
+import { ToolFault, errorName } from '../outcome.ts';
 import { type Directory, changedFault, entryPath, handleFlag, linkFault, lookUp } from './directory.ts';
 import { pathOf } from './path-name.ts';
 
@@ -54,19 +54,29 @@ function openOnce(directory: Directory, name: string, shown: string): OpenFile |
       kept = isNamed(directory, name, stats);
       return kept ? { fd: handle, stats } : null;
     }
-    return holdsItsName(directory, handle) ? { fd: reopened(handle), stats } : null;
+    return holdsItsName(directory, handle, shown) ? { fd: reopened(handle), stats } : null;
   } finally {
     if (!kept) closeSync(handle);
   }
 }
 
 /** True when the name by which `handle` was opened still stands in the directory. */
-function holdsItsName(directory: Directory, handle: number): boolean {
+function holdsItsName(directory: Directory, handle: number, shown: string): boolean {
   // The kernel remembers no such name, so it must look into the directory, which it does not while somebody removes
   // a name from it: a removal that had begun is over after this.
   lookUp(directory, `.refold-${randomUUID()}`);
-  const path = readlinkSync(`/proc/self/fd/${handle}`);
+  const path = pathOfHandle(handle, shown);
   return !path.endsWith(REMOVED) && dirname(path) === readlinkSync(directory.location);
+}
+
+// A walk from handle to handle gets deeper than the longest path that the kernel tells.
+function pathOfHandle(handle: number, shown: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${handle}`);
+  } catch (error) {
+    if (errorName(error) !== 'ENAMETOOLONG') throw error;
+    throw new ToolFault('invalid_path', `${shown} lies too deep to be read; move it to a shorter path`);
+  }
 }
 
 /** Where a handle does not tell its name: the name is asked again. Weaker, as all of that walk. */

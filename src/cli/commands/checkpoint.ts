@@ -1,5 +1,5 @@
 // `refold checkpoint`: makes a signing key, signs what every session is now, proves that a checkpoint holds a session.
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rm, stat } from 'node:fs/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { canonicalText } from '../../../schemas/canonical.ts';
@@ -86,7 +86,7 @@ const NAMED_MAX = 10;
 function tellCheckpoint({ head, sessions }: Checkpoint, file: string, output: Output): void {
   output.object({ file, ...head });
   const events = sessions.reduce((sum, { version }) => sum + version, 0);
-  output.line(`${head.tree_size} sessions, ${events} events, signed into ${file}`);
+  output.line(`${head.tree_size} session${head.tree_size === 1 ? '' : 's'}, ${events} events, signed into ${file}`);
   output.line(`root     ${head.root}`);
   output.line(
     pc.dim(`keep it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`),
@@ -124,9 +124,19 @@ async function writeOut(value: CheckpointFile, file: string | undefined): Promis
 
 // A key or a checkpoint is never written over another one.
 async function writeNew(file: string, text: string, mode: number): Promise<void> {
-  await writeFile(file, text, { flag: 'wx', mode }).catch((error: unknown) => {
+  const unwritable = (error: unknown): never => {
     throw new CommandFailure('file_unwritable', `cannot write ${file}: ${String(error)}`);
-  });
+  };
+  const opened = await open(file, 'wx', mode).catch(unwritable);
+  try {
+    await opened.writeFile(text);
+  } catch (error) {
+    // Half of it is of no use, and would stand in the way of the next one.
+    await rm(file, { force: true });
+    unwritable(error);
+  } finally {
+    await opened.close();
+  }
 }
 
 async function readKey(file: string): Promise<string> {

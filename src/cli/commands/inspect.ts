@@ -1,4 +1,5 @@
 // `refold sessions`, `refold show`, `refold events`: what an engine holds, for people and programs.
+import { existsSync } from 'node:fs';
 import pc from 'picocolors';
 import type { Position, SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord } from '../../../schemas/record.ts';
@@ -14,7 +15,7 @@ import { readSession } from '../stream-file.ts';
 import { untilStopped } from './serve.ts';
 
 export async function sessionsCommand(dataDir: string, output: Output): Promise<number> {
-  const sessions = await withEngine(dataDir, (client) => must(client.sessions()));
+  const sessions = existsSync(dataDir) ? await withEngine(dataDir, (client) => must(client.sessions())) : [];
   for (const session of sessions) {
     output.object(session);
     output.line(

@@ -107,7 +107,7 @@ async function startBridge(
   );
   const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;
   output.line(`bridge ${owner ?? ''} ${pc.dim(`pid ${String(bridge.process.pid)}, workspace ${workspace}`)}`);
-  output.line(`sandbox ${pc.bold(sandbox ?? 'unknown')} ${pc.dim(sandbox_note ?? '')}\n`);
+  output.line(`sandbox ${sandbox_note ?? 'unknown'}\n`);
   output.object({ event: 'bridge', pid: bridge.process.pid, owner, sandbox, sandbox_note, workspace });
   return bridge;
 }

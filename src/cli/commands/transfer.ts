@@ -1,6 +1,6 @@
 // `refold export` and `refold import`: a session as a file of JSON Lines, and back.
 import { type WriteStream, createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { canonicalText } from '../../../schemas/canonical.ts';
@@ -36,10 +36,21 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
     }
     return records;
   });
-  const records = await Promise.race([failed, work]);
+  let opened = false;
+  target.once('open', () => (opened = true));
+  const written = async (): Promise<number> => {
+    const count = await Promise.race([failed, work]);
+    if (file === undefined) return count;
+    target.end();
+    await Promise.race([failed, finished(target as WriteStream)]);
+    return count;
+  };
+  const records = await written().catch(async (error: unknown) => {
+    // Half of a session reads like a whole one that is shorter.
+    if (opened && file !== undefined) await rm(file, { force: true });
+    throw error;
+  });
   if (file === undefined) return 0;
-  target.end();
-  await finished(target as WriteStream);
   output.object({ session_id: id, file, records });
   output.line(`${records} records of ${id} written to ${file}`);
   return 0;

@@ -1,4 +1,5 @@
 // `refold verify`: every digest, every chain value, every blob and every snapshot of one or many streams.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
@@ -55,12 +56,9 @@ interface Verdict {
 
 export async function verifyCommand(command: VerifyCommand, output: Output): Promise<number> {
   const { all, dataDir, checkpoint: kept, publicKey } = command;
-  const none = command.sources.length === 0 && !all;
-  if (none && kept === undefined) {
-    throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
-  }
+  refuseNothing(command);
   const checkpoint = kept === undefined ? null : await openCheckpoint(kept, publicKey, output);
-  const sources = none ? (checkpoint?.sessions ?? []) : command.sources;
+  const sources = command.sources.length === 0 && !all ? (checkpoint?.sessions ?? []) : command.sources;
   const startedAt = performance.now();
   const verdicts: Verdict[] = [];
   const verify = async (found: readonly Source[]): Promise<void> => {
@@ -83,6 +81,18 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   const unseen = checkpoint?.unseen().length ?? 0;
   if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not looked at; --all looks at each`));
   return summarise(verdicts, since(startedAt), output);
+}
+
+/** Throws where there is nothing to verify: all of nothing is well. */
+function refuseNothing({ all, sources, dataDir, checkpoint }: VerifyCommand): void {
+  // A checkpoint names what is to be there.
+  if (checkpoint !== undefined) return;
+  if (sources.length === 0 && !all) {
+    throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
+  }
+  if (!all || existsSync(dataDir)) return;
+  const message = `there is no data directory ${dataDir}. refold demo, refold run and refold serve make one`;
+  throw new CommandFailure('no_data_dir', message);
 }
 
 /** Last writes that crashes tore, and damage that was put aside: not to be kept from the operator. */
@@ -283,6 +293,6 @@ function summarise(verdicts: readonly Verdict[], elapsedMs: number, output: Outp
   const streams = verdicts.length;
   output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events } });
   const found = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
-  output.line(`${streams} streams, ${events} events in ${elapsedMs} ms: ${found}`);
+  output.line(`${streams} stream${streams === 1 ? '' : 's'}, ${events} events in ${elapsedMs} ms: ${found}`);
   return bad > 0 ? 1 : unreadable > 0 ? 2 : 0;
 }

@@ -62,7 +62,7 @@ async function readRegistry(path: string): Promise<Alternative> {
     profiles: alternative.profiles ?? [],
     provider_profiles: alternative.profiles === undefined ? [] : (alternative.provider_profiles ?? []),
   });
-  if (fault !== null) throw notRegistry(path, `${fault.message} at ${fault.path}`);
+  if (fault !== null) throw notRegistry(path, placed(fault.message, fault.path));
   return alternative;
 }
 
@@ -85,9 +85,11 @@ function optional<Name extends 'profiles' | 'provider_profiles', T>(
 }
 
 function taken<T>(path: string, decoded: Either<Rejection, T>, below = ''): T {
-  if (isLeft(decoded)) throw notRegistry(path, `${decoded.left.message} at ${below}${decoded.left.path}`);
+  if (isLeft(decoded)) throw notRegistry(path, placed(decoded.left.message, `${below}${decoded.left.path}`));
   return decoded.right;
 }
+
+const placed = (message: string, at: string): string => (at === '' ? message : `${message} at ${at}`);
 
 const notRegistry = (path: string, why: string): CommandFailure =>
   new CommandFailure('registry_invalid', `${path}: ${why}`);

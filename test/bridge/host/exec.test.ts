@@ -110,6 +110,8 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     { LD_LIBRARY_PATH: '/x' },
     { NODE_OPTIONS: '--require x' },
     { BASH_ENV: 'x' },
+    { OPTIND: 'x' },
+    { SHELLOPTS: 'xtrace' },
     { 'A=B': 'x' },
     { '': 'x' },
     { N: 7 },

@@ -1,12 +1,13 @@
 // A host that is killed takes its commands with it, and all that they had started, at every sandbox level that this
 // machine has. The hosts are processes of their own, which run the build.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Capture } from '../../../bridge/host/exec/output-capture.ts';
-import { startCommand } from '../../../bridge/host/exec/run-command.ts';
+import type { Keeper } from '../../../bridge/host/exec/keeper.ts';
+import { type RunningCommand, startCommand } from '../../../bridge/host/exec/run-command.ts';
 import { openSandbox } from '../../../bridge/host/exec/sandbox.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import { until } from '../../support/host/condition.ts';
@@ -68,10 +69,11 @@ describe.each(levels)('a host with sandbox %s', (sandbox) => {
 
   test('that is killed leaves nothing, also when its keeper had been ended and replaced', async () => {
     const before = await startFamily();
-    process.kill(keeper() ?? 0, 'SIGKILL');
-    await until('the keeper is gone', () => keeper() === undefined);
+    const first = keeper();
+    expect(first).toBeDefined();
+    process.kill(first ?? 0, 'SIGKILL');
+    await until('another keeper is there at once', () => ![undefined, first].includes(keeper()));
     const after = await startFamily();
-    expect(keeper()).toBeDefined();
     host.kill('SIGKILL');
     await gone(before);
     await gone(after);
@@ -84,27 +86,124 @@ describe.each(levels)('a host with sandbox %s', (sandbox) => {
   });
 });
 
-test('a command that cannot be tied to the host never begins', async () => {
-  const files = makeWorkspace();
-  const workspace = openWorkspace(files.path);
-  try {
-    const sandbox = openSandbox(workspace, { wanted: 'none', sandboxUid: undefined });
-    const launch = sandbox.launch({
-      argv: ['touch', 'begun'],
-      directory: files.path,
-      variables: { PATH: '/usr/bin:/bin' },
-    });
-    const silent: Capture = { push: () => undefined, total: () => 0 } as Partial<Capture> as Capture;
-    const io = { cwd: files.path, identity: sandbox.identity, stdin: undefined, stdout: silent, stderr: silent };
-    const refusing = {
-      hold: () => Promise.reject(new Error('none')),
-      release: () => undefined,
-      close: () => undefined,
+describe.each(levels)('a command with sandbox %s', (sandbox) => {
+  let files: TestWorkspace;
+  beforeEach(() => {
+    files = makeWorkspace();
+  });
+  afterEach(() => {
+    files.remove();
+  });
+
+  /** The groups that a command is in: with a sandbox, one outside and one inside. */
+  const groups = sandbox === 'bwrap' ? 2 : 1;
+
+  /** Starts a command that would leave a file; nothing of it may be left once it has ended. */
+  async function refused(hold: Keeper['hold'], meanwhile: (command: RunningCommand) => void = () => undefined) {
+    const workspace = openWorkspace(files.path);
+    const marker = newMarker();
+    const released: number[] = [];
+    try {
+      const level = openSandbox(workspace, { wanted: sandbox, sandboxUid: undefined });
+      const variables = { PATH: '/usr/bin:/bin' };
+      const io = { cwd: files.path, identity: level.identity, stdin: undefined, stdout: silent, stderr: silent };
+      const keeper = { hold, release: (group: number) => released.push(group), close: () => undefined };
+      const argv = ['sh', '-c', `: ${marker}; touch begun; sleep 1000`];
+      const command = startCommand(level.launch({ argv, directory: files.path, variables }), io, keeper);
+      meanwhile(command);
+      const end = await command.ended;
+      await until('nothing is left', () => processesNaming(marker).length === 0);
+      expect(existsSync(files.at('begun'))).toBe(false);
+      return { end, released };
+    } finally {
+      workspace.close();
+    }
+  }
+
+  test.each(Array.from({ length: groups }, (_, at) => at))(
+    'that cannot be tied to the host never begins: %i',
+    async (at) => {
+      let asked = 0;
+      const hold = () => ((asked += 1) > at ? Promise.reject(new Error('none')) : Promise.resolve());
+      const { end } = await refused(hold);
+      expect(end).toMatchObject({ spawnFault: 'Error', exitCode: null });
+      expect(asked).toBe(at + 1);
+    },
+  );
+
+  test.each([0, 60_000])('that is stopped before it begins never begins; grace %i ms', async (graceMs) => {
+    const held: number[] = [];
+    let command: RunningCommand | undefined;
+    const hold = async (group: number): Promise<void> => {
+      held.push(group);
+      // Whoever stops it cannot know yet that the last group is held.
+      if (held.length === groups) command?.stop('cancelled', graceMs);
+      return Promise.resolve();
     };
-    expect(await startCommand(launch, io, refusing).ended).toMatchObject({ spawnFault: 'Error', exitCode: null });
-    expect(existsSync(files.at('begun'))).toBe(false);
+    const { end, released } = await refused(hold, (started) => {
+      command = started;
+      if (groups === 1) started.stop('cancelled', graceMs);
+    });
+    expect(end).toMatchObject({ stopped: 'cancelled', signal: 'SIGKILL' });
+    expect(released).toEqual(held);
+  });
+
+  test('whose first process is killed, before it begins, never begins', async () => {
+    const held: number[] = [];
+    const hold = (group: number): Promise<void> => {
+      held.push(group);
+      // Not the group: as if the kernel did it, which ends a sandbox with the bridge.
+      if (held.length === groups) process.kill(held[0] ?? 0, 'SIGKILL');
+      return Promise.resolve();
+    };
+    const { end } = await refused(hold);
+    expect(end).toMatchObject({ stopped: null, signal: 'SIGKILL' });
+  });
+});
+
+test('a sandbox that cannot be set up is no command that failed', async () => {
+  const argv = ['/bin/sh', '-c', 'read -r go <&3; echo "no namespaces left" >&2; exit 1'];
+  const launch = { argv, env: {}, gated: true, reportsChild: true };
+  const io = { cwd: '/', identity: null, stdin: undefined, stdout: silent, stderr: silent };
+  const keeper = { hold: () => Promise.resolve(), release: () => undefined, close: () => undefined };
+  expect(await startCommand(launch, io, keeper).ended).toEqual({
+    stopped: null,
+    exitCode: null,
+    signal: null,
+    spawnFault: 'the sandbox could not be set up',
+  });
+});
+
+const silent: Capture = { push: () => undefined, total: () => 0 } as Partial<Capture> as Capture;
+
+// Takes every descriptor that it may have, runs a command, gives them back, and runs another.
+const FULL = `
+  const [built, workspace, tempDir, sandbox] = process.argv.slice(1);
+  const { closeSync, openSync } = await import('node:fs');
+  const { openHost } = await import(built);
+  const host = await openHost({ workspace, tempDir, sandbox, now: () => 0 });
+  const context = { signal: new AbortController().signal, timeoutMs: 600_000, outputBytesMax: 10_000 };
+  const run = () => host.run('host.exec', { argv: ['true'] }, context);
+  await run();
+  const taken = [];
+  try {
+    for (;;) taken.push(openSync('/dev/null'));
+  } catch {}
+  for (const fd of taken.splice(-2)) closeSync(fd);
+  console.log((await run()).text);
+  taken.forEach((fd) => closeSync(fd));
+  console.log((await run()).text);
+  await host.close();`;
+
+test.each(levels)('a host with sandbox %s that has no descriptor left says so and lives on', (sandbox) => {
+  const files = makeWorkspace();
+  try {
+    const built = pathToFileURL('dist/bridge/host/host-tools.js').href;
+    const argv = [process.execPath, '--input-type=module', '-e', FULL, built, files.path, files.tempDir, sandbox];
+    const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', ...argv], { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    expect(stdout.split('\n').slice(0, 2)).toEqual(['spawn_failed: true could not be started (EMFILE)', 'exit code 0']);
   } finally {
-    workspace.close();
     files.remove();
   }
 });

@@ -6,6 +6,7 @@ import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
 import { type GrepQuery, searchWorkspace } from '../../../bridge/host/search/grep.ts';
 import { literalOf } from '../../../bridge/host/search/line-matcher.ts';
 import { filesHolding, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
+import { walkKindHere } from '../../../bridge/host/workspace/directory.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
@@ -86,6 +87,23 @@ describe('host.fs.grep', () => {
       text: 'No matches found',
       data: { match_count: 0 },
     });
+  });
+
+  test.runIf(walkKindHere() === 'fd')('a file deeper than a path can be told is left out', async () => {
+    const [name, file] = ['n'.repeat(250), 'f'.repeat(70)];
+    // As deep as a path argument reaches, which with the workspace before it is deeper than the kernel tells.
+    const names = ['deep', ...Array.from({ length: 16 }, () => name)];
+    const dig = `for name in ${names.join(' ')}; do mkdir $name && cd $name || exit 1; done; echo lost > ${file}`;
+    expect(spawnSync('bash', ['-c', dig], { cwd: host.workspace.path }).status).toBe(0);
+    host.workspace.write('deep/near.txt', 'lost\n');
+    try {
+      expect((await grep({ pattern: 'lost', path: 'deep' })).text).toBe('deep/near.txt:1:lost');
+      const { text } = await grep({ pattern: 'lost', path: [...names, file].join('/') });
+      expect(text).toMatch(/^invalid_path: .* lies too deep to be read; move it to a shorter path$/);
+    } finally {
+      // Deeper than rmSync reaches.
+      spawnSync('rm', ['-rf', 'deep'], { cwd: host.workspace.path });
+    }
   });
 
   test('ignores case when asked, in either way', async () => {

@@ -13,7 +13,7 @@ import type { Rejection } from '../../../schemas/rejection.ts';
 import type { EngineClient } from '../../../src/client/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const CLI = join(ROOT, 'dist/src/cli/main.js');
+export const CLI = join(ROOT, 'dist/src/cli/main.js');
 const NOBODY = 65_534;
 
 export interface Finished {
