@@ -298,10 +298,17 @@ async function undo(crew: Crew, effect: EffectOfKind<'call.undo'>, stop: StopSwi
   const { executors, clock, log } = crew.options;
   const { restore } = executors;
   if (restore === null) return;
-  const event = await undoCall(effect, { restore, blobs: crew.blobs, clock, stop });
+  const { leases } = crew;
+  // One that is too old to be sure of is left to run out.
+  const isFresh = (): boolean => {
+    const fresh = leases.isFresh(effect);
+    if (!fresh) leases.end(effect);
+    return fresh;
+  };
+  const event = await undoCall(effect, { restore, blobs: crew.blobs, clock, stop, isFresh });
   if (isDropped(stop)) return;
   await crew.outbox.report(effect.session_id, event);
-  crew.leases.end(effect);
+  leases.end(effect);
   const { session_id, call_id } = effect;
   log({ event: 'undone', session_id, call_id, success: event.success, message: event.message ?? '' });
 }

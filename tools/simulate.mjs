@@ -11,11 +11,11 @@ import { combineExecutors, runBridge } from '../dist/bridge/index.js';
 import { noBridgeLedger, openBridgeLedger } from '../dist/bridge/ledger/bridge-ledger.js';
 import { checkBridge, simulate } from '../dist/src/testing/index.js';
 
-async function bridge({ model, tools, runTool, files, isAlive, ...world }) {
+async function bridge({ model, tools, runTool, restore, files, isAlive, ...world }) {
   const { owner } = world;
   const named = { owner, nonce: owner, tag: owner, isAlive };
   const ledger = files === null ? noBridgeLedger : await openBridgeLedger(files, named);
-  const executors = combineExecutors([{ tools, run: runTool }]);
+  const executors = combineExecutors([{ tools, run: runTool, restore }]);
   await runBridge({ ...world, ledger, provider: model, executors, log: () => {} });
 }
 

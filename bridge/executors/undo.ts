@@ -19,17 +19,20 @@ interface UndoOptions {
   readonly blobs: BlobReader;
   readonly clock: Clock;
   readonly stop: StopSwitch;
+  /** Whether the lease on it is sure to last still. */
+  readonly isFresh: () => boolean;
 }
 
 type Undone = Extract<Ingress, { readonly kind: 'UndoSettled' }>;
 
 /** The event to report. */
 export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoOptions): Promise<Undone> {
-  const { blobs, restore, clock, stop } = options;
+  const { blobs, restore, clock, stop, isFresh } = options;
   const act = async (): Promise<CallReport> => {
     const files = await fetchFiles(effect.changes, blobs, stop.signal);
     if (isLeft(files)) return files.left;
-    // Stopped meanwhile: somebody else may be at it, and has the newer word.
+    // Held up since, by whatever holds a process up, it may be somebody else's by now, who has the newer word.
+    if (stop.why === null && !isFresh()) stop.stop('lost');
     return stop.why !== null ? failedReport('cancelled', 'the undo was stopped') : restore(files.right);
   };
   const { report } = await runFenced(act, { clock, timeoutMs: UNDO_TIMEOUT_MS, stop });

@@ -1,9 +1,11 @@
 // All that a simulated bridge may touch: whatever it does passes through here, and so can be cut off, delayed and
 // watched. A bridge that reads another clock, draws its own random numbers or opens a socket cannot be simulated.
-import type { OwnerId, SessionId } from '../../schemas/ids.ts';
+import type { Digest, OwnerId, SessionId } from '../../schemas/ids.ts';
 import type { EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { Usage } from '../../schemas/run.ts';
+import type { FileChange } from '../../schemas/undo.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Clock } from '../engine/clock.ts';
 
@@ -37,6 +39,8 @@ export interface ModelRequest {
 export interface ModelReply {
   readonly content?: string;
   readonly calls: readonly { readonly id?: string; readonly name: string; readonly arguments?: JsonObject }[];
+  /** The tokens it took. */
+  readonly usage?: Usage;
 }
 
 export interface Model {
@@ -49,6 +53,13 @@ export interface ToolAnswer {
   readonly success: boolean;
   readonly text: string;
   readonly code?: string;
+  /** The files it changed, to be recorded with the call's end. */
+  readonly changes?: readonly FileChange[];
+}
+
+/** A file to put back, with the bytes that stood there before; null where there was none. */
+export interface FileBefore extends Pick<FileChange, 'path' | 'after_digest'> {
+  readonly before: Uint8Array | null;
 }
 
 /** Which call a tool runs. */
@@ -95,12 +106,14 @@ export interface BridgeWorld {
   readonly model: Model;
   /** What to lease: tool ids, exact or with a closing `*`. */
   readonly tools: readonly string[];
-  /** Runs a tool. May throw, and may be slow to heed the signal. */
+  /** Runs a tool. May throw, and may be slow to heed the signal. Without `putBlob` much that it changes is not kept. */
   readonly runTool: (
     target: ToolTarget,
     args: JsonObject,
-    context: { readonly signal: AbortSignal },
+    context: { readonly signal: AbortSignal; readonly putBlob?: (bytes: Uint8Array) => Promise<Digest> },
   ) => Promise<ToolAnswer>;
+  /** Puts files back that a call has changed, all or none. Nobody wants anything undone of bridges that lease no undo. */
+  readonly restore: (files: readonly FileBefore[]) => ToolAnswer;
 }
 
 /** Serves sessions until its signal aborts. Throws only when it cannot go on: that is a fault. */

@@ -3,6 +3,7 @@
 export { type IngressStream, type IngressStreamOptions, arbitrary } from './arbitraries.ts';
 export type {
   BridgeWorld,
+  FileBefore,
   MachineFile,
   MachineFiles,
   Model,

@@ -33,6 +33,7 @@ export interface Act {
     | 'interrupt'
     | 'interrupt_with'
     | 'cancel'
+    | 'undo'
     | 'disable_write'
     | 'force_write'
     | 'host_ready';
@@ -44,6 +45,10 @@ export interface SessionScript {
   readonly concurrency: number;
   /** How many calls a run may make. */
   readonly calls: number;
+  /** How many tokens a run may use; null or absent: any number. */
+  readonly tokens?: number | null;
+  /** How long a run may take, in milliseconds; null or absent: any time. */
+  readonly wallMs?: number | null;
 }
 
 /** What happens to the `nth` message between bridges, people and the engine. */
@@ -60,13 +65,26 @@ export interface DiskFault {
   readonly ms: number;
 }
 
-/** What happens to a process. `bridge` counts from 0; `ms` is how long it is away, stalled or how far its clock jumps. */
+/**
+ * What happens to a process. `bridge` counts from 0; `ms` is how long it is away, stalled or how far its clock jumps. One
+ * that crashes noting dies in the moment in which the next thing it notes is durable; at once where it has no files.
+ */
 export interface ProcessFault {
   readonly atMs: number;
-  readonly what: 'crash_engine' | 'crash_bridge' | 'stop_bridge' | 'stall_bridge' | 'jump_engine' | 'jump_bridge';
+  readonly what:
+    | 'crash_engine'
+    | 'crash_bridge'
+    | 'crash_noting'
+    | 'stop_bridge'
+    | 'stall_bridge'
+    | 'jump_engine'
+    | 'jump_bridge';
   readonly bridge: number;
   readonly ms: number;
 }
+
+/** Whether it befalls the engine, and so everybody. */
+export const ofTheEngine = ({ what }: ProcessFault): boolean => what === 'crash_engine' || what === 'jump_engine';
 
 export interface Scenario {
   /** Of the delays of messages and of what the bridges draw. */
@@ -124,6 +142,8 @@ const act = fc.record<Act>({
     'interrupt',
     'interrupt_with',
     'cancel',
+    'undo',
+    'undo',
     'disable_write',
     'force_write',
     'host_ready',
@@ -131,11 +151,17 @@ const act = fc.record<Act>({
   ),
 });
 
+/** Most runs use as much as they like. */
+const NO_BOUND: readonly null[] = Array.from({ length: 24 }, () => null);
+
 const sessionScript = fc.record<SessionScript>({
   turns: fc.array(turnScript, { minLength: 1, maxLength: 2 }),
   acts: fc.array(act, { maxLength: 3 }),
   concurrency: fc.constantFrom(1, 2, 8),
   calls: fc.constantFrom(64, 64, 64, 4),
+  // The first turn takes 30 tokens, the first two 80.
+  tokens: fc.constantFrom(...NO_BOUND, 25, 60, 80),
+  wallMs: fc.constantFrom(...NO_BOUND, 700, 3_000),
 });
 
 const messageFault = fc.record<MessageFault>({
@@ -151,18 +177,33 @@ const diskFault = fc.record<DiskFault>({
 });
 
 const processFault = fc.oneof(
-  fc.record<ProcessFault>({
-    atMs: ms(12_000),
-    what: fc.constantFrom('crash_engine', 'crash_bridge', 'stop_bridge', 'stall_bridge'),
-    bridge: fc.nat({ max: 2 }),
-    ms: ms(7_000),
-  }),
-  fc.record<ProcessFault>({
-    atMs: ms(12_000),
-    what: fc.constantFrom('jump_engine', 'jump_bridge'),
-    bridge: fc.nat({ max: 2 }),
-    ms: fc.integer({ min: -HOUR_MS, max: HOUR_MS }),
-  }),
+  {
+    weight: 4,
+    arbitrary: fc.record<ProcessFault>({
+      atMs: ms(12_000),
+      what: fc.constantFrom('crash_engine', 'crash_bridge', 'stop_bridge', 'stall_bridge'),
+      bridge: fc.nat({ max: 2 }),
+      ms: ms(7_000),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record<ProcessFault>({
+      atMs: ms(12_000),
+      what: fc.constantFrom('jump_engine', 'jump_bridge'),
+      bridge: fc.nat({ max: 2 }),
+      ms: fc.integer({ min: -HOUR_MS, max: HOUR_MS }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record<ProcessFault>({
+      atMs: ms(3_000),
+      what: fc.constant('crash_noting'),
+      bridge: fc.nat({ max: 2 }),
+      ms: ms(4_000),
+    }),
+  },
 );
 
 /** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */

@@ -20,13 +20,15 @@ interface SimDiskOptions {
   readonly time: SimTime;
   readonly faults: readonly DiskFault[];
   readonly onCreated: (session: SessionId, genesis: string) => void;
+  /** Called for each fault that a write meets. */
+  readonly onFault: () => void;
   /** Called at the moment in which records become durable. */
   readonly onDurable: (session: SessionId, records: readonly JournalRecord[]) => void;
 }
 
 type Answer = Either<Rejection, unknown>;
 
-export function newSimDisk({ time, faults, onCreated, onDurable }: SimDiskOptions): SimDisk {
+export function newSimDisk({ time, faults, onFault, onCreated, onDurable }: SimDiskOptions): SimDisk {
   const journal = openMemoryJournal();
   const blobs = openMemoryBlobs();
   const faultOf = new Map(faults.map((fault) => [fault.nth, fault]));
@@ -40,6 +42,7 @@ export function newSimDisk({ time, faults, onCreated, onDurable }: SimDiskOption
   async function through(process: ProcessClock, { name, args, call }: Asked): Promise<Answer> {
     if (process.isDead()) return await never();
     const fault = WRITES.has(name) ? faultOf.get((writes += 1)) : undefined;
+    if (fault !== undefined) onFault();
     if (fault?.what === 'refused') return left(reject('storage_failed', '', 'the disk refused'));
     if (fault?.what === 'unknown') return left(reject('storage_unknown', '', 'the disk did not answer'));
     if (fault?.what === 'slow') await time.sleep(fault.ms);

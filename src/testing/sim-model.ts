@@ -10,8 +10,9 @@ export const simReply = ({ run_id, turn }: ModelRequest, { turns }: SessionScrip
   const index = run === 1 ? turn - 1 : turn === 1 ? (run - 1) % turns.length : turns.length;
   const script = turns[index];
   if (script === null) throw new Error('the model does not answer');
-  if (script === undefined) return { content: `done with ${run_id}`, calls: [] };
-  return { content: `turn ${turn}`, calls: script.map((call, at) => callOf(call, `${run}.${turn}.${at}`)) };
+  const usage = { input_tokens: 20 * turn, output_tokens: 10 };
+  if (script === undefined) return { content: `done with ${run_id}`, calls: [], usage };
+  return { content: `turn ${turn}`, usage, calls: script.map((call, at) => callOf(call, `${run}.${turn}.${at}`)) };
 };
 
 const callOf = (script: CallScript, id: string): ModelReply['calls'][number] => ({

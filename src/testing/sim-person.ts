@@ -8,6 +8,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { answerTo } from './sim-answers.ts';
+import type { Book } from './laws/book.ts';
 import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
@@ -29,12 +30,15 @@ interface PersonOptions {
   readonly id: SessionId;
   readonly script: SessionScript;
   /** What is durable of the session; null before it is created. */
-  readonly state: () => SessionState | null;
+  readonly book: () => Book | null;
+  /** Whether there is a bridge that can undo anything. */
+  readonly canUndo: () => boolean;
   /** The engine has confirmed this event. */
   readonly onConfirmed: (event_id: string) => void;
 }
 
-export function newPerson({ client, clock, id, script, state, onConfirmed }: PersonOptions): Person {
+export function newPerson({ client, clock, id, script, book, canUndo, onConfirmed }: PersonOptions): Person {
+  const state = (): SessionState | null => book()?.state() ?? null;
   let pending = 0;
   let sent = 0;
   const asked = new Set<string>();
@@ -64,8 +68,9 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
 
   async function begin(): Promise<void> {
     pending += 1;
-    const { concurrency, calls } = script;
-    const config = { tool_concurrency_max: concurrency, calls_max: calls, repeats_max: 1_000, turns_max: 8 };
+    const { concurrency, calls, tokens = null, wallMs = null } = script;
+    const bounds = { repeats_max: 1_000, turns_max: 8, tokens_max: tokens, wall_ms_max: wallMs };
+    const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds };
     const request: CreateSession = { session_id: id, tool_package: SIM_PACKAGE, consent: SIM_CONSENT, config };
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;
@@ -73,7 +78,8 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
     void submit({ kind: 'RunRequested', input: { text: 'begin' } });
     for (const act of script.acts) {
       clock.after(act.atMs, () => {
-        const event = ingressOf(act, state(), clock.now());
+        const event =
+          act.what === 'undo' ? undoOf(canUndo() ? book() : null) : ingressOf(act.what, state(), clock.now());
         if (event !== null) void submit(event);
       });
     }
@@ -110,7 +116,7 @@ export function newPerson({ client, clock, id, script, state, onConfirmed }: Per
 const AWAY: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage_unknown', 'queue_full']);
 
 /** What an act says of a session as it is; null when there is nothing to do it to. */
-function ingressOf({ what }: Act, state: SessionState | null, nowMs: number): Ingress | null {
+function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | null, nowMs: number): Ingress | null {
   const input = { text: what };
   const write = simToolId('write');
   switch (what) {
@@ -137,6 +143,13 @@ function ingressOf({ what }: Act, state: SessionState | null, nowMs: number): In
     }
   }
   return unreachable(what);
+}
+
+/** Of the last call that has changed anything, be it undone already; else of the last one that ended. */
+function undoOf(book: Book | null): Ingress | null {
+  const ended = book?.events.filter((event) => event.kind === 'ToolCallSettled') ?? [];
+  const call = ended.findLast(({ changes }) => changes !== undefined) ?? ended.at(-1);
+  return call === undefined ? null : { kind: 'UndoRequested', call_id: call.call_id };
 }
 
 /** How long a host session lives that a person opened, in milliseconds. */

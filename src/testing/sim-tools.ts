@@ -9,7 +9,7 @@ import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import type { ToolAnswer } from './bridge-world.ts';
-import type { CallScript, SimToolName } from './scenario.ts';
+import type { CallScript, SessionScript, SimToolName } from './scenario.ts';
 import { type ProcessClock, never } from './sim-time.ts';
 
 const onPath = (access: 'read' | 'write'): ToolSpec['parallelism_hint'] => ({
@@ -67,6 +67,12 @@ export const scriptedArguments = ({ path, ms, does }: CallScript): JsonObject =>
   ms,
   does,
 });
+
+/** Whether the people of a session want anything undone: then its tools say what they change. */
+export const isUndoneIn = ({ acts }: SessionScript): boolean => acts.some(({ what }) => what === 'undo');
+
+/** Tools that change the file they are given the path of. */
+export const SIM_WRITERS: ReadonlySet<string> = new Set([simToolId('write'), simToolId('put')]);
 
 /** One time that a tool ran. */
 export interface Execution {

@@ -2,29 +2,28 @@
 // joined by a network that loses things and a disk that is slow. Single threaded, and the same for the same scenario.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
+import { type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import { RETRY_MS, SIM_PATIENCE_MS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Engine, EnginePorts } from '../engine/engine.ts';
+import { newMemoryEpochs } from '../engine/epochs.ts';
 import { newSchemaCheck } from '../engine/schema-check.ts';
+import type { JournalRecord } from '../journal/journal.ts';
 import type { BridgeWorld, SimulatedBridge } from './bridge-world.ts';
-import { Book, type Taken } from './laws/book.ts';
 import { checkConversation } from './laws/conversation-laws.ts';
 import { checkNothingLost, checkReplay, checkRest, isAtRest } from './laws/ending-laws.ts';
-import { newExchangeLaws } from './laws/exchange-laws.ts';
-import { newExecutionLaws } from './laws/execution-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
-import { newPatienceLaw } from './laws/patience-law.ts';
-import { checkEvent } from './laws/stream-laws.ts';
+import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
 import { randomFrom } from './random.ts';
-import { FAULTS_END_MS, type ProcessFault, type Scenario } from './scenario.ts';
+import { type CallScript, FAULTS_END_MS, type ProcessFault, type Scenario, ofTheEngine } from './scenario.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
 import { simReply } from './sim-model.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
-import { SIM_TOOLS, runSimTool } from './sim-tools.ts';
+import { type Execution, SIM_TOOLS, SIM_WRITERS, isUndoneIn, runSimTool } from './sim-tools.ts';
+import { newSimWorkspace } from './sim-workspace.ts';
 
 /** How long a lease lasts in a simulation without a heartbeat, in milliseconds. */
 const TTL_MS = 3_000;
@@ -54,6 +53,8 @@ interface BridgeProcess {
   readonly stop: AbortController;
   /** It has come to its own end. */
   ended: boolean;
+  /** It dies with the next thing it notes, and comes back after so many milliseconds; null: it does not. */
+  diesNotingMs: number | null;
 }
 
 // Compiling a schema costs more than a whole simulation; all of them have the same tools.
@@ -62,15 +63,15 @@ const checkSchema = newSchemaCheck();
 export class SimWorld {
   readonly time = new SimTime();
   readonly judge: Judge = newJudge(this.time);
-  readonly books = new Map<SessionId, Book>();
-  readonly executions = newExecutionLaws(this.judge);
+  readonly laws: WorldLaws;
   readonly #options: SimWorldOptions;
   readonly #random;
   readonly #disk: SimDisk;
   readonly #network;
-  readonly #exchanges;
-  readonly #patience = newPatienceLaw(this.judge, TTL_MS);
-  readonly #files = newSimFiles();
+  readonly #files = newSimFiles((process) => this.#noted(process));
+  /** Outlives the engines, as the disk does. */
+  readonly #epochs = newMemoryEpochs();
+  readonly #workspace = newSimWorkspace();
   readonly #bridges = new Map<number, BridgeProcess>();
   /** Those that are gone as well. */
   readonly #everyBridge = new Map<string, BridgeProcess>();
@@ -89,12 +90,18 @@ export class SimWorld {
     this.#options = options;
     this.#random = randomFrom(scenario.seed);
     this.#lastActMs = 1 + Math.max(0, ...scenario.sessions.flatMap(({ acts }) => acts.map(({ atMs }) => atMs)));
-    this.#exchanges = newExchangeLaws({ judge: this.judge, bookOf: (id) => this.books.get(id), ttlMs: TTL_MS });
-    const watch = (book: Book, taken: Taken): void => checkEvent(book, taken, this.judge);
+    this.laws = newWorldLaws({
+      judge: this.judge,
+      time,
+      scenario,
+      ttlMs: TTL_MS,
+      isAlive: (owner) => this.#isAlive(owner),
+    });
     this.#disk = newSimDisk({
       time,
       faults: scenario.disk,
-      onCreated: (id, genesis) => this.books.set(id, new Book(genesis, this.judge, watch)),
+      onFault: () => this.laws.diskFailed(),
+      onCreated: (id, genesis) => this.laws.created(id, genesis),
       onDurable: (id, records) => this.#durable(id, records),
     });
     this.#network = newSimNetwork({
@@ -105,11 +112,11 @@ export class SimWorld {
       onAnswer: (exchange) => {
         const { from, method, answer } = exchange;
         this.#trace(`${from} ${method} ${isLeft(answer) ? answer.left.code : 'done'}`);
-        this.#exchanges.answered(exchange, time.passedMs());
+        this.laws.answered(exchange);
       },
       onFault: (from, { what }) => {
         this.#trace(`${from} ${what}`);
-        this.#patience.disturbed(from, time.passedMs());
+        this.laws.disturbed(from);
       },
     });
   }
@@ -123,9 +130,11 @@ export class SimWorld {
       const id = brand<'SessionId'>(`s-${index + 1}`);
       const clock = this.time.process();
       const client = this.#network.clientOf(`person-${index + 1}`, clock);
-      const state = () => this.books.get(id)?.state() ?? null;
+      const book = () => this.laws.books.get(id) ?? null;
       const onConfirmed = (event_id: string) => this.#confirmed.push({ id, event_id });
-      this.#people.push(newPerson({ client, clock, id, script, state, onConfirmed }));
+      this.#people.push(
+        newPerson({ client, clock, id, script, book, canUndo: () => this.laws.canUndo(), onConfirmed }),
+      );
     }
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#strike(fault));
     const broken = (): boolean => this.judge.violations.length > 0;
@@ -137,7 +146,7 @@ export class SimWorld {
   #checkEnd(ended: boolean): void {
     const { judge } = this;
     const now = this.#engineClock.now();
-    for (const [id, book] of this.books) {
+    for (const [id, book] of this.laws.books) {
       if (!ended && !isAtRest(book, now)) checkRest(id, book, judge);
       checkNothingLost(id, book, judge);
       book.holdLast();
@@ -145,7 +154,7 @@ export class SimWorld {
     }
     if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'somebody is never answered');
     for (const { id, event_id } of this.#confirmed) {
-      const times = this.books.get(id)?.events.filter((event) => event.event_id === event_id).length ?? 0;
+      const times = this.laws.books.get(id)?.events.filter((event) => event.event_id === event_id).length ?? 0;
       judge.hold(times === 1, 'nothing is lost', () => `${id}: ${event_id} was confirmed and is there ${times} times`);
     }
   }
@@ -154,24 +163,15 @@ export class SimWorld {
     if (this.#people.some((person) => person.pending() > 0)) return false;
     if (this.time.passedMs() < this.#lastActMs) return false;
     const now = this.#engineClock.now();
-    return this.books.size === this.#people.length && [...this.books.values()].every((book) => isAtRest(book, now));
+    return (
+      this.laws.books.size === this.#people.length && [...this.laws.books.values()].every((book) => isAtRest(book, now))
+    );
   }
 
-  #durable(id: SessionId, records: Parameters<Book['add']>[0]): void {
-    const book = this.books.get(id);
-    if (book === undefined) return;
-    const from = book.events.length;
-    book.add(records);
-    for (const event of book.events.slice(from)) {
+  #durable(id: SessionId, records: readonly JournalRecord[]): void {
+    for (const event of this.laws.durable(id, records)) {
       this.#trace(`${id} ${event.kind} ${event.event_id} ${records.at(-1)?.chain.slice(-8) ?? ''}`);
-      if (event.kind === 'ToolCallSettled') this.executions.settled(id, event);
-      if (event.kind === 'LeaseExpired') this.#checkLost(book, event.call_id);
     }
-  }
-
-  #checkLost(book: Book, call: CallId): void {
-    const owner = book.call(call)?.starters.at(-1);
-    if (owner !== undefined) this.#patience.lost(owner, call, this.time.passedMs());
   }
 
   async #openEngine(): Promise<void> {
@@ -181,6 +181,7 @@ export class SimWorld {
       ...this.#disk.open(clock),
       clock,
       checkSchema,
+      epochs: this.#epochs,
       leaseTtlMs: TTL_MS,
       random: () => this.#draw(),
       ...(loadsFromSnapshots(this.#options.scenario) ? { snapshotEveryEvents: SNAPSHOT_EVERY_EVENTS } : {}),
@@ -204,9 +205,10 @@ export class SimWorld {
     const stop = new AbortController();
     this.#lives += 1;
     const owner = brand<'OwnerId'>(`bridge-${slot + 1}-${this.#lives}`);
-    const process: BridgeProcess = { owner, clock, stop, ended: false };
+    const process: BridgeProcess = { owner, clock, stop, ended: false, diesNotingMs: null };
     this.#bridges.set(slot, process);
     this.#everyBridge.set(owner, process);
+    this.laws.bridgeCame(this.#engine !== null);
     const end = (): void => {
       process.ended = true;
     };
@@ -223,31 +225,47 @@ export class SimWorld {
       clock,
       random: () => this.#draw(),
       files: this.#options.scenario.files ? this.#files.of(clock) : null,
-      isAlive: (name) => {
-        const other = this.#everyBridge.get(name);
-        return other !== undefined && !other.ended && !other.clock.isDead();
-      },
+      isAlive: (name) => this.#isAlive(name),
       signal: stop.signal,
       tools: [SIM_TOOLS],
       model: {
         generate: async (request) => {
-          const book = this.books.get(request.session_id);
+          const book = this.laws.books.get(request.session_id);
           if (book === undefined) throw new Error(`there is no session ${request.session_id}`);
           this.#trace(`${owner} asks the model ${request.run_id} ${request.turn}`);
           checkConversation(request, book, this.judge);
           return simReply(request, this.#script(request.session_id));
         },
       },
-      runTool: async ({ session_id, call_id }, args, { signal }) => {
-        const book = this.books.get(session_id);
+      runTool: async ({ session_id, call_id, tool_id }, args, { signal, putBlob }) => {
+        const book = this.laws.books.get(session_id);
         if (book === undefined) throw new Error(`there is no session ${session_id}`);
-        const token = `${session_id}/${call_id} by ${owner} #${this.executions.executions.length}`;
-        const execution = { session_id, call_id, owner, process: clock, token, succeeded: null };
+        const token = `${session_id}/${call_id} by ${owner} #${this.laws.executions.executions.length}`;
+        const execution: Execution = { session_id, call_id, owner, process: clock, token, succeeded: null };
         this.#trace(`runs ${token}`);
-        this.executions.entered(execution, book, args);
-        return await runSimTool(execution, args, signal);
+        this.laws.executions.entered(execution, book, args);
+        const answer = await runSimTool(execution, args, signal);
+        if (!answer.success || !SIM_WRITERS.has(tool_id) || !isUndoneIn(this.#script(session_id))) return answer;
+        return {
+          ...answer,
+          changes: [await this.#workspace.write(execution, (args as unknown as CallScript).path, putBlob)],
+        };
+      },
+      restore: (files) => {
+        if (clock.isDead()) throw new Error('the dead put nothing back');
+        const writer = this.#workspace.writerOf(files);
+        this.#trace(`${owner} puts back ${writer?.token}`);
+        const restored = this.laws.restoring(writer, owner);
+        const answer = this.#workspace.restore(files);
+        restored(answer);
+        return answer;
       },
     };
+  }
+
+  #isAlive(owner: string): boolean {
+    const bridge = this.#everyBridge.get(owner);
+    return bridge !== undefined && !bridge.ended && !bridge.clock.isDead();
   }
 
   #draw(): number {
@@ -258,25 +276,47 @@ export class SimWorld {
     return this.#options.scenario.sessions[Number(id.slice('s-'.length)) - 1] as Scenario['sessions'][number];
   }
 
-  #strike({ what, bridge, ms }: ProcessFault): void {
+  #strike(fault: ProcessFault): void {
+    const { what, bridge, ms } = fault;
     this.#trace(`${what} ${bridge} ${ms}`);
     const slot = bridge % this.#options.scenario.bridges;
     const process = this.#bridges.get(slot);
     // What befalls one bridge is no excuse for taking another one's calls away.
-    const ofEngine = what === 'crash_engine' || what === 'jump_engine';
-    if (ofEngine || process !== undefined) {
-      this.#patience.disturbed(ofEngine ? null : (process?.owner ?? null), this.time.passedMs());
-    }
+    const ofEngine = ofTheEngine(fault);
+    if (ofEngine || process !== undefined) this.laws.disturbed(ofEngine ? null : (process?.owner ?? null));
     if (what === 'jump_engine') this.#engineClock.jump(ms);
     else if (what === 'crash_engine') this.#crashEngine(ms);
     else if (process === undefined) return;
-    else if (what === 'jump_bridge') process.clock.jump(ms);
-    else if (what === 'stall_bridge') process.clock.stall(ms);
-    else {
-      this.#bridges.delete(slot);
-      if (what === 'stop_bridge') process.stop.abort();
-      else process.clock.kill();
-      this.time.after(ms, () => this.#startBridge(slot));
+    else if (what === 'jump_bridge') {
+      process.clock.jump(ms);
+      this.laws.clockSet(process.owner);
+    } else if (what === 'stall_bridge') process.clock.stall(ms);
+    else if (what === 'stop_bridge') {
+      process.stop.abort();
+      this.#replaceBridge(slot, ms);
+    } else if (what === 'crash_noting' && this.#options.scenario.files) process.diesNotingMs = ms;
+    else this.#crashBridge(process, slot, ms);
+  }
+
+  #crashBridge({ owner, clock }: BridgeProcess, slot: number, ms: number): void {
+    this.laws.disturbed(owner);
+    clock.kill();
+    this.laws.bridgeDied(this.#files.left(clock));
+    this.#replaceBridge(slot, ms);
+  }
+
+  #replaceBridge(slot: number, ms: number): void {
+    this.#bridges.delete(slot);
+    this.time.after(ms, () => this.#startBridge(slot));
+  }
+
+  #noted(clock: ProcessClock): void {
+    if (this.time.passedMs() >= FAULTS_END_MS) return;
+    for (const [slot, process] of this.#bridges) {
+      if (process.clock !== clock || process.diesNotingMs === null) continue;
+      this.#trace(`${process.owner} notes and dies`);
+      this.#crashBridge(process, slot, process.diesNotingMs);
+      return;
     }
   }
 
@@ -284,7 +324,7 @@ export class SimWorld {
     this.#engineClock.kill();
     this.#engine?.end();
     this.#engine = null;
-    this.#exchanges.forget();
+    this.laws.engineGone();
     this.time.after(ms, () => {
       // One that crashed while it was opened comes back once.
       if (this.#engineClock.isDead()) void this.#openEngine();

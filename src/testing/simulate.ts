@@ -42,14 +42,14 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   });
   await world.run();
   let events = 0;
-  for (const book of world.books.values()) events += book.events.length;
+  for (const book of world.laws.books.values()) events += book.events.length;
   return {
     scenario,
     violations: world.judge.violations,
     digest: digestText(trace.join('\n')),
     trace,
     events,
-    executions: world.executions.executions.length,
+    executions: world.laws.executions.executions.length,
     passedMs: world.time.passedMs(),
   };
 }

@@ -1,10 +1,12 @@
 // An undo in the bridge: fetched, put back, reported once, whoever dies on the way.
+import { left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { combineExecutors, type Executor } from '../../bridge/executors/executors.ts';
 import type { RestorableFile } from '../../bridge/host/undo/restore-files.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { digestText } from '../../schemas/canonical.ts';
-import { UNDO_TIMEOUT_MS } from '../../schemas/limits.ts';
+import { reject } from '../../schemas/rejection.ts';
+import { LEASE_TTL_MS, UNDO_TIMEOUT_MS } from '../../schemas/limits.ts';
 import { SESSION, type World, newWorld } from '../support/bridge/harness.ts';
 
 const asked = (world: World, ref = world.engine.putText('old')): void =>
@@ -112,6 +114,37 @@ describe('an undo', () => {
     expect(await answered(world)).toMatchObject({ success: true });
     expect(executor.seen).toHaveLength(1);
     await second.stop();
+  });
+
+  test('is left to others when its lease may have run out before the bytes came', async () => {
+    const world = newWorld();
+    const executor = restorer();
+    const real = { ...world.engine.client };
+    const away = () => async () => left(reject('closing', '', 'the engine is not heard'));
+    let isAsked = false;
+    let come = (): void => undefined;
+    const coming = new Promise<void>((resolve) => {
+      come = resolve;
+    });
+    Object.assign(world.engine.client, {
+      getBlob: () => async () => {
+        isAsked = true;
+        await coming;
+        return right(Buffer.from('old'));
+      },
+      heartbeat: away,
+      lease: (...given: Parameters<typeof real.lease>) => (isAsked ? away() : real.lease(...given)),
+    });
+    const bridge = world.start({ executors: [executor] });
+    asked(world);
+    await world.clock.until(() => isAsked);
+    const startedAt = world.clock.now();
+    await world.clock.until(() => world.clock.now() > startedAt + 2 * LEASE_TTL_MS);
+    come();
+    await world.clock.settle();
+    expect(executor.seen).toEqual([]);
+    expect(world.engine.of('UndoSettled')).toEqual([]);
+    await bridge.stop();
   });
 
   test('whose bytes never come is out of time, and nothing is put back', async () => {

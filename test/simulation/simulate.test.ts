@@ -49,8 +49,8 @@ describe('a seed', () => {
         ...sessions.flatMap(({ acts }) => acts.map(({ what }) => what)),
       ]),
     );
-    // Six faults of messages, four of the disk, six of processes, eleven acts.
-    expect(met.size).toBe(6 + 4 + 6 + 11);
+    // Six faults of messages, four of the disk, seven of processes, twelve acts.
+    expect(met.size).toBe(6 + 4 + 7 + 12);
   });
 });
 

@@ -1,7 +1,9 @@
 // The bug zoo: faults as real ones would be, planted one at a time in our own engine and bridge, which the simulator
 // must find. Nothing in production knows of it: functions are replaced while these tests run, or ports wrapped.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { map } from 'fp-ts/lib/TaskEither.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Predecessor } from '../../bridge/ledger/predecessors.ts';
 import { pageOf, positionOf, slotOf } from '../../reducers/batch-index.ts';
 import { type NextState, openBatchOf } from '../../reducers/next-state.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
@@ -11,6 +13,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { type EnginePorts, startEngine } from '../../src/engine/engine.ts';
 import { LeaseTable } from '../../src/engine/leases.ts';
+import type { JournalRecord } from '../../src/journal/journal.ts';
 import type { SimulatedBridge } from '../../src/testing/index.ts';
 import { type Law, type Scenario, type StartEngine, simulate } from '../../src/testing/index.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
@@ -126,8 +129,10 @@ vi.mock(import('../../reducers/evolve.ts'), async (load) => {
     ...real,
     evolve: (state, event) => {
       if (planted.bug === 'calls are not counted') return real.evolve(uncounted(state), event);
+      if (planted.bug === 'tokens are not counted') return real.evolve(unspent(state), event);
       if (planted.bug === 'an amended call is forgotten') return real.evolve(unamended(state, event), event);
       const next = real.evolve(state, event);
+      if (planted.bug === 'a run has all the time it wants') return timeless(next);
       if (planted.bug === 'a fold that remembers') return Object.freeze({ ...next, updated_at_ms: folds++ });
       return planted.bug === 'a follow-up is lost' && event.kind === 'ToolBatchSettled'
         ? { ...next, follow_ups: [] }
@@ -140,12 +145,18 @@ vi.mock(import('../../bridge/ledger/predecessors.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    claimLedgers: (disk, options) =>
-      real.claimLedgers(
-        disk,
-        planted.bug === 'the living are taken for dead' ? { ...options, isAlive: () => false } : options,
-      ),
+    claimLedgers: (disk, options) => {
+      const deadly = planted.bug === 'the living are taken for dead';
+      const claimed = real.claimLedgers(disk, deadly ? { ...options, isAlive: () => false } : options);
+      return planted.bug === 'what was noted is not told' ? claimed.then((dead) => dead.map(endless)) : claimed;
+    },
   };
+});
+
+/** The ledger of a dead bridge without how its calls ended. */
+const endless = (dead: Predecessor): Predecessor => ({
+  ...dead,
+  entries: dead.entries.map((entry) => ({ ...entry, event: null })),
 });
 
 vi.mock(import('../../bridge/leases.ts'), async (load) => {
@@ -244,11 +255,68 @@ vi.mock(import('../../bridge/plan-check.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../bridge/recover.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    recover: (options) => {
+      if (planted.bug !== 'a call is given back before its end is told') return real.recover(options);
+      const { client, ledger } = options;
+      const early = ledger.predecessors.map(({ owner }) => client.release({ owner, leases: [], all: true })());
+      return Promise.all(early).then(() => real.recover(options));
+    },
+  };
+});
+
+vi.mock(import('../../bridge/executors/undo.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    undoCall: (effect, options) => {
+      const restore = () => ({ success: true, text: 'put back' });
+      const idle = planted.bug === 'an undo is told and not done';
+      return real.undoCall(effect, idle ? { ...options, restore } : options);
+    },
+  };
+});
+
+vi.mock(import('../../src/engine/undo-request.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    fillUndo: (stream, request) => {
+      if (planted.bug !== 'a call is undone again') return real.fillUndo(stream, request);
+      const { journal } = stream;
+      const read: typeof journal.read = (...given) =>
+        map((records: readonly JournalRecord[]) => records.filter(({ event }) => !event.includes('"UndoSettled"')))(
+          journal.read(...given),
+        );
+      return real.fillUndo({ ...stream, journal: { ...journal, read } }, request);
+    },
+  };
+});
+
+vi.mock(import('../../src/engine/owed.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    mayRest: (state) => planted.bug === 'an undo is forgotten when its session rests' || real.mayRest(state),
+  };
+});
+
 let folds = 0;
 
 /** The same state, with a run that has made no calls yet. */
 const uncounted = (state: SessionState): SessionState =>
   state.run === null ? state : { ...state, run: { ...state.run, calls: 0 } };
+
+/** The same state, with a run that has used no tokens yet. */
+const unspent = (state: SessionState): SessionState =>
+  state.run === null ? state : { ...state, run: { ...state.run, usage: { input_tokens: 0, output_tokens: 0 } } };
+
+/** The same state, with a run that may take any time. */
+const timeless = (state: SessionState): SessionState =>
+  state.run === null ? state : { ...state, run: { ...state.run, config: { ...state.run.config, wall_ms_max: null } } };
 
 /** The same state, without what a person had made instead. */
 function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
@@ -318,18 +386,18 @@ let renamed = 0;
 
 const ZOO: Readonly<Record<string, Bug>> = {
   'an answer before it is durable': { seed: 2, startEngine: withPorts(eagerJournal) },
-  'a call is settled twice': { seed: 544 },
+  'a call is settled twice': { seed: 124 },
   'a report under a lost lease': {
-    seed: 346,
+    seed: 369,
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
   },
-  'leases given anew to whoever has them': { seed: 1187, plant: grantAnew },
+  'leases given anew to whoever has them': { seed: 145, plant: grantAnew },
   'calls do not wait': { seed: 2 },
   'a start is not recorded': { seed: 1 },
   'a tool that threw is tried again': { seed: 22 },
-  'a lost call runs again': { seed: 57 },
+  'a lost call runs again': { seed: 30 },
   'sent again under another id': {
-    seed: 175,
+    seed: 93,
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         renamed += 1;
@@ -358,13 +426,13 @@ const ZOO: Readonly<Record<string, Bug>> = {
       }),
   },
   'a rejected call has no result': { seed: 1 },
-  'a lease never runs out': { seed: 54, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
-  'a wake is lost at a restart': { seed: 55 },
-  'the plan is not checked': { seed: 19 },
-  'a follow-up is lost': { seed: 2 },
-  'owed from memory, not from state': { seed: 489, plant: forgetOwed },
+  'a lease never runs out': { seed: 27, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
+  'a wake is lost at a restart': { seed: 264 },
+  'the plan is not checked': { seed: 40 },
+  'a follow-up is lost': { seed: 16 },
+  'owed from memory, not from state': { seed: 287, plant: forgetOwed },
   'a report is not sent again': {
-    seed: 33,
+    seed: 120,
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         const answer = await client.submit(session, request)();
@@ -374,16 +442,23 @@ const ZOO: Readonly<Record<string, Bug>> = {
     })),
   },
   'a cancelled call succeeds': { seed: 10 },
-  'force beats deny': { seed: 19 },
+  'force beats deny': { seed: 319 },
   'conflicts are not seen': { seed: 1 },
   'an approval of other arguments': { seed: 30 },
-  'calls are not counted': { seed: 28 },
-  'an amended call is forgotten': { seed: 96 },
+  'calls are not counted': { seed: 62 },
+  'tokens are not counted': { seed: 35 },
+  'a run has all the time it wants': { seed: 70 },
+  'an amended call is forgotten': { seed: 63 },
   'a fold that remembers': { seed: 1 },
-  'the living are taken for dead': { seed: 368 },
-  'a snapshot leaves something out': { seed: 11 },
+  'the living are taken for dead': { seed: 499 },
+  'what was noted is not told': { seed: 283 },
+  'a call is given back before its end is told': { seed: 283 },
+  'a call is undone again': { seed: 205 },
+  'an undo is told and not done': { seed: 55 },
+  'an undo is forgotten when its session rests': { seed: 55 },
+  'a snapshot leaves something out': { seed: 181 },
   'event ids are not looked up': {
-    seed: 175,
+    seed: 93,
     startEngine: withPorts(({ journal }) => ({ journal: { ...journal, find: () => async () => right(null) } })),
   },
 };
@@ -415,6 +490,32 @@ const HELD_UP: Scenario = {
   processes: [{ atMs: 467, what: 'stall_bridge', bridge: 1, ms: 4_091 }],
 };
 
+// Likewise between the bytes it has fetched for an undo and their putting back: somebody else has undone the call when it
+// comes to itself.
+const UNDO_HELD_UP: Scenario = {
+  seed: 7,
+  bridges: 2,
+  files: false,
+  snapshots: false,
+  sessions: [
+    {
+      turns: [
+        [{ tool: 'put', path: 'a', ms: 10, does: 'succeed' }],
+        [{ tool: 'put', path: 'a', ms: 20, does: 'succeed' }],
+      ],
+      acts: [
+        { atMs: 1_000, what: 'undo' },
+        { atMs: 7_000, what: 'run' },
+      ],
+      concurrency: 1,
+      calls: 64,
+    },
+  ],
+  messages: [{ nth: 15, what: 'delay_answer', ms: 400 }],
+  disk: [],
+  processes: [{ atMs: 1_200, what: 'stall_bridge', bridge: 0, ms: 5_000 }],
+};
+
 const SEEDS_MAX = 5_000;
 
 type Found = readonly [seed: number, law: Law];
@@ -440,11 +541,14 @@ describe('the simulator finds', () => {
     if (found !== null) process.stdout.write(`zoo: ${name}: seed ${found[0]}, ${found[1]}\n`);
   });
 
-  test('a bridge that goes on after it was held up', async () => {
-    expect((await simulate({ scenario: HELD_UP, bridge: refoldBridge })).violations).toEqual([]);
+  test.each([
+    ['a call', HELD_UP, 'no conflicting calls overlap'],
+    ['an undo', UNDO_HELD_UP, 'leases are fenced'],
+  ] as const)('a bridge that goes on with %s after it was held up', async (_what, scenario, law) => {
+    expect((await simulate({ scenario, bridge: refoldBridge })).violations).toEqual([]);
     planted.bug = 'a bridge goes on after it was held up';
-    const [violation] = (await simulate({ scenario: HELD_UP, bridge: refoldBridge })).violations;
-    expect(violation?.law).toBe('no conflicting calls overlap');
+    const [violation] = (await simulate({ scenario, bridge: refoldBridge })).violations;
+    expect(violation?.law).toBe(law);
   });
 
   test('nothing when nothing is planted, at the same seeds', async () => {

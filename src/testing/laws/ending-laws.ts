@@ -15,12 +15,14 @@ import type { Judge } from './judge.ts';
 /** True when nothing is left to happen in this session, at this time of the engine. */
 export function isAtRest(book: Book, nowMs: number): boolean {
   const state = book.state();
-  return state.run === null && (nextDeadline(state) ?? Infinity) > nowMs;
+  return state.run === null && state.undos === undefined && (nextDeadline(state) ?? Infinity) > nowMs;
 }
 
 export function checkRest(id: SessionId, book: Book, judge: Judge): void {
-  const { run } = book.state();
-  judge.fail('every run ends', run === null ? `${id}: its wake did not come` : `${id}: ${run.run_id} is ${run.phase}`);
+  const { run, undos: [undo] = [] } = book.state();
+  if (run !== null) judge.fail('every run ends', `${id}: ${run.run_id} is ${run.phase}`);
+  else if (undo === undefined) judge.fail('every run ends', `${id}: its wake did not come`);
+  else judge.fail('undone once', `${id}: ${undo.call_id} is never undone`);
 }
 
 /** Every run that was asked for has begun, or waits. */

@@ -17,6 +17,8 @@ interface Holder {
 
 export interface ExchangeLaws {
   answered(exchange: Exchange, atMs: number): void;
+  /** Whether this bridge was given the effect, and somebody else was since, by the engine that is there now. */
+  hasLost(owner: string, key: LeaseKey): boolean;
   /** The engine is gone, and with it what it knew of leases. */
   forget(): void;
 }
@@ -25,19 +27,31 @@ interface ExchangeLawsOptions {
   readonly judge: Judge;
   readonly bookOf: (session: SessionId) => Book | undefined;
   readonly ttlMs: number;
+  /** Whether this bridge is still there: others may speak for one that is not. */
+  readonly isAlive: (owner: string) => boolean;
 }
 
 /** How far back an effect may have been owed: the answer was made a moment before it is looked at. */
 const VERSIONS_BACK = 8;
 
-export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): ExchangeLaws {
+export function newExchangeLaws({ judge, bookOf, ttlMs, isAlive }: ExchangeLawsOptions): ExchangeLaws {
   const holders = new Map<string, Holder>();
+  /** Who had an undo before whoever has it now. */
+  const losers = new Map<string, Set<string>>();
+
+  function noteLoser(name: string, owner: string): void {
+    const before = holders.get(name)?.owner ?? owner;
+    const lost = losers.get(name) ?? new Set();
+    losers.set(name, lost.add(before));
+    lost.delete(owner);
+  }
 
   function checkGrant(owner: string, { effects: granted, plans }: LeaseGrant, atMs: number): void {
     for (const effect of granted) {
       const book = bookOf(effect.session_id);
       const owed = book !== undefined && isOwed(book, effect);
       judge.hold(owed, 'durable first', () => `${effect.effect_id} is handed out, and no durable state owes it`);
+      if (effect.kind === 'call.undo') noteLoser(nameOf(effect), owner);
       holders.set(nameOf(effect), { owner, sinceMs: atMs });
       if (effect.kind !== 'tool.call') continue;
       const planned = plans.some(({ plan }) => plan.plan_hash === effect.plan_hash);
@@ -54,7 +68,9 @@ export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): 
       const event = submit.events[index];
       const retries = book?.states[position]?.run?.retry?.failures ?? 0;
       const report = event === undefined || submit.owner === undefined || repeated ? null : reportOn(event, retries);
-      if (report !== null) checkHolder(from, { session_id: session, effect_id: report.effect }, deliveredMs);
+      if (report === null) continue;
+      const speaker = submit.owner === undefined || isAlive(submit.owner) ? from : submit.owner;
+      checkHolder(speaker, { session_id: session, effect_id: report.effect }, deliveredMs);
     }
   }
 
@@ -77,7 +93,11 @@ export function newExchangeLaws({ judge, bookOf, ttlMs }: ExchangeLawsOptions): 
       }
       if (method === 'release') for (const key of (request[0] as Heartbeat).leases) holders.delete(nameOf(key));
     },
-    forget: () => holders.clear(),
+    hasLost: (owner, key) => losers.get(nameOf(key))?.has(owner) === true,
+    forget() {
+      holders.clear();
+      losers.clear();
+    },
   };
 }
 

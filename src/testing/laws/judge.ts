@@ -16,6 +16,7 @@ export type Law =
   | 'runs at most once'
   | 'honest reports'
   | 'nothing is lost'
+  | 'undone once'
   | 'leases are fenced'
   | 'the living keep their calls'
   | 'every run ends';

@@ -8,6 +8,7 @@ import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas/state.ts';
 import type { Book, CallEntry, Taken } from './book.ts';
 import type { Judge } from './judge.ts';
+import { checkUndo } from './undo-laws.ts';
 
 /** Checks one event as it becomes durable. */
 export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
@@ -19,6 +20,7 @@ export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
     checkSettled(book, taken, judge);
   else if (event.kind === 'user.tool_confirmation') checkConfirmed(book, event, judge);
   else if (event.kind === 'LeaseExpired') endCall(book, event, state);
+  else if (event.kind === 'UndoRequested' || event.kind === 'UndoSettled') checkUndo(book, event, judge);
   else if (event.kind === 'ToolCallsObserved') {
     checkPlan(taken, judge);
     checkBudget(book, taken, judge);

@@ -3,7 +3,7 @@ import { combineExecutors, runBridge } from '../../../bridge/index.ts';
 import { noBridgeLedger, openBridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
 import type { SimulatedBridge } from '../../../src/testing/index.ts';
 
-export const refoldBridge: SimulatedBridge = async ({ model, tools, runTool, files, isAlive, ...world }) => {
+export const refoldBridge: SimulatedBridge = async ({ model, tools, runTool, restore, files, isAlive, ...world }) => {
   const { owner } = world;
   const ledger =
     files === null ? noBridgeLedger : await openBridgeLedger(files, { owner, nonce: owner, tag: owner, isAlive });
@@ -11,7 +11,7 @@ export const refoldBridge: SimulatedBridge = async ({ model, tools, runTool, fil
     ...world,
     ledger,
     provider: model,
-    executors: combineExecutors([{ tools, run: runTool }]),
+    executors: combineExecutors([{ tools, run: runTool, restore }]),
     log: () => undefined,
   });
 };

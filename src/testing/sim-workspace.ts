@@ -1,0 +1,63 @@
+// The files that the tools of a simulated machine change, and that undos put back. Each call leaves another text behind,
+// so that what stands in a file tells which call wrote it.
+import { digestText } from '../../schemas/canonical.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import type { FileChange } from '../../schemas/undo.ts';
+import type { FileBefore, ToolAnswer } from './bridge-world.ts';
+import type { Execution } from './sim-tools.ts';
+
+type Keep = (bytes: Uint8Array) => Promise<Digest>;
+
+export interface SimWorkspace {
+  /** A call writes its token to a file: what it has changed, once what stood there before is kept. */
+  write(execution: Execution, name: string, keep: Keep | undefined): Promise<FileChange>;
+  /** Who left these files as they are named here; null when nobody did. */
+  writerOf(files: readonly FileBefore[]): Execution | null;
+  /** Puts files back, all or none. */
+  restore(files: readonly FileBefore[]): ToolAnswer;
+}
+
+export function newSimWorkspace(): SimWorkspace {
+  const files = new Map<string, string>();
+  const writers = new Map<Digest, Execution>();
+
+  const digestOf = (path: string): Digest | null => {
+    const text = files.get(path);
+    return text === undefined ? null : digestText(text);
+  };
+
+  return {
+    async write(execution, name, keep) {
+      const path = `${execution.session_id}/${name}`;
+      const text = files.get(path);
+      const after_digest = digestText(execution.token);
+      files.set(path, execution.token);
+      writers.set(after_digest, execution);
+      return { path, before: text === undefined ? null : await keptAs(text, keep), after_digest };
+    },
+    writerOf: ([first]) => (first?.after_digest ? (writers.get(first.after_digest) ?? null) : null),
+    restore(changed) {
+      const isBefore = ({ path, before }: FileBefore): boolean => files.get(path) === textOf(before);
+      const since = changed.find((file) => !isBefore(file) && digestOf(file.path) !== file.after_digest);
+      if (since !== undefined) return { success: false, code: 'changed_since', text: `${since.path} changed after it` };
+      for (const { path, before } of changed) {
+        if (before === null) files.delete(path);
+        else files.set(path, textOf(before) ?? '');
+      }
+      return { success: true, text: 'put back' };
+    },
+  };
+}
+
+const textOf = (before: Uint8Array | null): string | undefined =>
+  before === null ? undefined : new TextDecoder().decode(before);
+
+async function keptAs(text: string, keep: Keep | undefined): Promise<FileChange['before']> {
+  const bytes = new TextEncoder().encode(text);
+  try {
+    if (keep !== undefined) return { ref: await keep(bytes), bytes: bytes.length };
+  } catch {
+    // Its bridge may not keep it any more; the call has done its work all the same.
+  }
+  return { withheld: 'not_kept' };
+}
