@@ -1,7 +1,7 @@
 // Time is a port: tests run the loop against a clock of their own.
 
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. One that goes back makes a lease look younger than it is. */
   now(): number;
   /** Calls `fn` once, after `ms`; the function it returns calls it off. */
   after(ms: number, fn: () => void): () => void;
@@ -9,8 +9,32 @@ export interface Clock {
   soon(fn: () => void): void;
 }
 
+/** By how many milliseconds the machine's clock must differ from the time that has passed to have been set, or slept. */
+const SET_MS = 1_000;
+
+/**
+ * The time of the machine when this begins, and from then on what has passed: `wall` may be set, and when it is set back
+ * nothing gets younger; `passed` stands still while the machine sleeps, which `wall` then tells. Both in milliseconds.
+ */
+export function newSteadyNow(wall: () => number, passed: () => number): () => number {
+  let ahead = wall() - passed();
+  let base = ahead;
+  return () => {
+    const now = passed();
+    const change = wall() - now - ahead;
+    if (Math.abs(change) > SET_MS) {
+      ahead += change;
+      base += Math.max(0, change);
+    }
+    return Math.floor(base + now);
+  };
+}
+
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: newSteadyNow(
+    () => Date.now(),
+    () => performance.now(),
+  ),
   after(ms, fn) {
     const timer = setTimeout(fn, ms);
     return () => clearTimeout(timer);
