@@ -30,8 +30,10 @@ export const CLAIMS_PER_CALL_MAX = 256;
 
 /** Most tools in a registry. */
 export const TOOLS_MAX = 1_024;
-/** Longest that one value is held against a schema whose keywords can take long, in milliseconds. */
-export const SCHEMA_CHECK_MS_MAX = 50;
+/** Longest that one value is held against a schema whose keywords can take long, in milliseconds; tried twice. */
+export const SCHEMA_CHECK_MS_MAX = 100;
+/** The same for a schema with which that has happened before. */
+export const SCHEMA_CHECK_MS_MIN = 10;
 /** Tool packages whose parts sessions share in memory. */
 export const PACKAGES_SHARED_MAX = 16;
 /** Effective tool sets of one registry that are remembered: what runs and sessions ask for over and over. */

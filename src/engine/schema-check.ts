@@ -4,7 +4,7 @@
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
-import { SCHEMA_CHECK_MS_MAX, TOOLS_MAX } from '../../schemas/limits.ts';
+import { SCHEMA_CHECK_MS_MAX, SCHEMA_CHECK_MS_MIN, TOOLS_MAX } from '../../schemas/limits.ts';
 import type { SchemaVerdict } from '../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { within } from './bounded-work.ts';
@@ -46,15 +46,16 @@ export function newSchemaCheck(
   };
 }
 
-/** Within its time where a schema could take long. Who takes too long again gets half of that time, down to a millisecond. */
+/** Within its time where a schema could take long. What took too long gets half of that time from then on. */
 function bounded(schema: JsonObject): Validator | null {
   const validate = compile(schema);
   if (validate === null || !mayTakeLong(schema)) return validate;
   let timeoutMs = SCHEMA_CHECK_MS_MAX;
   return (value) => {
-    const found = within(timeoutMs, () => validate(value));
+    // Twice: a process that was held up meanwhile has had less of the time than has passed.
+    const found = within(timeoutMs, () => validate(value)) ?? within(timeoutMs, () => validate(value));
     if (found !== null) return found.value;
-    timeoutMs = Math.max(1, timeoutMs >> 1);
+    timeoutMs = Math.max(SCHEMA_CHECK_MS_MIN, timeoutMs >> 1);
     return TOO_LONG;
   };
 }

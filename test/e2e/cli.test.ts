@@ -93,6 +93,7 @@ test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure 
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [CLI, 'show', session, '--data-dir', data], {
     stdio: ['ignore', full, 'pipe'],
+    env: { ...process.env, NO_COLOR: '1' },
   });
   closeSync(full);
   expect(await text(child.stderr as Readable)).toMatch(/^refold: cannot write the output: ENOSPC[^\n]*\n$/);
