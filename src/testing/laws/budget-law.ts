@@ -23,8 +23,16 @@ interface Spending {
 
 export type BudgetLaw = (book: Book, taken: Taken) => void;
 
-/** For one session. `punctual`: nothing befalls its engine, so that no time it waits for comes late. */
-export function newBudgetLaw(judge: Judge, punctual: boolean): BudgetLaw {
+/** What can be said of the time of an engine. */
+export interface EngineTime {
+  /** Nothing befalls it, so that no time that is waited for comes late. */
+  readonly punctual: boolean;
+  /** Its clock is never set, so that no event says another time than it was. */
+  readonly steady: boolean;
+}
+
+/** For one session. */
+export function newBudgetLaw(judge: Judge, { punctual, steady }: EngineTime): BudgetLaw {
   let live: Spending | null = null;
 
   function check(run: Spending, taken: Taken): void {
@@ -41,7 +49,7 @@ export function newBudgetLaw(judge: Judge, punctual: boolean): BudgetLaw {
     const { run_id, endMs } = run;
     if (event.kind === 'TimeReached' && endMs <= event.due_at_ms) {
       run.late = true;
-      judge.hold(event.at_ms >= endMs, 'bounded', () => `${run_id} is ended before its time`);
+      judge.hold(!steady || event.at_ms >= endMs, 'bounded', () => `${run_id} is ended before its time`);
       const ends = !goesOn(run, state) || state.run?.phase === 'cancelling';
       judge.hold(ends, 'bounded', () => `${run_id} goes on after its time`);
     } else if (punctual) {

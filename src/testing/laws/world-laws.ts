@@ -61,8 +61,10 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive }: WorldLaw
   const undos = newUndoLaws({ ...shared, hasLost: (owner, key) => exchanges.hasLost(owner, key) });
   const patience = newPatienceLaw(judge, ttlMs);
   const ledgers = newLedgerLaw(shared);
-  // No time that a session waits for comes late where nothing befalls its engine.
-  const punctual = scenario.disk.length === 0 && !scenario.processes.some(ofTheEngine);
+  const engineTime = {
+    punctual: scenario.disk.length === 0 && !scenario.processes.some(ofTheEngine),
+    steady: !scenario.processes.some(({ what }) => what === 'jump_engine'),
+  };
   let canUndo = false;
 
   function check(id: SessionId, book: Book, event: IngressEvent): void {
@@ -83,7 +85,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive }: WorldLaw
     executions,
     canUndo: () => canUndo,
     created(id, genesis) {
-      const budget = newBudgetLaw(judge, punctual);
+      const budget = newBudgetLaw(judge, engineTime);
       const watch: ConstructorParameters<typeof Book>[2] = (book, taken) => {
         checkEvent(book, taken, judge);
         budget(book, taken);
