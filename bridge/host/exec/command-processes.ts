@@ -46,10 +46,11 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
     gate?.end('go\n');
   }
   const kill = (): void => {
-    gate?.destroy();
     signalGroup(outer, 'SIGKILL');
     // Second: until it leads a group of its own, it is in the other.
     signalGroup(inner?.pid() ?? null, 'SIGKILL');
+    // Last, so that what waits there ends by the signal; nothing is said at the gate between these.
+    gate?.destroy();
   };
   const begun = begin();
   return {
