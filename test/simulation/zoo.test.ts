@@ -463,14 +463,14 @@ const ZOO: Readonly<Record<string, Bug>> = {
   },
 };
 
+/** Two bridges, and nothing that goes wrong. */
+const QUIET = { seed: 7, bridges: 2, files: false, snapshots: false, messages: [], disk: [] } as const;
+
 // A process is held up between the record that it starts a call and the call itself, for longer than its lease lasts; what
 // waits for the call has begun elsewhere when it comes to itself. Few seeds show it, so that one is kept without all
 // that does not matter.
 const HELD_UP: Scenario = {
-  seed: 7,
-  bridges: 2,
-  files: false,
-  snapshots: false,
+  ...QUIET,
   sessions: [
     {
       turns: [
@@ -485,18 +485,13 @@ const HELD_UP: Scenario = {
       calls: 64,
     },
   ],
-  messages: [],
-  disk: [],
   processes: [{ atMs: 467, what: 'stall_bridge', bridge: 1, ms: 4_091 }],
 };
 
 // Likewise between the bytes it has fetched for an undo and their putting back: somebody else has undone the call when it
 // comes to itself.
 const UNDO_HELD_UP: Scenario = {
-  seed: 7,
-  bridges: 2,
-  files: false,
-  snapshots: false,
+  ...QUIET,
   sessions: [
     {
       turns: [
@@ -512,7 +507,6 @@ const UNDO_HELD_UP: Scenario = {
     },
   ],
   messages: [{ nth: 15, what: 'delay_answer', ms: 400 }],
-  disk: [],
   processes: [{ atMs: 1_200, what: 'stall_bridge', bridge: 0, ms: 5_000 }],
 };
 
