@@ -114,8 +114,10 @@ export const EPOCHS_RESERVED = 1_048_576;
 export const LEASE_WAIT_MS_MAX = 25_000;
 /** Requests that may wait in one session's queue. */
 export const QUEUE_MAX = 1_024;
-/** Files of the journal that are open at a time. Each is mapped into memory with its 2 MB. */
+/** Files of the journal that are open at a time. Each is mapped into memory as a whole. */
 export const LEVEL_FILES_OPEN_MAX = 64;
+/** Bytes of a file of the journal: half of LevelDB's default, because so many of them are memory. */
+export const LEVEL_FILE_BYTES = 1_048_576;
 /** Records read from the journal at a time. After each page a load holds the state against its recorded digest. */
 export const READ_PAGE_RECORDS = 1_000;
 /** Subscriptions open at a time on one server. */
@@ -133,6 +135,11 @@ export const APPEND_BYTES_MAX = 4 * 1_048_576;
  * for. A session that is owed something stays in memory, and does not count.
  */
 export const LIVE_SESSIONS_MAX = 1_024;
+/**
+ * Sessions at work in one engine: with a run that is not over, an undo that waits, or calls that go on. All of them are in
+ * memory, and all are loaded when it starts, so that there must be an end to them.
+ */
+export const AT_WORK_MAX = 16_384;
 /** Sessions at rest that are looked at for one to put aside, whenever one is loaded or comes to rest. */
 export const REST_LOOKS_MAX = 16;
 /** Sessions that are loaded at a time when an engine starts. */

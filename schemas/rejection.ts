@@ -15,6 +15,7 @@ export const REJECTIONS = {
   version_conflict: 'The session is not at the expected version. Read it again and decide again.',
   event_id_reused: 'Another fact is on record under this event id. Send this one under an id of its own.',
   queue_full: 'Too many requests wait. Try again later.',
+  too_many_at_work: 'The engine has as many sessions at work as it takes. Finish or interrupt some, then try again.',
   storage_failed: 'The journal did not accept the write. Nothing was recorded; look at the disk and try again.',
   storage_full: 'The disk is full. Nothing was recorded; free some space and try again, without a restart.',
   in_use: 'One process at a time may have it open. Reach that one through the client, or stop it first.',

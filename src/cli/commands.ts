@@ -80,6 +80,7 @@ export function addProcesses(program: Command): void {
           allowRemote: options['allowRemote'] === true,
           exitWithParent: options['exitWithParent'] === true,
           ...(options['leaseTtl'] === undefined ? {} : { leaseTtlMs: wholeNumber(options, 'leaseTtl', 100) }),
+          ...(options['atWorkMax'] === undefined ? {} : { atWorkMax: wholeNumber(options, 'atWorkMax', 1) }),
         },
         output,
       );
@@ -89,6 +90,7 @@ export function addProcesses(program: Command): void {
     .option('--host <address>', 'which address to listen on', '127.0.0.1')
     .option('--allow-remote', 'allow an address that is not loopback')
     .option('--lease-ttl <ms>', 'how long a bridge may be silent before its work is given to others')
+    .option('--at-work-max <n>', 'how many sessions may be at work at a time (default: 16384)')
     .option('--exit-with-parent', 'end when standard input ends');
 
   command(

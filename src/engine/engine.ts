@@ -35,6 +35,8 @@ export interface EngineOptions {
   readonly newId?: () => string;
   /** A number from 0 to below 1, for the jitter of retries. */
   readonly random?: () => number;
+  /** How many sessions may be at work at a time. */
+  readonly atWorkMax?: number;
   /** Told what takes long while the engine opens: the rebuilding of a damaged journal. */
   readonly tell?: (message: string) => void;
 }
@@ -148,6 +150,7 @@ function assemble(ports: EnginePorts, { clock, bells, epochs }: Tools): Parts {
   const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
+    ...(ports.atWorkMax === undefined ? {} : { atWorkMax: ports.atWorkMax }),
     ports: {
       journal,
       blobs,

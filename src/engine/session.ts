@@ -26,6 +26,8 @@ export interface SessionPorts extends EdgePorts {
   readonly journal: Journal;
   /** Whether whoever sent the request may report this: null, or why not. */
   readonly refuseReport: (session: SessionId, ingress: Ingress, request: Submit) => Rejection | null;
+  /** Why a session at rest may not begin to work, or null. */
+  readonly refuseWork: (session: SessionId) => Rejection | null;
   /** Called after each durable append, with the events that were adopted. */
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
   /** Called when the journal and this state may differ: the session must be loaded again. */
@@ -228,6 +230,9 @@ export class LiveSession {
     const position = mine.state.version as number as Position;
     const stepped = step(mine.state, event.right);
     if (isLeft(stepped)) return stepped;
+    const begins = !owesAnything(mine.state) && owesAnything(stepped.right.state);
+    const tooMany = begins ? this.#ports.refuseWork(this.id) : null;
+    if (tooMany !== null) return left(tooMany);
     addStep(mine, event.right, stepped.right);
     return right({ event_id: event.right.event_id, position, repeated: false });
   }

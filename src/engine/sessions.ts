@@ -4,7 +4,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
 import { freezeJson } from '../../schemas/json.ts';
-import { LIVE_SESSIONS_MAX, LOADED_TOGETHER, REST_LOOKS_MAX, RETRY_MS } from '../../schemas/limits.ts';
+import { AT_WORK_MAX, LIVE_SESSIONS_MAX, LOADED_TOGETHER, REST_LOOKS_MAX, RETRY_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import { owesBridge } from '../core/effects.ts';
@@ -22,7 +22,9 @@ import { LiveSession, type SessionPorts } from './session.ts';
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface SessionsOptions {
-  readonly ports: Omit<SessionPorts, 'onLost' | 'onAdopted'>;
+  readonly ports: Omit<SessionPorts, 'onLost' | 'onAdopted' | 'refuseWork'>;
+  /** How many sessions may be at work. */
+  readonly atWorkMax?: number;
   readonly newSessionId: () => SessionId;
   readonly onLoaded: (session: LiveSession) => void;
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
@@ -47,6 +49,8 @@ export class Sessions {
   readonly #ports: SessionPorts;
   readonly #entries = new Map<SessionId, Entry>();
   readonly #resting: Resting;
+  /** Sessions that owe something, in memory or on their way there. */
+  readonly #atWork = new Set<SessionId>();
   #closed = false;
 
   constructor(options: SessionsOptions) {
@@ -58,6 +62,7 @@ export class Sessions {
     });
     this.#ports = {
       ...options.ports,
+      refuseWork: (id) => (this.#atWork.has(id) ? null : this.#refuseMore()),
       onAdopted: (session, events) => {
         options.onAdopted(session, events);
         this.#settle(session);
@@ -93,6 +98,9 @@ export class Sessions {
 
   /** Makes a new session of the first events of another one. */
   async fork(source: SessionId, { session_id, at, run = 'pause' }: ForkSession): Answer<SessionSummary> {
+    // What it will owe is known only when most of it is stored.
+    const refusal = this.#refuseMore();
+    if (refusal !== null) return left(refusal);
     const { journal, blobs, clock } = this.#ports;
     const id = session_id ?? this.#options.newSessionId();
     const order = { source, session_id: id, run, at_ms: clock.now(), ...(at === undefined ? {} : { at }) };
@@ -192,8 +200,13 @@ export class Sessions {
 
   /** A session was loaded or has adopted events: it rests now, or is at work. */
   #settle(session: LiveSession): void {
-    if (owesAnything(session.state())) this.#resting.delete(session.id);
-    else this.#resting.add(session.id);
+    if (owesAnything(session.state())) {
+      this.#atWork.add(session.id);
+      this.#resting.delete(session.id);
+    } else {
+      this.#atWork.delete(session.id);
+      this.#resting.add(session.id);
+    }
     for (const id of this.#resting.takeExcess()) {
       this.peek(id)?.retire();
       this.#entries.delete(id);
@@ -205,8 +218,20 @@ export class Sessions {
     if (this.#closed) return;
     const again = await this.get(id);
     if (!isLeft(again)) return;
-    if (isTransient(again.left.code)) this.#reloadLater(id);
-    else this.#options.onGone(id);
+    if (isTransient(again.left.code)) {
+      this.#reloadLater(id);
+      return;
+    }
+    this.#atWork.delete(id);
+    this.#options.onGone(id);
+  }
+
+  /** Why no further session may begin to work, or null. */
+  #refuseMore(): Rejection | null {
+    const { atWorkMax = AT_WORK_MAX } = this.#options;
+    if (this.#atWork.size < atWorkMax) return null;
+    const message = `${this.#atWork.size} sessions are at work already, and no more are taken; finish or interrupt some`;
+    return reject('too_many_at_work', '', message);
   }
 
   #reloadLater(id: SessionId): void {

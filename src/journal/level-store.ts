@@ -2,7 +2,7 @@
 // acknowledged events. LevelDB has the write in view only after it is on disk, so whatever can be read is durable.
 import { Level } from 'level';
 import { makeDirectory } from './directories.ts';
-import { LEVEL_FILES_OPEN_MAX, SCAN_BYTES_MAX } from '../../schemas/limits.ts';
+import { LEVEL_FILES_OPEN_MAX, LEVEL_FILE_BYTES, SCAN_BYTES_MAX } from '../../schemas/limits.ts';
 import { storageCode } from './file-failure.ts';
 import { Refusal, refuse } from './refusal.ts';
 import type { KeyRange, Put, ScanOptions, Store, StoreView } from './store.ts';
@@ -18,7 +18,7 @@ export async function openLevelStore(directory: string): Promise<Store> {
   const database: Database = await guard('opening the journal', async () => {
     await makeDirectory(directory);
     const opened = new Level<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' });
-    await opened.open({ maxOpenFiles: LEVEL_FILES_OPEN_MAX });
+    await opened.open({ maxOpenFiles: LEVEL_FILES_OPEN_MAX, maxFileSize: LEVEL_FILE_BYTES });
     return opened;
   });
   return {

@@ -17,6 +17,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   unknown_session: 404,
   unknown_blob: 404,
   queue_full: 429,
+  too_many_at_work: 429,
   storage_failed: 503,
   in_use: 503,
   storage_full: 507,

@@ -16,6 +16,8 @@ export interface ServeCommand {
   readonly exitWithParent: boolean;
   /** How long a lease lasts without a heartbeat; the engine's default when absent. */
   readonly leaseTtlMs?: number;
+  /** How many sessions may be at work at a time; the engine's default when absent. */
+  readonly atWorkMax?: number;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
@@ -25,13 +27,17 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw new CommandFailure('forbidden', message);
   }
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const { leaseTtlMs } = command;
+  const { leaseTtlMs, atWorkMax } = command;
   const tell = (message: string): void => {
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
   };
   const token = await ensureToken(dataDir);
-  const opening = must(openEngine({ dataDir, tell, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
+  const bounds = {
+    ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
+    ...(atWorkMax === undefined ? {} : { atWorkMax }),
+  };
+  const opening = must(openEngine({ dataDir, tell, ...bounds }));
   const opened = opening.then(({ client }) => client);
   const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
     await (await opening).close();

@@ -11,7 +11,7 @@ import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { LeaseGrant, LeaseKey, LeaseRequest, SubmitReceipt } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
-import { type Engine, startEngine } from '../../../src/engine/engine.ts';
+import { type Engine, type EnginePorts, startEngine } from '../../../src/engine/engine.ts';
 import { newMemoryEpochs } from '../../../src/engine/epochs.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
@@ -141,16 +141,23 @@ export interface World {
   engine: Engine;
   talk: Talk;
   /** Ends the engine without a word, and opens another over the same stores. */
-  restart(): Promise<void>;
+  restart(bounds?: Bounds): Promise<void>;
 }
 
-export async function newWorld(disk: Disk = newDisk(), clock: VirtualClock = newVirtualClock()): Promise<World> {
+export type Bounds = Pick<EnginePorts, 'atWorkMax'>;
+
+export async function newWorld(
+  disk: Disk = newDisk(),
+  clock: VirtualClock = newVirtualClock(),
+  bounds: Bounds = {},
+): Promise<World> {
   let ids = 0;
   const epochs = newMemoryEpochs();
-  const open = (): Promise<Engine> =>
+  const open = (within: Bounds): Promise<Engine> =>
     done(
       startEngine({
         ...disk.ports(),
+        ...within,
         clock,
         epochs,
         leaseTtlMs: TTL_MS,
@@ -162,15 +169,15 @@ export async function newWorld(disk: Disk = newDisk(), clock: VirtualClock = new
         },
       }),
     );
-  const engine = await open();
+  const engine = await open(bounds);
   const world: World = {
     disk,
     clock,
     engine,
     talk: new Talk(engine.client),
-    restart: async () => {
+    restart: async (within = bounds) => {
       await world.engine.close();
-      world.engine = await open();
+      world.engine = await open(within);
       world.talk = new Talk(world.engine.client);
     },
   };

@@ -1,0 +1,83 @@
+// An engine that has as many sessions at work as it takes: the next one is told so, and those at work go on.
+import { describe, expect, it } from 'vitest';
+import { type EventId, brand } from '../../schemas/ids.ts';
+import { newDisk } from '../support/engine/disk.ts';
+import { newVirtualClock } from '../support/engine/virtual-clock.ts';
+import { Talk, type World, ingress, newWorld, packageOf } from '../support/engine/world.ts';
+import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { FREE } from '../support/tools.ts';
+
+const AT_WORK_MAX = 3;
+const GO: EventId = brand('go');
+
+const runs = (id: EventId = GO) => ({
+  events: [ingress({ kind: 'RunRequested', event_id: id, input: { text: 'go' } })],
+});
+
+const open = ({ engine }: World, name: string): Promise<Talk> =>
+  new Talk(engine.client, brand(name)).create(packageOf([FREE]));
+
+const interrupt = (talk: Talk) => talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
+
+async function fullWorld(): Promise<World> {
+  const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: AT_WORK_MAX });
+  for (let index = 0; index < AT_WORK_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
+  return world;
+}
+
+describe('given as many sessions at work as an engine takes', () => {
+  it('one that would begin is refused, with what to do, and nothing of it is recorded', async () => {
+    const world = await fullWorld();
+    const next = await open(world, 'next');
+    expect(await refusal(world.engine.client.submit(next.id, runs()))).toMatchObject({
+      code: 'too_many_at_work',
+      path: '/events/0',
+      message: `${AT_WORK_MAX} sessions are at work already, and no more are taken; finish or interrupt some`,
+    });
+    expect((await next.state()).version).toBe(0);
+  });
+
+  it('what does not begin work is taken', async () => {
+    const world = await fullWorld();
+    const next = await open(world, 'next');
+    await next.submit([{ kind: 'ToolOverridesSet', scope: 'session', disable: [] }]);
+    expect((await next.state()).version).toBe(1);
+  });
+
+  it('those at work go on, and one that comes to rest makes room', async () => {
+    const world = await fullWorld();
+    const next = await open(world, 'next');
+    expect(await outcome(world.engine.client.submit(next.id, runs()))).toBe('too_many_at_work');
+    const busy = new Talk(world.engine.client, brand('busy-1'));
+    await busy.submit([{ kind: 'FollowUpQueued', follow_up: { input: { text: 'more' } } }]);
+    await interrupt(new Talk(world.engine.client, brand('busy-0')));
+    await done(world.engine.client.submit(next.id, runs()));
+    expect((await next.state()).run).not.toBeNull();
+    expect(await outcome(world.engine.client.submit((await open(world, 'later')).id, runs()))).toBe('too_many_at_work');
+  });
+
+  it('a request that is sent again gets its first answer', async () => {
+    const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: AT_WORK_MAX });
+    const first = await open(world, 'first');
+    const receipt = await done(world.engine.client.submit(first.id, runs()));
+    await interrupt(first);
+    for (let index = 0; index < AT_WORK_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
+    const again = await done(world.engine.client.submit(first.id, runs()));
+    expect(again.events).toEqual(receipt.events.map((event) => ({ ...event, repeated: true })));
+    expect(await outcome(world.engine.client.submit(first.id, runs(brand('other'))))).toBe('too_many_at_work');
+  });
+
+  it('no fork is made', async () => {
+    const world = await fullWorld();
+    expect(await outcome(world.engine.client.fork(brand('busy-0'), { run: 'pause' }))).toBe('too_many_at_work');
+  });
+
+  it('all of them are taken up again after a restart, and by one that takes fewer', async () => {
+    const world = await fullWorld();
+    await world.restart({ atWorkMax: 1 });
+    for (let index = 0; index < AT_WORK_MAX; index += 1) {
+      const { state } = await done(world.engine.client.session(brand(`busy-${index}`)));
+      expect(state.run).not.toBeNull();
+    }
+  });
+});
