@@ -6,12 +6,21 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
+import { makeDirectory } from '../journal/directories.ts';
 import { readToken, tokenFile } from '../server/token.ts';
-import { mustBe } from './output.ts';
+import { CommandFailure, mustBe } from './output.ts';
 
 /** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
 export const dataDirOf = (option: string | undefined): string =>
   resolve(option ?? process.env['REFOLD_DATA_DIR'] ?? join(homedir(), '.refold'));
+
+/** Makes a data directory where there is none, for a command that may begin one. */
+export async function makeDataDir(dataDir: string): Promise<void> {
+  await makeDirectory(dataDir).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure('storage_failed', `cannot make the data directory ${dataDir}: ${why}`);
+  });
+}
 
 /** Where the bridges that were started for a data directory keep their ledgers. */
 export const bridgeStateDir = (dataDir: string): string => join(dataDir, 'bridges');

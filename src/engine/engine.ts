@@ -1,7 +1,6 @@
 // The engine: sessions, leases and wakes over a journal and blobs. It owns its data directory, runs no tool and asks
 // no model; whoever wants something of it, in process or over HTTP, does so through its client.
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -11,6 +10,7 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
+import { makeDirectory } from '../journal/directories.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level-tail.ts';
@@ -66,7 +66,7 @@ export const openEngine =
   (options: EngineOptions): TaskEither<Rejection, Engine> =>
   async () => {
     try {
-      await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+      await makeDirectory(options.dataDir);
     } catch (error) {
       return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${String(error)}`));
     }

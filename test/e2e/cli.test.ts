@@ -112,6 +112,15 @@ test.each([
   expect(stderr).toMatch(line);
 });
 
+test.runIf(existsSync('/proc/self'))('a data directory is refused where none can be made', async () => {
+  expect(await refold(['serve', '--port', '0', '--data-dir', '/proc/refold'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'refold: cannot make the data directory /proc/refold: no directory can be made in /proc; choose another place\n',
+  });
+});
+
 test('a data directory that is not there is not made by looking, and nothing in it is verified', async () => {
   const missing = join(home, 'missing');
   const at = ['--data-dir', missing];

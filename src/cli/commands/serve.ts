@@ -1,11 +1,10 @@
 // `refold serve`: the engine process.
-import { mkdir } from 'node:fs/promises';
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
-import { publishAddress, withdrawAddress } from '../data-dir.ts';
+import { makeDataDir, publishAddress, withdrawAddress } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 
 export interface ServeCommand {
@@ -24,7 +23,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     const message = `${host} is not loopback. Add --allow-remote to listen there; put TLS in front of it.`;
     throw new CommandFailure('forbidden', message);
   }
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeDataDir(dataDir);
   const { leaseTtlMs } = command;
   const tell = (message: string): void => {
     output.line(pc.yellow(message));

@@ -1,13 +1,13 @@
 // `refold export` and `refold import`: a session as a file of JSON Lines, and back.
 import { type WriteStream, createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
-import { findEngine, withEngine } from '../data-dir.ts';
+import { findEngine, makeDataDir, withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must, mustBe } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
@@ -60,7 +60,7 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   if ((await findEngine(dataDir)) !== null) {
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, import, and start it again.`);
   }
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeDataDir(dataDir);
   const journal = await must(openLevelJournal(join(dataDir, 'journal')));
   try {
     const imported = mustBe(await importStream(journal, readStreamFile(file)));
