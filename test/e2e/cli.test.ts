@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -121,19 +121,77 @@ test.runIf(existsSync('/proc/self'))('a data directory is refused where none can
   });
 });
 
-test('a data directory that is not there is not made by looking, and nothing in it is verified', async () => {
-  const missing = join(home, 'missing');
-  const at = ['--data-dir', missing];
-  expect(await refold(['verify', '--all', ...at])).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: `refold: there is no data directory ${missing}. refold demo, refold run and refold serve make one\n`,
+describe('a data directory that is not there', () => {
+  const looking = [
+    ['show', 's'],
+    ['events', 's'],
+    ['events', 's', '--follow'],
+    ['replay', 's'],
+    ['verify', 's'],
+    ['verify', '--all'],
+    ['diff', 's', 't'],
+    ['explain', 's'],
+    ['export', 's'],
+    ['fork', 's'],
+    ['whatif', '--all', '--policy', 'careful'],
+    ['undo', 's', '--call', 'c'],
+    ['gc'],
+    ['approvals'],
+    ['approve', 'c'],
+    ['deny', 'c'],
+    ['answer', 'c', '--text', 'yes'],
+    ['interrupt', 's'],
+    ['pause', 's'],
+    ['resume', 's'],
+    ['policy', 's'],
+  ] as const;
+
+  test.each(looking.map((args) => [args.join(' '), args] as const))('is not made by %s', async (_line, args) => {
+    const missing = join(home, 'missing');
+    expect(await refold([...args, '--data-dir', missing])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `refold: there is no data directory at ${missing}. To make one: refold serve --data-dir ${missing}\n`,
+    });
+    expect(existsSync(missing)).toBe(false);
   });
-  expect(await refold(['sessions', ...at])).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^no sessions in /),
+
+  test('is not made by signing what is in it', async () => {
+    const [missing, key] = [join(home, 'missing'), join(home, 'signing-key')];
+    expect(await refold(['checkpoint', '--new-key', key, '--data-dir', missing])).toMatchObject({ code: 0 });
+    expect(await refold(['checkpoint', '--key', key, '--data-dir', missing])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no data directory at '),
+    });
+    expect(existsSync(missing)).toBe(false);
   });
-  expect(existsSync(missing)).toBe(false);
+
+  test('has no sessions, and a bridge finds no engine there', async () => {
+    const missing = join(home, 'missing');
+    expect(await refold(['sessions', '--data-dir', missing])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^no sessions in /),
+    });
+    const bridge = ['bridge', '--recording', join(home, 'turns.jsonl'), '--data-dir', missing];
+    expect(await refold(bridge)).toMatchObject({ code: 2, stderr: expect.stringContaining('no engine answers for') });
+    expect(existsSync(missing)).toBe(false);
+  });
+
+  test('is told of, and no file left, when a session of it is exported into one', async () => {
+    const file = join(home, 'nothing.jsonl');
+    const exported = await refold(['export', 's', '-o', file, '--data-dir', join(home, 'missing')]);
+    expect(exported).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no data directory at ') });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('is not made in a folder of something else', async () => {
+    const folder = await freshDirectory();
+    expect(await refold(['show', 's', '--data-dir', folder])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`there is no data directory at ${folder}`),
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
 });
 
 test('without a model, run says how to give one', async () => {

@@ -1,13 +1,12 @@
 // `refold export` and `refold import`: a session as a file of JSON Lines, and back.
 import { type WriteStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
-import { findEngine, makeDataDir, withEngine } from '../data-dir.ts';
+import { findEngine, journalOf, makeDataDir, withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must, mustBe } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
@@ -36,8 +35,9 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
     }
     return records;
   });
-  let opened = false;
-  target.once('open', () => (opened = true));
+  const opened = new Promise<boolean>((settle) => {
+    target.once('open', () => settle(true)).once('error', () => settle(false));
+  });
   const written = async (): Promise<number> => {
     const count = await Promise.race([failed, work]);
     if (file === undefined) return count;
@@ -47,7 +47,7 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
   };
   const records = await written().catch(async (error: unknown) => {
     // Half of a session reads like a whole one that is shorter.
-    if (opened && file !== undefined) await rm(file, { force: true });
+    if (file !== undefined && (await opened)) await rm(file, { force: true });
     throw error;
   });
   if (file === undefined) return 0;
@@ -61,7 +61,7 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, import, and start it again.`);
   }
   await makeDataDir(dataDir);
-  const journal = await must(openLevelJournal(join(dataDir, 'journal')));
+  const journal = await must(openLevelJournal(journalOf(dataDir)));
   try {
     const imported = mustBe(await importStream(journal, readStreamFile(file)));
     output.object(imported);
