@@ -8,6 +8,7 @@ import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { makeDirectory } from '../journal/directories.ts';
+import { reasonOf } from '../journal/file-failure.ts';
 import { isSwitchPending } from '../journal/rebuild-switch.ts';
 import { readToken, tokenFile } from '../server/token.ts';
 import { CommandFailure, mustBe } from './output.ts';
@@ -19,7 +20,7 @@ export const dataDirOf = (option: string | undefined): string =>
 /** Makes a data directory where there is none, for a command that may begin one. */
 export async function makeDataDir(dataDir: string): Promise<void> {
   await makeDirectory(dataDir).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error, { EEXIST: 'something else is there' });
     throw new CommandFailure('storage_failed', `cannot make the data directory ${dataDir}: ${why}`);
   });
 }

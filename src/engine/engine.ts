@@ -11,6 +11,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { makeDirectory } from '../journal/directories.ts';
+import { reasonOf } from '../journal/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level-tail.ts';
@@ -68,7 +69,7 @@ export const openEngine =
     try {
       await makeDirectory(options.dataDir);
     } catch (error) {
-      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${String(error)}`));
+      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${reasonOf(error)}`));
     }
     const { tell } = options;
     const journal = await openLevelJournal(join(options.dataDir, 'journal'), tell === undefined ? {} : { tell })();

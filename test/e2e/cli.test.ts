@@ -30,7 +30,8 @@ let home: string;
 let data: string;
 let session: string;
 
-const onData = (...args: readonly string[]): Promise<Finished> => refold([...args, '--data-dir', data]);
+const onData = (...args: readonly string[]): Promise<Finished> =>
+  refold(args.includes('--data-dir') ? args : [...args, '--data-dir', data]);
 
 beforeAll(async () => {
   home = await freshDirectory();
@@ -96,12 +97,25 @@ test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure 
     env: { ...process.env, NO_COLOR: '1' },
   });
   closeSync(full);
-  expect(await text(child.stderr as Readable)).toMatch(/^refold: cannot write the output: ENOSPC[^\n]*\n$/);
+  expect(await text(child.stderr as Readable)).toMatch(/^refold: cannot write the output: no space left on device\n$/);
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(2);
 });
 
 test.each([
-  [['replay', '/'], /^refold: cannot read \/: /],
+  [['replay', '/'], /^refold: cannot read \/: it is a folder\n$/],
+  [['import', 'no-such.jsonl'], /^refold: cannot read no-such\.jsonl: no such file\n$/],
+  [['import', `${CLI}/x`], /^refold: cannot read \S+main\.js\/x: a part of its path is no folder\n$/],
+  [['verify', '--checkpoint', 'no-such.json'], /^refold: cannot read no-such\.json: no such file\n$/],
+  [['checkpoint', '--key', '/'], /^refold: cannot read \/: it is a folder\n$/],
+  [['checkpoint', '--new-key', CLI], /^refold: cannot write \S+main\.js: it is there already\n$/],
+  [['export', 's', '-o', '/no/such/file'], /^refold: cannot write \/no\/such\/file: no such folder\n$/],
+  [['serve', '--data-dir', CLI], /^refold: cannot make the data directory \S+main\.js: something else is there\n$/],
+  [
+    ['serve', '--host', '192.0.2.1', '--allow-remote'],
+    /^refold: cannot listen on \S+: this machine has no such address\n$/,
+  ],
+  [['run', ''], /^refold: the prompt is empty\. Say what is to be done: refold run "[^"]+"\n$/],
+  [['run', ' \n'], /^refold: the prompt is empty\. /],
   [['serve', '--port', '65536'], /^refold: --port takes a whole number from 0 to 65535, not "65536"\n$/],
   [['serve', '--lease-ttl', '1'], /^refold: --lease-ttl takes a whole number from 100 on, not "1"\n$/],
   [['run', 'go', '--base-url', 'here'], /^refold: the server of the model must be an http or https URL, not "here"\n$/],

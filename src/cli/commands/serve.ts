@@ -1,6 +1,7 @@
 // `refold serve`: the engine process.
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
+import { reasonOf } from '../../journal/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
@@ -29,12 +30,14 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
   };
-  const token = await ensureToken(dataDir);
+  const token = await ensureToken(dataDir).catch((error: unknown) => {
+    throw new CommandFailure('storage_failed', `cannot keep a token in ${tokenFile(dataDir)}: ${reasonOf(error)}`);
+  });
   const opening = must(openEngine({ dataDir, tell, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) }));
   const opened = opening.then(({ client }) => client);
   const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
     await (await opening).close();
-    throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${String(error)}`);
+    throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
   });
   const engine = await opening.catch(async (error: unknown) => {
     await serving.close();
@@ -55,6 +58,12 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   await engine.close();
   return 0;
 }
+
+/** What stands in the way of listening, and what to do. */
+const ADDRESSES = {
+  EADDRINUSE: 'another process listens there; choose another with --port, or 0 for any that is free',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};
 
 /** Resolves at SIGINT or SIGTERM, and with `withParent` when standard input ends. */
 export function untilStopped(withParent: boolean): Promise<void> {

@@ -7,6 +7,7 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { findEngine, journalOf, makeDataDir, withEngine } from '../data-dir.ts';
+import { cannotWrite } from '../files.ts';
 import { CommandFailure, type Output, must, mustBe } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
@@ -21,9 +22,7 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
   const target: WriteStream | NodeJS.WriteStream =
     file === undefined ? process.stdout : createWriteStream(file, { flags: 'wx' });
   const failed = new Promise<never>((_, fail) => {
-    target.once('error', (error) =>
-      fail(new CommandFailure('file_unwritable', `cannot write ${file ?? 'output'}: ${String(error)}`)),
-    );
+    target.once('error', (error) => fail(cannotWrite(file ?? 'the output', error)));
   });
   const drained = (): Promise<void> => new Promise((resolve) => target.once('drain', () => resolve()));
   const write = (text: string): Promise<void> | null => (target.write(text) ? null : Promise.race([failed, drained()]));
