@@ -8,6 +8,7 @@ import { systemClock } from './clock.ts';
 import { combineExecutors } from './executors/executors.ts';
 import { hostExecutor } from './executors/host-executor.ts';
 import { openHost } from './host/host-tools.ts';
+import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger, openBridgeLedger } from './ledger/bridge-ledger.ts';
 import { openLedgerDirectory } from './ledger/ledger-disk.ts';
 import { isAlive, tagOf } from './ledger/process-tag.ts';
@@ -22,12 +23,15 @@ import { recordedProvider } from './providers/recorded.ts';
 type Secrets = Readonly<Record<string, string>>;
 
 async function main(): Promise<void> {
+  const inherited = inheritedDescriptors();
   const options = readOptions(process.argv.slice(2), process.env);
   const secrets = await takeSecrets(options);
   const stop = new AbortController();
   stopOn(stop, options);
   const provider = await openProvider(options, secrets);
   const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
+  // Not before: a file that was named may be one of them (/dev/fd/63).
+  closeDescriptors(inherited);
   const host = await openHost({
     workspace: options.workspace,
     sandbox: options.sandbox,
