@@ -4,7 +4,7 @@ import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
-import { codeOf, reasonOf } from '../journal/file-failure.ts';
+import { codeOf, reasonOf, whatFailed } from '../journal/file-failure.ts';
 
 export interface Output {
   readonly json: boolean;
@@ -65,15 +65,12 @@ export function mustBe<T>(result: Either<Rejection, T>): T {
   return result.right;
 }
 
-/** What nobody has worded. Of a file that could not be used, at least its name. */
-function unforeseen(error: unknown): string {
-  const { path } = error as NodeJS.ErrnoException;
-  return codeOf(error) === null || path === undefined ? String(error) : `${path}: ${reasonOf(error)}`;
-}
-
 /** Prints why a command ended and gives its exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
-  const failure = error instanceof CommandFailure ? error : new CommandFailure('internal', unforeseen(error));
+  const failure =
+    error instanceof CommandFailure
+      ? error
+      : new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
   if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
   else process.stderr.write(`${pc.red('refold:')} ${message}\n`);

@@ -11,7 +11,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { makeDirectory } from '../journal/directories.ts';
-import { reasonOf } from '../journal/file-failure.ts';
+import { reasonOf, whatFailed } from '../journal/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level-tail.ts';
@@ -92,7 +92,7 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(String);
+    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
     if (typeof epochs === 'string') {
       await journal.close();
       await blobs.close();

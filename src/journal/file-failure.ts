@@ -21,6 +21,12 @@ export function reasonOf(error: unknown, words: Readonly<Record<string, string>>
   return words[code] ?? WORDS[code] ?? getSystemErrorMap().get(errno)?.[1] ?? message;
 }
 
+/** Likewise with the file that it was, for those who have not named it. */
+export function whatFailed(error: unknown): string {
+  const { path } = error as NodeJS.ErrnoException;
+  return codeOf(error) === null || path === undefined ? reasonOf(error) : `${path}: ${reasonOf(error)}`;
+}
+
 /** Where the words of the platform are not those of people. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',

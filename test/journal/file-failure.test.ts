@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { codeOf, fileFailure, reasonOf, storageCode } from '../../src/journal/file-failure.ts';
+import { codeOf, fileFailure, reasonOf, storageCode, whatFailed } from '../../src/journal/file-failure.ts';
 
 const thrown = (code: string, message: string): Error => Object.assign(new Error(message), { code, syscall: 'write' });
 
@@ -50,6 +50,12 @@ describe('why a file could not be used', () => {
   it('is told in the words of whoever asks, where those know better', () => {
     expect(reasonOf(failed('ENOENT'), { ENOENT: 'no such folder' })).toBe('no such folder');
     expect(reasonOf(failed('EISDIR'), { ENOENT: 'no such folder' })).toBe('it is a folder');
+  });
+
+  it('is told with the file, for those who have not named it', () => {
+    expect(whatFailed(Object.assign(failed('EACCES'), { path: '/x' }))).toBe('/x: permission denied');
+    expect(whatFailed(failed('EISDIR'))).toBe('it is a folder');
+    expect(whatFailed(new TypeError('ours'))).toBe('ours');
   });
 
   it('is what an error says that is not of the platform, and anything that is thrown', () => {
