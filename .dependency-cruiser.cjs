@@ -44,7 +44,7 @@ module.exports = {
       from: { pathNot: '^(src/testing|test)/' },
       to: { path: '^src/testing/' },
     },
-    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core)/'),
+    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client/|core/|journal/(directories|file-failure))'),
     {
       name: 'pure-no-node',
       severity: 'error',

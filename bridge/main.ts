@@ -8,10 +8,12 @@ import { systemClock } from './clock.ts';
 import { combineExecutors } from './executors/executors.ts';
 import { hostExecutor } from './executors/host-executor.ts';
 import { openHost } from './host/host-tools.ts';
+import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger, openBridgeLedger } from './ledger/bridge-ledger.ts';
 import { openLedgerDirectory } from './ledger/ledger-disk.ts';
 import { isAlive, tagOf } from './ledger/process-tag.ts';
 import { RECORDING_BYTES_MAX } from '../schemas/limits.ts';
+import { reasonOf } from '../src/journal/file-failure.ts';
 import { runBridge } from './loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './main-options.ts';
 import { openAiCompatible } from './providers/openai-compatible.ts';
@@ -21,12 +23,15 @@ import { recordedProvider } from './providers/recorded.ts';
 type Secrets = Readonly<Record<string, string>>;
 
 async function main(): Promise<void> {
+  const inherited = inheritedDescriptors();
   const options = readOptions(process.argv.slice(2), process.env);
   const secrets = await takeSecrets(options);
   const stop = new AbortController();
   stopOn(stop, options);
   const provider = await openProvider(options, secrets);
-  const token = (await readFile(options.tokenFile, 'utf8')).trim();
+  const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
+  // Not before: a file that was named may be one of them (/dev/fd/63).
+  closeDescriptors(inherited);
   const host = await openHost({
     workspace: options.workspace,
     sandbox: options.sandbox,
@@ -108,10 +113,16 @@ const noProvider: Provider = {
 };
 
 async function openRecording(path: string): Promise<Provider> {
-  const { size } = await stat(path);
+  const { size } = await orMisuse(path, stat(path));
   if (size > RECORDING_BYTES_MAX) throw new Misuse(`${path} is larger than ${RECORDING_BYTES_MAX} bytes`);
-  return recordedProvider(await readFile(path, 'utf8'));
+  return recordedProvider(await orMisuse(path, readFile(path, 'utf8')));
 }
+
+/** Whoever named a file that cannot be read is told which, and why. */
+const orMisuse = <T>(path: string, reading: Promise<T>): Promise<T> =>
+  reading.catch((error: unknown) => {
+    throw new Misuse(`cannot read ${path}: ${reasonOf(error)}`);
+  });
 
 function print(line: object): void {
   process.stdout.write(`${JSON.stringify({ at_ms: systemClock.now(), ...line })}\n`);

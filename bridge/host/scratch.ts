@@ -4,6 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeDirectoryNow } from '../../src/journal/directories.ts';
 
 export interface Scratch {
   /** Journal of the patches that are being written. Shared by all processes of this workspace and user. */
@@ -15,11 +16,11 @@ export interface Scratch {
 
 export function openScratch(workspacePath: string, tempDir: string | undefined): Scratch {
   const base = tempDir ?? defaultBase(workspacePath);
-  mkdirSync(base, { recursive: true, mode: 0o700 });
+  makeDirectoryNow(base);
   const real = realpathSync(base);
   if (`${real}/`.startsWith(`${workspacePath}/`)) throw new Error('tempDir must lie outside of the workspace');
   const patches = join(real, 'patches');
-  mkdirSync(patches, { recursive: true, mode: 0o700 });
+  makeDirectoryNow(patches);
   const spills = mkdtempSync(join(real, 'spill-'));
   return {
     patches,

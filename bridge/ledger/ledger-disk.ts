@@ -1,7 +1,8 @@
 // Where ledgers are kept: a port, so that tests can fail at every operation, and its adapter for a directory.
-import { type FileHandle, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LEDGER_FILE_BYTES_MAX } from '../../schemas/limits.ts';
+import { makeDirectory } from '../../src/journal/directories.ts';
 
 /** Every method may throw; what it then has done is unknown, but for `rename`, which happens whole or not at all. */
 export interface LedgerDisk {
@@ -23,7 +24,7 @@ export interface LedgerFile {
 
 /** A directory of ledgers; made when it is missing. */
 export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeDirectory(path);
   const at = (name: string): string => join(path, name);
 
   const syncNames = async (): Promise<void> => {

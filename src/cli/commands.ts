@@ -25,7 +25,8 @@ export function addRuns(program: Command): void {
     'run one prompt against a model until it has ended',
     async (options, [prompt = ''], output) => {
       const { runCommand } = await import('./commands/run.ts');
-      const { runArguments } = await import('./run-arguments.ts');
+      const { refuseEmpty, runArguments } = await import('./run-arguments.ts');
+      refuseEmpty(prompt);
       return await runCommand({ prompt, dataDir: await dataDir(options), ...runArguments(options) }, output);
     },
   )

@@ -1,4 +1,5 @@
 // Where an engine keeps its data, and how another process finds the engine that has it open.
+import { existsSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -6,12 +7,38 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
+import { makeDirectory } from '../journal/directories.ts';
+import { reasonOf } from '../journal/file-failure.ts';
+import { isSwitchPending } from '../journal/rebuild-switch.ts';
 import { readToken, tokenFile } from '../server/token.ts';
-import { mustBe } from './output.ts';
+import { CommandFailure, mustBe } from './output.ts';
 
 /** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
 export const dataDirOf = (option: string | undefined): string =>
   resolve(option ?? process.env['REFOLD_DATA_DIR'] ?? join(homedir(), '.refold'));
+
+/** Makes a data directory where there is none, for a command that may begin one. */
+export async function makeDataDir(dataDir: string): Promise<void> {
+  await makeDirectory(dataDir).catch((error: unknown) => {
+    const why = reasonOf(error, { EEXIST: 'something else is there' });
+    throw new CommandFailure('storage_failed', `cannot make the data directory ${dataDir}: ${why}`);
+  });
+}
+
+/** Whether an engine has ever had its data here; that the folder is there says nothing: it may be any. */
+export async function hasData(dataDir: string): Promise<boolean> {
+  const journal = journalOf(dataDir);
+  return existsSync(journal) || (await isSwitchPending(journal));
+}
+
+/** Ends a command that may not begin a data directory where there is none: its path may be mistyped. */
+export async function requireData(dataDir: string): Promise<void> {
+  if (await hasData(dataDir)) return;
+  const message = `there is no data directory at ${dataDir}. To make one: refold serve --data-dir ${dataDir}`;
+  throw new CommandFailure('no_data_dir', message);
+}
+
+export const journalOf = (dataDir: string): string => join(dataDir, 'journal');
 
 /** Where the bridges that were started for a data directory keep their ledgers. */
 export const bridgeStateDir = (dataDir: string): string => join(dataDir, 'bridges');
@@ -46,11 +73,12 @@ export async function findEngine(
   }
 }
 
-/** Works with the engine of a data directory: the running one, or one opened for this command alone. */
+/** Works with the engine of a data directory that is there: the running one, or one opened for this command alone. */
 export async function withEngine<T>(dataDir: string, work: (client: EngineClient) => Promise<T>): Promise<T> {
   for (let looks = 1; ; looks += 1) {
     const running = await findEngine(dataDir);
     if (running !== null) return await work(running.client).finally(() => running.client.close());
+    await requireData(dataDir);
     const opened = await openEngine({ dataDir })();
     if (!isLeft(opened)) return await workWith(opened.right, work);
     // Whoever has the directory open may be an engine that is just starting, and is found a moment later.

@@ -4,6 +4,7 @@ import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
+import { codeOf, reasonOf, whatFailed } from '../journal/file-failure.ts';
 
 export interface Output {
   readonly json: boolean;
@@ -32,7 +33,7 @@ export const newOutput = (json: boolean): Output => ({
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE')
-      process.stderr.write(`${pc.red('refold:')} cannot write the output: ${error.message}\n`);
+      process.stderr.write(`${pc.red('refold:')} cannot write the output: ${reasonOf(error)}\n`);
     process.exit(2);
   });
   process.stderr.on('error', () => undefined);
@@ -66,7 +67,10 @@ export function mustBe<T>(result: Either<Rejection, T>): T {
 
 /** Prints why a command ended and gives its exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
-  const failure = error instanceof CommandFailure ? error : new CommandFailure('internal', String(error));
+  const failure =
+    error instanceof CommandFailure
+      ? error
+      : new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
   if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
   else process.stderr.write(`${pc.red('refold:')} ${message}\n`);

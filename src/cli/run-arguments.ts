@@ -14,6 +14,15 @@ const INSTRUCTIONS =
   'You are a careful coding agent. Work with the tools you are offered, read before you change, make independent ' +
   'calls together in one turn, and run the tests before you say that you are done.';
 
+/** A model that is asked nothing does anything. */
+export function refuseEmpty(prompt: string): void {
+  if (prompt.trim() !== '') return;
+  throw new CommandFailure(
+    'invalid_shape',
+    'the prompt is empty. Say what is to be done: refold run "make the tests pass"',
+  );
+}
+
 export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dataDir'> {
   const bridge = bridgeArguments(options);
   const recorded = options['recording'] !== undefined;

@@ -8,6 +8,7 @@ import { parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { StreamRecord } from '../../schemas/record.ts';
 import type { EngineClient } from '../client/client.ts';
+import { cannotRead } from './files.ts';
 import { CommandFailure, must } from './output.ts';
 
 /** The records of a file, in order. Ends the command at the first line that is no record. */
@@ -18,7 +19,7 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
     input.once('error', fail);
   });
   const unreadable = (error: unknown): never => {
-    throw new CommandFailure('file_unreadable', `cannot read ${path}: ${String(error)}`);
+    throw cannotRead(path, error);
   };
   await opened.catch(unreadable);
   let number = 0;

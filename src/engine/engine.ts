@@ -1,7 +1,6 @@
 // The engine: sessions, leases and wakes over a journal and blobs. It owns its data directory, runs no tool and asks
 // no model; whoever wants something of it, in process or over HTTP, does so through its client.
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -11,6 +10,8 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
+import { makeDirectory } from '../journal/directories.ts';
+import { reasonOf, whatFailed } from '../journal/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level-tail.ts';
@@ -68,9 +69,9 @@ export const openEngine =
   (options: EngineOptions): TaskEither<Rejection, Engine> =>
   async () => {
     try {
-      await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+      await makeDirectory(options.dataDir);
     } catch (error) {
-      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${String(error)}`));
+      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${reasonOf(error)}`));
     }
     const { tell } = options;
     const journal = await openLevelJournal(join(options.dataDir, 'journal'), tell === undefined ? {} : { tell })();
@@ -93,7 +94,7 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(String);
+    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
     if (typeof epochs === 'string') {
       await journal.close();
       await blobs.close();

@@ -101,7 +101,7 @@ describe('refold checkpoint', () => {
     expect((await stat(key())).mode & 0o777).toBe(0o600);
     expect(await refold(['checkpoint', '--new-key', key()])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('EEXIST'),
+      stderr: expect.stringContaining('it is there already'),
     });
   });
 
@@ -129,6 +129,9 @@ describe('refold checkpoint', () => {
 
   test('names a session that is gone, one that was cut off, and one that was chained anew', async () => {
     const elsewhere = at('elsewhere');
+    const nowhere = await refold(['verify', '--checkpoint', kept(), '--data-dir', elsewhere]);
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no data directory at ') });
+    await (await must(openEngine({ dataDir: elsewhere }))).close();
     const gone = await refold(['verify', '--checkpoint', kept(), '--data-dir', elsewhere, '--json']);
     expect(gone.code).toBe(1);
     expect(jsonLines(gone.stdout).filter((line) => line['source'] === demo)).toMatchObject([

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -30,7 +30,8 @@ let home: string;
 let data: string;
 let session: string;
 
-const onData = (...args: readonly string[]): Promise<Finished> => refold([...args, '--data-dir', data]);
+const onData = (...args: readonly string[]): Promise<Finished> =>
+  refold(args.includes('--data-dir') ? args : [...args, '--data-dir', data]);
 
 beforeAll(async () => {
   home = await freshDirectory();
@@ -96,12 +97,25 @@ test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure 
     env: { ...process.env, NO_COLOR: '1' },
   });
   closeSync(full);
-  expect(await text(child.stderr as Readable)).toMatch(/^refold: cannot write the output: ENOSPC[^\n]*\n$/);
+  expect(await text(child.stderr as Readable)).toMatch(/^refold: cannot write the output: no space left on device\n$/);
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(2);
 });
 
 test.each([
-  [['replay', '/'], /^refold: cannot read \/: /],
+  [['replay', '/'], /^refold: cannot read \/: it is a folder\n$/],
+  [['import', 'no-such.jsonl'], /^refold: cannot read no-such\.jsonl: no such file\n$/],
+  [['import', `${CLI}/x`], /^refold: cannot read \S+main\.js\/x: a part of its path is no folder\n$/],
+  [['verify', '--checkpoint', 'no-such.json'], /^refold: cannot read no-such\.json: no such file\n$/],
+  [['checkpoint', '--key', '/'], /^refold: cannot read \/: it is a folder\n$/],
+  [['checkpoint', '--new-key', CLI], /^refold: cannot write \S+main\.js: it is there already\n$/],
+  [['export', 's', '-o', '/no/such/file'], /^refold: cannot write \/no\/such\/file: no such folder\n$/],
+  [['serve', '--data-dir', CLI], /^refold: cannot make the data directory \S+main\.js: something else is there\n$/],
+  [
+    ['serve', '--host', '192.0.2.1', '--allow-remote'],
+    /^refold: cannot listen on \S+: this machine has no such address\n$/,
+  ],
+  [['run', ''], /^refold: the prompt is empty\. Say what is to be done: refold run "[^"]+"\n$/],
+  [['run', ' \n'], /^refold: the prompt is empty\. /],
   [['serve', '--port', '65536'], /^refold: --port takes a whole number from 0 to 65535, not "65536"\n$/],
   [['serve', '--lease-ttl', '1'], /^refold: --lease-ttl takes a whole number from 100 on, not "1"\n$/],
   [['run', 'go', '--base-url', 'here'], /^refold: the server of the model must be an http or https URL, not "here"\n$/],
@@ -112,19 +126,86 @@ test.each([
   expect(stderr).toMatch(line);
 });
 
-test('a data directory that is not there is not made by looking, and nothing in it is verified', async () => {
-  const missing = join(home, 'missing');
-  const at = ['--data-dir', missing];
-  expect(await refold(['verify', '--all', ...at])).toEqual({
+test.runIf(existsSync('/proc/self'))('a data directory is refused where none can be made', async () => {
+  expect(await refold(['serve', '--port', '0', '--data-dir', '/proc/refold'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: `refold: there is no data directory ${missing}. refold demo, refold run and refold serve make one\n`,
+    stderr:
+      'refold: cannot make the data directory /proc/refold: no directory can be made in /proc; choose another place\n',
   });
-  expect(await refold(['sessions', ...at])).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^no sessions in /),
+});
+
+describe('a data directory that is not there', () => {
+  const looking = [
+    ['show', 's'],
+    ['events', 's'],
+    ['events', 's', '--follow'],
+    ['replay', 's'],
+    ['verify', 's'],
+    ['verify', '--all'],
+    ['diff', 's', 't'],
+    ['explain', 's'],
+    ['export', 's'],
+    ['fork', 's'],
+    ['whatif', '--all', '--policy', 'careful'],
+    ['undo', 's', '--call', 'c'],
+    ['gc'],
+    ['approvals'],
+    ['approve', 'c'],
+    ['deny', 'c'],
+    ['answer', 'c', '--text', 'yes'],
+    ['interrupt', 's'],
+    ['pause', 's'],
+    ['resume', 's'],
+    ['policy', 's'],
+  ] as const;
+
+  test.each(looking.map((args) => [args.join(' '), args] as const))('is not made by %s', async (_line, args) => {
+    const missing = join(home, 'missing');
+    expect(await refold([...args, '--data-dir', missing])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `refold: there is no data directory at ${missing}. To make one: refold serve --data-dir ${missing}\n`,
+    });
+    expect(existsSync(missing)).toBe(false);
   });
-  expect(existsSync(missing)).toBe(false);
+
+  test('is not made by signing what is in it', async () => {
+    const [missing, key] = [join(home, 'missing'), join(home, 'signing-key')];
+    expect(await refold(['checkpoint', '--new-key', key, '--data-dir', missing])).toMatchObject({ code: 0 });
+    expect(await refold(['checkpoint', '--key', key, '--data-dir', missing])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no data directory at '),
+    });
+    expect(existsSync(missing)).toBe(false);
+  });
+
+  test('has no sessions, and a bridge finds no engine there', async () => {
+    const missing = join(home, 'missing');
+    expect(await refold(['sessions', '--data-dir', missing])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^no sessions in /),
+    });
+    const bridge = ['bridge', '--recording', join(home, 'turns.jsonl'), '--data-dir', missing];
+    expect(await refold(bridge)).toMatchObject({ code: 2, stderr: expect.stringContaining('no engine answers for') });
+    expect(existsSync(missing)).toBe(false);
+  });
+
+  test('is told of, and no file left, when a session of it is exported into one', async () => {
+    const file = join(home, 'nothing.jsonl');
+    const exported = await refold(['export', 's', '-o', file, '--data-dir', join(home, 'missing')]);
+    expect(exported).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no data directory at ') });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('is not made in a folder of something else', async () => {
+    const folder = await freshDirectory();
+    expect(await refold(['show', 's', '--data-dir', folder])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`there is no data directory at ${folder}`),
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
 });
 
 test('without a model, run says how to give one', async () => {

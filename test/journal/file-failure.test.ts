@@ -1,5 +1,6 @@
+import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { codeOf, fileFailure, storageCode } from '../../src/journal/file-failure.ts';
+import { codeOf, fileFailure, reasonOf, storageCode, whatFailed } from '../../src/journal/file-failure.ts';
 
 const thrown = (code: string, message: string): Error => Object.assign(new Error(message), { code, syscall: 'write' });
 
@@ -27,5 +28,39 @@ describe('what the file system throws', () => {
     expect(storageCode('IO error: /data/000005.log: No space left on device')).toBe('storage_full');
     expect(storageCode('IO error: /data/000005.log: Disk quota exceeded')).toBe('storage_full');
     expect(storageCode('IO error: /data/LOCK: Resource temporarily unavailable')).toBe('storage_failed');
+  });
+});
+
+describe('why a file could not be used', () => {
+  const failed = (code: keyof typeof constants.errno, message = `${code}: as Node has it, open '/x'`): Error =>
+    Object.assign(thrown(code, message), { errno: -constants.errno[code] });
+
+  it.each([
+    ['ENOENT', 'no such file'],
+    ['EISDIR', 'it is a folder'],
+    ['ENOTDIR', 'a part of its path is no folder'],
+    ['EEXIST', 'it is there already'],
+    ['EACCES', 'permission denied'],
+    ['ENOSPC', 'no space left on device'],
+    ['EROFS', 'read-only file system'],
+  ] as const)('is told in plain words: %s', (code, words) => {
+    expect(reasonOf(failed(code))).toBe(words);
+  });
+
+  it('is told in the words of whoever asks, where those know better', () => {
+    expect(reasonOf(failed('ENOENT'), { ENOENT: 'no such folder' })).toBe('no such folder');
+    expect(reasonOf(failed('EISDIR'), { ENOENT: 'no such folder' })).toBe('it is a folder');
+  });
+
+  it('is told with the file, for those who have not named it', () => {
+    expect(whatFailed(Object.assign(failed('EACCES'), { path: '/x' }))).toBe('/x: permission denied');
+    expect(whatFailed(failed('EISDIR'))).toBe('it is a folder');
+    expect(whatFailed(new TypeError('ours'))).toBe('ours');
+  });
+
+  it('is what an error says that is not of the platform, and anything that is thrown', () => {
+    expect(reasonOf(new TypeError('ours'))).toBe('ours');
+    expect(reasonOf(thrown('ENOENT', 'no directory can be made here'))).toBe('no directory can be made here');
+    expect(reasonOf('gone')).toBe('gone');
   });
 });

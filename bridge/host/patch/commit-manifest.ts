@@ -1,18 +1,9 @@
 // The journal entry of one patch that is being written: enough for the next process to finish it or undo it.
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../../schemas/json.ts';
+import { makeDirectoryNow } from '../../../src/journal/directories.ts';
 
 /** One file of a patch. Digests say what stood there before and what shall stand there; null is "no file". */
 export interface ManifestEntry {
@@ -48,7 +39,7 @@ export const newManifestPath = (journal: string): string => join(journal, `${ran
 export function writeManifest(path: string, manifest: Manifest): void {
   const temporary = `${path}.tmp`;
   // Another host that closed may have removed the empty journal.
-  mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+  makeDirectoryNow(join(path, '..'));
   const fd = openSync(temporary, 'w', 0o600);
   try {
     writeFileSync(fd, JSON.stringify(manifest));

@@ -1,5 +1,4 @@
 // Holds streams against a checkpoint that somebody kept, for `refold verify --checkpoint`.
-import { readFile, stat } from 'node:fs/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { digestText } from '../../../schemas/canonical.ts';
@@ -12,6 +11,7 @@ import type { StreamRecord } from '../../../schemas/record.ts';
 import { REJECTIONS } from '../../../schemas/rejection.ts';
 import { findCheckpointFault } from '../../audit/signature.ts';
 import { type CheckpointFault, newCheckpointWatch } from '../../core/checkpoint.ts';
+import { readText } from '../files.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import type { Source } from './audit-source.ts';
 
@@ -37,14 +37,17 @@ export async function openCheckpoint(
   output: Output,
 ): Promise<CheckpointCheck> {
   const file = await readCheckpointFile(path);
-  const fault = findCheckpointFault(file, publicKey === undefined ? undefined : await readText(publicKey));
+  const fault = findCheckpointFault(
+    file,
+    publicKey === undefined ? undefined : await readText(publicKey, AUDIT_FILE_BYTES_MAX),
+  );
   if (fault !== null) throw new CommandFailure(fault.code, `${path}: ${fault.message}. ${REJECTIONS[fault.code]}`, 1);
   tell(path, file, { output, trusted: publicKey !== undefined });
   return newCheck(file.kind === 'checkpoint' ? file.sessions : [file.session]);
 }
 
 export async function readCheckpointFile(path: string): Promise<CheckpointFile> {
-  const parsed = parseJson((await readText(path)).trimEnd(), AUDIT_FILE_BYTES_MAX);
+  const parsed = parseJson((await readText(path, AUDIT_FILE_BYTES_MAX)).trimEnd(), AUDIT_FILE_BYTES_MAX);
   const file = isLeft(parsed) ? parsed : decode(CheckpointFile, parsed.right);
   if (!isLeft(file)) return file.right;
   const { code, path: at, message } = file.left;
@@ -101,13 +104,4 @@ function tell(path: string, file: CheckpointFile, { output, trusted }: { output:
       ? pc.dim('            by the key that was given')
       : `            ${pc.yellow('by the key that is in the file')}: whoever wrote the file chose it. Give --public-key FILE`,
   );
-}
-
-async function readText(path: string): Promise<string> {
-  const unreadable = (why: string): never => {
-    throw new CommandFailure('file_unreadable', `cannot read ${path}: ${why}`);
-  };
-  const { size } = await stat(path).catch((error: unknown) => unreadable(String(error)));
-  if (size > AUDIT_FILE_BYTES_MAX) unreadable(`${size} bytes; at most ${AUDIT_FILE_BYTES_MAX} are read`);
-  return await readFile(path, 'utf8').catch((error: unknown) => unreadable(String(error)));
 }

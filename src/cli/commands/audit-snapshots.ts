@@ -9,6 +9,7 @@ import { readSnapshot } from '../../core/snapshot.ts';
 import { openFileSnapshots } from '../../journal/file-snapshots.ts';
 import { SNAPSHOTS } from '../../journal/level-journal.ts';
 import type { Snapshots } from '../../journal/snapshots.ts';
+import { journalOf } from '../data-dir.ts';
 
 export interface BadSnapshot {
   /** How many events it claims to be the fold of. */
@@ -32,7 +33,7 @@ export interface SnapshotCheck {
 }
 
 export async function newSnapshotCheck(dataDir: string, id: SessionId): Promise<SnapshotCheck> {
-  const found = await readAll(openFileSnapshots(join(dataDir, 'journal', SNAPSHOTS)), id);
+  const found = await readAll(openFileSnapshots(join(journalOf(dataDir), SNAPSHOTS)), id);
   const bad: BadSnapshot[] = [];
   let checked = 0;
 

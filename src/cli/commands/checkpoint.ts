@@ -1,14 +1,16 @@
 // `refold checkpoint`: makes a signing key, signs what every session is now, proves that a checkpoint holds a session.
-import { open, readFile, rm, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Checkpoint, CheckpointFile, CheckpointLeaf } from '../../../schemas/checkpoint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { AUDIT_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { newSigningKeys, signCheckpoint } from '../../audit/signature.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { proveSession } from '../../core/checkpoint.ts';
 import { withEngine } from '../data-dir.ts';
+import { cannotWrite, readText } from '../files.ts';
 import { CommandFailure, type Output, must, mustBe } from '../output.ts';
 import { readCheckpointFile } from './audit-checkpoint.ts';
 
@@ -125,7 +127,7 @@ async function writeOut(value: CheckpointFile, file: string | undefined): Promis
 // A key or a checkpoint is never written over another one.
 async function writeNew(file: string, text: string, mode: number): Promise<void> {
   const unwritable = (error: unknown): never => {
-    throw new CommandFailure('file_unwritable', `cannot write ${file}: ${String(error)}`);
+    throw cannotWrite(file, error);
   };
   const opened = await open(file, 'wx', mode).catch(unwritable);
   try {
@@ -140,12 +142,10 @@ async function writeNew(file: string, text: string, mode: number): Promise<void>
 }
 
 async function readKey(file: string): Promise<string> {
-  const unreadable = (error: unknown): never => {
-    throw new CommandFailure('file_unreadable', `cannot read ${file}: ${String(error)}`);
-  };
-  const { mode } = await stat(file).catch(unreadable);
+  const text = await readText(file, AUDIT_FILE_BYTES_MAX);
+  const { mode } = await stat(file);
   if ((mode & 0o077) !== 0) {
     throw new CommandFailure('key_invalid', `others may read ${file}. Take that away first: chmod 600 ${file}`);
   }
-  return await readFile(file, 'utf8').catch(unreadable);
+  return text;
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
 import { tokenFile } from '../../server/token.ts';
+import { journalOf } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { runFresh } from '../processes.ts';
 import { type RunSummary, runPrompt } from './run.ts';
@@ -91,7 +92,7 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
       ? `replay   ${pc.green(pc.bold('byte-identical'))} ${pc.dim('(folded again from the log by a fresh process)')}`
       : `replay   ${pc.red(pc.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
   );
-  output.line(`log      ${join(data, 'journal')}`);
+  output.line(`log      ${journalOf(data)}`);
   output.line(`files    ${workspace}  ${pc.dim(`token ${tokenFile(data)}`)}\n`);
   output.line('next:');
   output.line(`  npx refold show ${sessionId} --data-dir ${data}`);

@@ -5,7 +5,7 @@ import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { systemClock } from '../../engine/clock.ts';
 import { collectBlobs } from '../../engine/collect-blobs.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
-import { findEngine } from '../data-dir.ts';
+import { findEngine, journalOf, requireData } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 
 export interface GcCommand {
@@ -19,7 +19,8 @@ export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output:
   if ((await findEngine(dataDir)) !== null) {
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, collect, and start it again.`);
   }
-  const journal = await must(openLevelJournal(join(dataDir, 'journal')));
+  await requireData(dataDir);
+  const journal = await must(openLevelJournal(journalOf(dataDir)));
   try {
     if ((journal.damage?.vanished.length ?? 0) > 0) {
       const message = `sessions may be gone whose blobs would be collected: ${journal.notices.join('; ')}. Restore ${dataDir} from a backup first.`;

@@ -1,5 +1,4 @@
 // `refold sessions`, `refold show`, `refold events`: what an engine holds, for people and programs.
-import { existsSync } from 'node:fs';
 import pc from 'picocolors';
 import type { Position, SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord } from '../../../schemas/record.ts';
@@ -8,14 +7,14 @@ import type { SessionView } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain.ts';
-import { withEngine } from '../data-dir.ts';
+import { hasData, withEngine } from '../data-dir.ts';
 import { type Output, must } from '../output.ts';
 import { countStatuses, describeCall } from '../progress.ts';
 import { readSession } from '../stream-file.ts';
 import { untilStopped } from './serve.ts';
 
 export async function sessionsCommand(dataDir: string, output: Output): Promise<number> {
-  const sessions = existsSync(dataDir) ? await withEngine(dataDir, (client) => must(client.sessions())) : [];
+  const sessions = (await hasData(dataDir)) ? await withEngine(dataDir, (client) => must(client.sessions())) : [];
   for (const session of sessions) {
     output.object(session);
     output.line(

@@ -20,10 +20,13 @@ export async function replayCommand({ source, dataDir }: ReplayCommand, output: 
   const startedAt = performance.now();
   const result = existsSync(source)
     ? await replayRecords(readStreamFile(source), output)
-    : await withEngine(dataDir, (client) => replayRecords(readSession(client, sessionIdOf(source)), output));
+    : await replaySession(sessionIdOf(source), dataDir, output);
   report(result, Math.max(1, Math.round(performance.now() - startedAt)), output);
   return result.divergence === null ? 0 : 1;
 }
+
+const replaySession = (id: SessionId, dataDir: string, output: Output): Promise<Replay> =>
+  withEngine(dataDir, (client) => replayRecords(readSession(client, id), output));
 
 /** A session id, or the end of the command. */
 export function sessionIdOf(text: string): SessionId {

@@ -1,11 +1,11 @@
 // `refold serve`: the engine process.
-import { mkdir } from 'node:fs/promises';
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
+import { reasonOf } from '../../journal/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
-import { publishAddress, withdrawAddress } from '../data-dir.ts';
+import { makeDataDir, publishAddress, withdrawAddress } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 
 export interface ServeCommand {
@@ -26,13 +26,15 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     const message = `${host} is not loopback. Add --allow-remote to listen there; put TLS in front of it.`;
     throw new CommandFailure('forbidden', message);
   }
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeDataDir(dataDir);
   const { leaseTtlMs, atWorkMax } = command;
   const tell = (message: string): void => {
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
   };
-  const token = await ensureToken(dataDir);
+  const token = await ensureToken(dataDir).catch((error: unknown) => {
+    throw new CommandFailure('storage_failed', `cannot keep a token in ${tokenFile(dataDir)}: ${reasonOf(error)}`);
+  });
   const bounds = {
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(atWorkMax === undefined ? {} : { atWorkMax }),
@@ -41,7 +43,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const opened = opening.then(({ client }) => client);
   const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
     await (await opening).close();
-    throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${String(error)}`);
+    throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
   });
   const engine = await opening.catch(async (error: unknown) => {
     await serving.close();
@@ -62,6 +64,12 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   await engine.close();
   return 0;
 }
+
+/** What stands in the way of listening, and what to do. */
+const ADDRESSES = {
+  EADDRINUSE: 'another process listens there; choose another with --port, or 0 for any that is free',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};
 
 /** Resolves at SIGINT or SIGTERM, and with `withParent` when standard input ends. */
 export function untilStopped(withParent: boolean): Promise<void> {

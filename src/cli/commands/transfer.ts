@@ -1,13 +1,13 @@
 // `refold export` and `refold import`: a session as a file of JSON Lines, and back.
 import { type WriteStream, createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
-import { findEngine, withEngine } from '../data-dir.ts';
+import { findEngine, journalOf, makeDataDir, withEngine } from '../data-dir.ts';
+import { cannotWrite } from '../files.ts';
 import { CommandFailure, type Output, must, mustBe } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
@@ -22,9 +22,7 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
   const target: WriteStream | NodeJS.WriteStream =
     file === undefined ? process.stdout : createWriteStream(file, { flags: 'wx' });
   const failed = new Promise<never>((_, fail) => {
-    target.once('error', (error) =>
-      fail(new CommandFailure('file_unwritable', `cannot write ${file ?? 'output'}: ${String(error)}`)),
-    );
+    target.once('error', (error) => fail(cannotWrite(file ?? 'the output', error)));
   });
   const drained = (): Promise<void> => new Promise((resolve) => target.once('drain', () => resolve()));
   const write = (text: string): Promise<void> | null => (target.write(text) ? null : Promise.race([failed, drained()]));
@@ -36,8 +34,9 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
     }
     return records;
   });
-  let opened = false;
-  target.once('open', () => (opened = true));
+  const opened = new Promise<boolean>((settle) => {
+    target.once('open', () => settle(true)).once('error', () => settle(false));
+  });
   const written = async (): Promise<number> => {
     const count = await Promise.race([failed, work]);
     if (file === undefined) return count;
@@ -47,7 +46,7 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
   };
   const records = await written().catch(async (error: unknown) => {
     // Half of a session reads like a whole one that is shorter.
-    if (opened && file !== undefined) await rm(file, { force: true });
+    if (file !== undefined && (await opened)) await rm(file, { force: true });
     throw error;
   });
   if (file === undefined) return 0;
@@ -60,8 +59,8 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   if ((await findEngine(dataDir)) !== null) {
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, import, and start it again.`);
   }
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const journal = await must(openLevelJournal(join(dataDir, 'journal')));
+  await makeDataDir(dataDir);
+  const journal = await must(openLevelJournal(journalOf(dataDir)));
   try {
     const imported = mustBe(await importStream(journal, readStreamFile(file)));
     output.object(imported);

@@ -9,7 +9,7 @@ import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
-import { findEngine } from '../data-dir.ts';
+import { findEngine, requireData } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 import { visible } from '../preview/visible.ts';
 import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
@@ -51,6 +51,7 @@ async function startEngine(
   dataDir: string,
   started: Child[],
 ): Promise<{ readonly client: EngineClient; readonly url: string }> {
+  await requireData(dataDir);
   const engine = await startEngineProcess(dataDir, 0);
   started.push(engine);
   const url = String(engine.ready['url']);

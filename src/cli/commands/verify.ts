@@ -1,6 +1,4 @@
 // `refold verify`: every digest, every chain value, every blob and every snapshot of one or many streams.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
@@ -9,7 +7,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
 import { readRebuilt } from '../../journal/rebuild-switch.ts';
-import { withEngine } from '../data-dir.ts';
+import { journalOf, withEngine } from '../data-dir.ts';
 import { CommandFailure, type Output, must } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
 import { openCheckpoint } from './audit-checkpoint.ts';
@@ -84,23 +82,18 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
 }
 
 /** Throws where there is nothing to verify: all of nothing is well. */
-function refuseNothing({ all, sources, dataDir, checkpoint }: VerifyCommand): void {
+function refuseNothing({ all, sources, checkpoint }: VerifyCommand): void {
   // A checkpoint names what is to be there.
-  if (checkpoint !== undefined) return;
-  if (sources.length === 0 && !all) {
-    throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
-  }
-  if (!all || existsSync(dataDir)) return;
-  const message = `there is no data directory ${dataDir}. refold demo, refold run and refold serve make one`;
-  throw new CommandFailure('no_data_dir', message);
+  if (checkpoint !== undefined || sources.length > 0 || all) return;
+  throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
 }
 
 /** Last writes that crashes tore, and damage that was put aside: not to be kept from the operator. */
 async function reportFindings(dataDir: string, output: Output): Promise<void> {
-  const torn = await readTornTails(join(dataDir, 'journal'));
+  const torn = await readTornTails(journalOf(dataDir));
   if (torn.length > 0) output.object({ torn_tails: torn });
   for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
-  const rebuilt = await readRebuilt(join(dataDir, 'journal'));
+  const rebuilt = await readRebuilt(journalOf(dataDir));
   if (rebuilt.length > 0) output.object({ rebuilt });
   for (const notice of rebuilt) output.line(`${pc.yellow('rebuilt')}     ${notice}`);
 }

@@ -1,6 +1,5 @@
 // The alternatives of `refold whatif`, read from files: tools as their authors write them.
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { findPackageFault } from '../../../reducers/registry.ts';
 import { type Codec, decode, list } from '../../../schemas/codec.ts';
@@ -14,6 +13,7 @@ import { ProviderProfile, ToolProfile } from '../../../schemas/tool-set.ts';
 import { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Alternative } from '../../core/what-if.ts';
 import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
+import { readText } from '../files.ts';
 import { CommandFailure } from '../output.ts';
 
 export interface AlternativeFiles {
@@ -95,14 +95,5 @@ const notRegistry = (path: string, why: string): CommandFailure =>
   new CommandFailure('registry_invalid', `${path}: ${why}`);
 
 async function readJsonFile(path: string): Promise<Json> {
-  const unreadable = (why: string): never => {
-    throw new CommandFailure('file_unreadable', `cannot read ${path}: ${why}`);
-  };
-  const { size } = await stat(path).catch((error: unknown) => unreadable(String(error)));
-  if (size > AUDIT_FILE_BYTES_MAX) unreadable(`${size} bytes; at most ${AUDIT_FILE_BYTES_MAX} are read`);
-  const parsed = parseJson(
-    await readFile(path, 'utf8').catch((error: unknown) => unreadable(String(error))),
-    AUDIT_FILE_BYTES_MAX,
-  );
-  return taken(path, parsed);
+  return taken(path, parseJson(await readText(path, AUDIT_FILE_BYTES_MAX), AUDIT_FILE_BYTES_MAX));
 }

@@ -11,6 +11,7 @@ import {
   PREVIEW_LINE_CHARS_MAX,
 } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
+import { reasonOf } from '../../journal/file-failure.ts';
 import { type Hunk, diffLines, hunksOf, linesOf } from './line-diff.ts';
 import { visible } from './visible.ts';
 
@@ -113,8 +114,7 @@ function readCurrent(path: string, files: Files): string | undefined | { readonl
     if (text.length <= PREVIEW_FILE_CHARS_MAX) return text;
     return { fault: note(`${path} is too long to be compared; it has ${text.length} characters now`) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'no reason given';
-    return { fault: note(`${path} cannot be read here (${why}); what stands there now is not shown`) };
+    return { fault: note(`${path} cannot be read here (${reasonOf(error)}); what stands there now is not shown`) };
   }
 }
 

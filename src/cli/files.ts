@@ -1,0 +1,20 @@
+// Files that commands read and write, and in plain words why they could not be.
+import { readFile, stat } from 'node:fs/promises';
+import { reasonOf } from '../journal/file-failure.ts';
+import { CommandFailure } from './output.ts';
+
+/** The text of a file of at most so many bytes, or the end of the command. */
+export async function readText(path: string, bytesMax: number): Promise<string> {
+  const unreadable = (error: unknown): never => {
+    throw cannotRead(path, error);
+  };
+  const { size } = await stat(path).catch(unreadable);
+  if (size > bytesMax) unreadable(new Error(`${size} bytes; at most ${bytesMax} are read`));
+  return await readFile(path, 'utf8').catch(unreadable);
+}
+
+export const cannotRead = (path: string, error: unknown): CommandFailure =>
+  new CommandFailure('file_unreadable', `cannot read ${path}: ${reasonOf(error)}`);
+
+export const cannotWrite = (path: string, error: unknown): CommandFailure =>
+  new CommandFailure('file_unwritable', `cannot write ${path}: ${reasonOf(error, { ENOENT: 'no such folder' })}`);

@@ -1,0 +1,175 @@
+// Bugs in the bridge: its own functions, its client and its model are not as they should be.
+import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { vi } from 'vitest';
+import type { Predecessor } from '../../../../bridge/ledger/predecessors.ts';
+import { brand } from '../../../../schemas/ids.ts';
+import type { EngineClient } from '../../../../src/client/client.ts';
+import type { SimulatedBridge } from '../../../../src/testing/index.ts';
+import { refoldBridge } from '../refold-bridge.ts';
+import { type Bugs, planted } from './planted.ts';
+
+vi.mock(import('../../../../bridge/ledger/predecessors.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    claimLedgers: (disk, options) => {
+      const deadly = planted.bug === 'the living are taken for dead';
+      const claimed = real.claimLedgers(disk, deadly ? { ...options, isAlive: () => false } : options);
+      return planted.bug === 'what was noted is not told' ? claimed.then((dead) => dead.map(endless)) : claimed;
+    },
+  };
+});
+
+/** The ledger of a dead bridge without how its calls ended. */
+const endless = (dead: Predecessor): Predecessor => ({
+  ...dead,
+  entries: dead.entries.map((entry) => ({ ...entry, event: null })),
+});
+
+vi.mock(import('../../../../bridge/leases.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newLeases: (options) => {
+      const leases = real.newLeases(options);
+      return planted.bug === 'a bridge goes on after it was held up' ? { ...leases, isFresh: () => true } : leases;
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/held-call.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    holdCall: (...given) => {
+      const call = real.holdCall(...given);
+      if (planted.bug === 'calls do not wait') call?.waitsFor.clear();
+      return call;
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/outbox.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newOutbox: (options) => {
+      const outbox = real.newOutbox(options);
+      return {
+        ...outbox,
+        report: (session, event) =>
+          planted.bug === 'a start is not recorded' && event.kind === 'ToolCallStarted'
+            ? Promise.resolve(right(undefined))
+            : outbox.report(session, event),
+      };
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/call-run.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    runFenced: async (run, limits) => {
+      const again = planted.bug === 'a tool that threw is tried again';
+      const end = await real.runFenced(again ? () => run().catch(() => run()) : run, limits);
+      if (planted.bug !== 'a cancelled call succeeds' || end.outcome !== 'cancelled') return end;
+      return { ...end, outcome: 'succeeded', report: { success: true, text: 'done' } };
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/plan-check.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newPlanCheck: (readBlob) => {
+      const check = real.newPlanCheck(readBlob);
+      return planted.bug === 'the plan is not checked' ? { check: async (call) => right(call.arguments ?? {}) } : check;
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/recover.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    recover: (options) => {
+      if (planted.bug !== 'a call is given back before its end is told') return real.recover(options);
+      const { client, ledger } = options;
+      const early = ledger.predecessors.map(({ owner }) => client.release({ owner, leases: [], all: true })());
+      return Promise.all(early).then(() => real.recover(options));
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/executors/undo.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    undoCall: (effect, options) => {
+      const restore = () => ({ success: true, text: 'put back' });
+      const idle = planted.bug === 'an undo is told and not done';
+      return real.undoCall(effect, idle ? { ...options, restore } : options);
+    },
+  };
+});
+
+/** Our bridge with a client that is not quite as it should be. */
+const withClient =
+  (change: (client: EngineClient) => Partial<EngineClient>): SimulatedBridge =>
+  (world) =>
+    refoldBridge({ ...world, client: { ...world.client, ...change(world.client) } });
+
+let renamed = 0;
+
+export const BRIDGE_BUGS: Bugs = {
+  'calls do not wait': { seed: 2 },
+  'a start is not recorded': { seed: 1 },
+  'a tool that threw is tried again': { seed: 22 },
+  'sent again under another id': {
+    seed: 93,
+    bridge: withClient((client) => ({
+      submit: (session, request) => async () => {
+        renamed += 1;
+        const events = request.events.map((event) => ({
+          ...event,
+          event_id: brand<'EventId'>(`x-${renamed}-${event.kind}`),
+        }));
+        return await client.submit(session, { ...request, events })();
+      },
+    })),
+  },
+  'results in another order': {
+    seed: 2,
+    bridge: ({ model, ...world }) =>
+      refoldBridge({
+        ...world,
+        model: {
+          generate: (request, signal) => {
+            const results = request.messages.filter(({ role }) => role === 'tool').toReversed();
+            const messages = request.messages.map((message) =>
+              message.role === 'tool' ? (results.shift() ?? message) : message,
+            );
+            return model.generate({ ...request, messages }, signal);
+          },
+        },
+      }),
+  },
+  'the plan is not checked': { seed: 40 },
+  'a report is not sent again': {
+    seed: 120,
+    bridge: withClient((client) => ({
+      submit: (session, request) => async () => {
+        const answer = await client.submit(session, request)();
+        const lost = isLeft(answer) && answer.left.code === 'closing';
+        return lost ? (right({ events: [] }) as unknown as typeof answer) : answer;
+      },
+    })),
+  },
+  'a cancelled call succeeds': { seed: 10 },
+  'the living are taken for dead': { seed: 499 },
+  'what was noted is not told': { seed: 283 },
+  'a call is given back before its end is told': { seed: 283 },
+  'an undo is told and not done': { seed: 55 },
+};

@@ -1,0 +1,122 @@
+// Bugs in the engine: its own functions, its table of leases and its ports are not as they should be.
+import { right } from 'fp-ts/lib/Either.js';
+import { map } from 'fp-ts/lib/TaskEither.js';
+import { vi } from 'vitest';
+import { type EnginePorts, startEngine } from '../../../../src/engine/engine.ts';
+import { LeaseTable } from '../../../../src/engine/leases.ts';
+import type { JournalRecord } from '../../../../src/journal/journal.ts';
+import type { StartEngine } from '../../../../src/testing/index.ts';
+import { type Bugs, planted } from './planted.ts';
+
+vi.mock(import('../../../../src/core/snapshot.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    readSnapshot: (snapshot) => {
+      const state = real.readSnapshot(snapshot);
+      if (state === null || planted.bug !== 'a snapshot leaves something out') return state;
+      return Object.freeze({ ...state, last_tool_plan_hash: null });
+    },
+  };
+});
+
+vi.mock(import('../../../../src/engine/wakes.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newWakes: (...given) => {
+      const wakes = real.newWakes(...given);
+      const known = new Set<string>();
+      const asleep = new Set<string>();
+      return {
+        ...wakes,
+        update: (session, state) => {
+          if (!known.has(session) && state.version > 0) asleep.add(session);
+          known.add(session);
+          if (planted.bug !== 'a wake is lost at a restart' || !asleep.has(session)) wakes.update(session, state);
+        },
+      };
+    },
+  };
+});
+
+vi.mock(import('../../../../src/engine/undo-request.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    fillUndo: (stream, request) => {
+      if (planted.bug !== 'a call is undone again') return real.fillUndo(stream, request);
+      const { journal } = stream;
+      const read: typeof journal.read = (...given) =>
+        map((records: readonly JournalRecord[]) => records.filter(({ event }) => !event.includes('"UndoSettled"')))(
+          journal.read(...given),
+        );
+      return real.fillUndo({ ...stream, journal: { ...journal, read } }, request);
+    },
+  };
+});
+
+vi.mock(import('../../../../src/engine/owed.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    mayRest: (state) => planted.bug === 'an undo is forgotten when its session rests' || real.mayRest(state),
+  };
+});
+
+const withPorts =
+  (change: (ports: EnginePorts) => Partial<EnginePorts>): StartEngine =>
+  (ports) =>
+    startEngine({ ...ports, ...change(ports) });
+
+/** Answers an append at once, and writes it behind the caller's back. */
+function eagerJournal({ journal }: EnginePorts): Partial<EnginePorts> {
+  let written: Promise<unknown> = Promise.resolve();
+  const versions = new Map<string, number>();
+  const append: typeof journal.append = (session, expected, records, owing) => async () => {
+    versions.set(session, expected + records.length);
+    written = written.then(() => journal.append(session, expected, records, owing)());
+    return right((expected + records.length) as typeof expected);
+  };
+  return { journal: { ...journal, append } };
+}
+
+/** A table of leases that knows of a session only what it was told since it began. */
+function forgetOwed(): void {
+  const load = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'load')?.value as LeaseTable['load'];
+  const seen = new WeakMap<LeaseTable, Set<string>>();
+  vi.spyOn(LeaseTable.prototype, 'load').mockImplementation(function forgetting(this: LeaseTable, session, state) {
+    const known = seen.get(this) ?? new Set();
+    seen.set(this, known);
+    if (known.has(session) || state.version === 0) load.call(this, session, state);
+    known.add(session);
+  });
+}
+
+/** An engine that takes a submit which is sent again for a bridge that has lost what it was given. */
+function grantAnew(): void {
+  const alight = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'alight')?.value as LeaseTable['alight'];
+  vi.spyOn(LeaseTable.prototype, 'alight').mockImplementation(function anew(this: LeaseTable, session, asked, again) {
+    if (again === true && asked !== null) this.release({ owner: asked.owner, leases: [], all: true });
+    return alight.call(this, session, asked);
+  });
+}
+
+export const ENGINE_BUGS: Bugs = {
+  'an answer before it is durable': { seed: 2, startEngine: withPorts(eagerJournal) },
+  'a report under a lost lease': {
+    seed: 369,
+    plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
+  },
+  'leases given anew to whoever has them': { seed: 145, plant: grantAnew },
+  'a lease never runs out': { seed: 27, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
+  'a wake is lost at a restart': { seed: 264 },
+  'owed from memory, not from state': { seed: 287, plant: forgetOwed },
+  'a call is undone again': { seed: 205 },
+  'an undo is forgotten when its session rests': { seed: 55 },
+  'a snapshot leaves something out': { seed: 181 },
+  'event ids are not looked up': {
+    seed: 93,
+    startEngine: withPorts(({ journal }) => ({ journal: { ...journal, find: () => async () => right(null) } })),
+  },
+};

@@ -1,0 +1,165 @@
+// Bugs in what decides and folds: functions of the reducers are replaced while one of these is planted.
+import { vi } from 'vitest';
+import { pageOf, positionOf, slotOf } from '../../../../reducers/batch-index.ts';
+import { type NextState, openBatchOf } from '../../../../reducers/next-state.ts';
+import type { IngressEvent } from '../../../../schemas/event.ts';
+import type { CallId } from '../../../../schemas/ids.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../../../../schemas/state.ts';
+import { type Bugs, planted } from './planted.ts';
+
+vi.mock(import('../../../../reducers/batch-admission.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    admitSettled: (state, event) => {
+      const refused = real.admitSettled(state, event);
+      return planted.bug === 'a call is settled twice' && refused?.code === 'call_already_settled' ? null : refused;
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/batch.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    settleCall: (next, event) => {
+      const call = callIn(next, event.call_id);
+      if (planted.bug !== 'a call is settled twice' || call.output === null) real.settleCall(next, event);
+      else putCall(next, event.call_id, { ...call, output: event.output });
+    },
+    loseCall: (next, event) => {
+      if (planted.bug !== 'a lost call runs again') {
+        real.loseCall(next, event);
+        return;
+      }
+      const { attempt, ...call } = callIn(next, event.call_id);
+      putCall(next, event.call_id, { ...call, attempt: attempt + 1, owner: null, status: 'queued' });
+    },
+  };
+});
+
+/** The state of a call of the open batch, which a planted bug changes. */
+function callIn(next: NextState, id: CallId): CallState {
+  const { batch, page, slot } = placeOf(next, id);
+  return batch.pages[page]?.[slot] as CallState;
+}
+
+function putCall(next: NextState, id: CallId, call: CallState): void {
+  const { batch, page, slot } = placeOf(next, id);
+  const pages = batch.pages.map((calls, at) => (at === page ? calls.toSpliced(slot, 1, call) : calls));
+  const moved = Number(call.status === 'queued') - Number(batch.pages[page]?.[slot]?.status === 'queued');
+  next.active_tool_batch = { ...batch, pages, queued: batch.queued + moved, running: batch.running - moved };
+}
+
+function placeOf(next: NextState, id: CallId): { batch: ActiveToolBatch; page: number; slot: number } {
+  const batch = openBatchOf(next);
+  const position = positionOf(batch, id) ?? 0;
+  return { batch, page: pageOf(position), slot: slotOf(position) };
+}
+
+vi.mock(import('../../../../reducers/answer-admission.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    admitConfirmation: (state, event) => {
+      const refused = real.admitConfirmation(state, event);
+      return planted.bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch'
+        ? null
+        : refused;
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/transcript.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    resultEntries: (batch) => {
+      const entries = real.resultEntries(batch);
+      if (planted.bug !== 'a rejected call has no result') return entries;
+      const rejected = new Set(batch.plan.rejected.map(({ index }) => index));
+      return entries.filter((_, index) => !rejected.has(index));
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/effective-tools.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    computeEffectiveTools: (input) => {
+      const { session, run } = input.tool_overrides;
+      if (planted.bug !== 'force beats deny' || session.force.length === 0) return real.computeEffectiveTools(input);
+      return real.computeEffectiveTools({ ...input, tool_overrides: { run, session: { ...session, disable: [] } } });
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/planner.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    planBatch: (...given) => {
+      const plan = real.planBatch(...given);
+      if (planted.bug !== 'conflicts are not seen') return plan;
+      const ids = plan.planned_calls.map(({ call_id }) => call_id);
+      const after = Object.fromEntries(ids.map((id) => [id, []]));
+      const loose = { ...plan, execution_plan: { groups: ids.length === 0 ? [] : [ids], after } };
+      return { ...loose, plan_hash: real.planHash(loose) };
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/evolve.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    evolve: (state, event) => {
+      if (planted.bug === 'calls are not counted') return real.evolve(uncounted(state), event);
+      if (planted.bug === 'tokens are not counted') return real.evolve(unspent(state), event);
+      if (planted.bug === 'an amended call is forgotten') return real.evolve(unamended(state, event), event);
+      const next = real.evolve(state, event);
+      if (planted.bug === 'a run has all the time it wants') return timeless(next);
+      if (planted.bug === 'a fold that remembers') return Object.freeze({ ...next, updated_at_ms: folds++ });
+      return planted.bug === 'a follow-up is lost' && event.kind === 'ToolBatchSettled'
+        ? { ...next, follow_ups: [] }
+        : next;
+    },
+  };
+});
+
+let folds = 0;
+
+/** The same state, with a run that has made no calls yet. */
+const uncounted = (state: SessionState): SessionState =>
+  state.run === null ? state : { ...state, run: { ...state.run, calls: 0 } };
+
+/** The same state, with a run that has used no tokens yet. */
+const unspent = (state: SessionState): SessionState =>
+  state.run === null ? state : { ...state, run: { ...state.run, usage: { input_tokens: 0, output_tokens: 0 } } };
+
+/** The same state, with a run that may take any time. */
+const timeless = (state: SessionState): SessionState =>
+  state.run === null ? state : { ...state, run: { ...state.run, config: { ...state.run.config, wall_ms_max: null } } };
+
+/** The same state, without what a person had made instead. */
+function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
+  if (kind !== 'ToolBatchSettled' || state.run === null) return state;
+  const { amended: _forgotten, ...run } = state.run;
+  return { ...state, run };
+}
+
+export const REDUCER_BUGS: Bugs = {
+  'a call is settled twice': { seed: 124 },
+  'a lost call runs again': { seed: 30 },
+  'a rejected call has no result': { seed: 1 },
+  'a follow-up is lost': { seed: 16 },
+  'force beats deny': { seed: 319 },
+  'conflicts are not seen': { seed: 1 },
+  'an approval of other arguments': { seed: 30 },
+  'calls are not counted': { seed: 62 },
+  'tokens are not counted': { seed: 35 },
+  'a run has all the time it wants': { seed: 70 },
+  'an amended call is forgotten': { seed: 63 },
+  'a fold that remembers': { seed: 1 },
+};
