@@ -13,7 +13,7 @@ import { type BridgeLedger, noBridgeLedger, openBridgeLedger } from './ledger/br
 import { openLedgerDirectory } from './ledger/ledger-disk.ts';
 import { isAlive, tagOf } from './ledger/process-tag.ts';
 import { RECORDING_BYTES_MAX } from '../schemas/limits.ts';
-import { reasonOf } from '../src/journal/file-failure.ts';
+import { reasonOf } from '../src/files/file-failure.ts';
 import { runBridge } from './loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './main-options.ts';
 import { openAiCompatible } from './providers/openai-compatible.ts';

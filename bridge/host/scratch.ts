@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeDirectoryNow } from '../../src/journal/directories.ts';
+import { makeDirectoryNow } from '../../src/files/directories.ts';
 
 export interface Scratch {
   /** Journal of the patches that are being written. Shared by all processes of this workspace and user. */

@@ -2,7 +2,7 @@
 import { type FileHandle, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LEDGER_FILE_BYTES_MAX } from '../../schemas/limits.ts';
-import { makeDirectory } from '../../src/journal/directories.ts';
+import { makeDirectory } from '../../src/files/directories.ts';
 
 /** Every method may throw; what it then has done is unknown, but for `rename`, which happens whole or not at all. */
 export interface LedgerDisk {

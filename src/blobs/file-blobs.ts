@@ -9,8 +9,8 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { makeDirectory, syncDirectory } from '../journal/directories.ts';
-import { codeOf, fileFailure } from '../journal/file-failure.ts';
+import { makeDirectory, syncDirectory } from '../files/directories.ts';
+import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openLanes } from './lanes.ts';
 

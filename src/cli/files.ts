@@ -1,6 +1,6 @@
 // Files that commands read and write, and in plain words why they could not be.
 import { readFile, stat } from 'node:fs/promises';
-import { reasonOf } from '../journal/file-failure.ts';
+import { reasonOf } from '../files/file-failure.ts';
 import { CommandFailure } from './output.ts';
 
 /** The text of a file of at most so many bytes, or the end of the command. */

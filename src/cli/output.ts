@@ -4,7 +4,7 @@ import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
-import { codeOf, reasonOf, whatFailed } from '../journal/file-failure.ts';
+import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
 
 export interface Output {
   readonly json: boolean;

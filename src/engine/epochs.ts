@@ -5,7 +5,7 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EPOCHS_RESERVED } from '../../schemas/limits.ts';
-import { syncDirectory } from '../journal/directories.ts';
+import { syncDirectory } from '../files/directories.ts';
 
 export interface EpochStore {
   /** The first of so many epochs that nobody was or will be given; throws when that could not be made sure of. */

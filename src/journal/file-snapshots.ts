@@ -10,8 +10,8 @@ import { type SessionId, Version } from '../../schemas/ids.ts';
 import { SNAPSHOTS_KEPT, SNAPSHOT_CHARS_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
-import { makeDirectory } from './directories.ts';
-import { codeOf, fileFailure } from './file-failure.ts';
+import { makeDirectory } from '../files/directories.ts';
+import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { type Snapshots, keptVersions } from './snapshots.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-values.ts';
 

@@ -6,7 +6,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { crc32c } from './crc32c.ts';
-import { codeOf } from './file-failure.ts';
+import { codeOf } from '../files/file-failure.ts';
 import { HEAD_LETTER, sessionOfKey } from './keys.ts';
 import { readLog } from './level-log.ts';
 import type { NewestEntry } from './level-merge.ts';

@@ -4,8 +4,8 @@
 import type { Buffer } from 'node:buffer';
 import { open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDirectory } from './directories.ts';
-import { codeOf } from './file-failure.ts';
+import { syncDirectory } from '../files/directories.ts';
+import { codeOf } from '../files/file-failure.ts';
 import { readManifest } from './level-manifest.ts';
 import { refuseWhenOpen } from './level-lock.ts';
 import { refuse } from './refusal.ts';

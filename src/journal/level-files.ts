@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from './file-failure.ts';
+import { readIfThere } from './read-if-there.ts';
 import type { KeySpan } from './key-spans.ts';
 import { readClosed } from './level-closed.ts';
 import { type Manifest, findManifest } from './level-current.ts';

@@ -2,7 +2,7 @@
 import { Level } from 'level';
 import { type Store } from './store.ts';
 import { openLevelStore } from './level-store.ts';
-import { makeDirectory } from './directories.ts';
+import { makeDirectory } from '../files/directories.ts';
 import { refuse } from './refusal.ts';
 
 /** Refuses when a process has the database in `directory` open. Changes nothing in it. */

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from './file-failure.ts';
+import { readIfThere } from './read-if-there.ts';
 import type { ClosedLogs } from './level-closed.ts';
 import { type LogContents, canBeTorn, readLog } from './level-log.ts';
 import type { LiveFiles } from './level-manifest.ts';

@@ -1,9 +1,9 @@
 // The store on LevelDB: one directory, one process. Writes are always synchronous: without it a power cut loses
 // acknowledged events. LevelDB has the write in view only after it is on disk, so whatever can be read is durable.
 import { Level } from 'level';
-import { makeDirectory } from './directories.ts';
+import { makeDirectory } from '../files/directories.ts';
 import { LEVEL_FILES_OPEN_MAX, LEVEL_FILE_BYTES, SCAN_BYTES_MAX } from '../../schemas/limits.ts';
-import { storageCode } from './file-failure.ts';
+import { storageCode } from '../files/file-failure.ts';
 import { Refusal, refuse } from './refusal.ts';
 import type { KeyRange, Put, ScanOptions, Store, StoreView } from './store.ts';
 

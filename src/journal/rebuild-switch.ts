@@ -7,8 +7,8 @@
 // ends the switch, whichever of its steps a crash interrupted. Nothing of the old journal is deleted.
 import { access, open, readFile, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory } from './directories.ts';
-import { codeOf } from './file-failure.ts';
+import { syncDirectory } from '../files/directories.ts';
+import { codeOf } from '../files/file-failure.ts';
 
 const salvageDirectory = (directory: string): string => `${directory}.salvage`;
 export const rebuiltDirectory = (directory: string): string => join(salvageDirectory(directory), 'store');

@@ -5,7 +5,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { REBUILD_TOLD_BYTES } from '../../schemas/limits.ts';
 import { openBulkWrites } from './bulk-writes.ts';
 import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
-import { codeOf, fileFailure } from './file-failure.ts';
+import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { copyJournal } from './journal-copy.ts';
 import { mergeSpans } from './key-spans.ts';
 import { LAYOUT_1 } from './layout-1.ts';

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../../schemas/json.ts';
-import { makeDirectoryNow } from '../../../src/journal/directories.ts';
+import { makeDirectoryNow } from '../../../src/files/directories.ts';
 
 /** One file of a patch. Digests say what stood there before and what shall stand there; null is "no file". */
 export interface ManifestEntry {

@@ -1,7 +1,7 @@
 // `refold serve`: the engine process.
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
-import { reasonOf } from '../../journal/file-failure.ts';
+import { reasonOf } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';

@@ -11,7 +11,7 @@ import {
   PREVIEW_LINE_CHARS_MAX,
 } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
-import { reasonOf } from '../../journal/file-failure.ts';
+import { reasonOf } from '../../files/file-failure.ts';
 import { type Hunk, diffLines, hunksOf, linesOf } from './line-diff.ts';
 import { visible } from './visible.ts';
 

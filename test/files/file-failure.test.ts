@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { codeOf, fileFailure, reasonOf, storageCode, whatFailed } from '../../src/journal/file-failure.ts';
+import { codeOf, fileFailure, reasonOf, storageCode, whatFailed } from '../../src/files/file-failure.ts';
 
 const thrown = (code: string, message: string): Error => Object.assign(new Error(message), { code, syscall: 'write' });
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeDirectory, makeDirectoryNow } from '../../src/journal/directories.ts';
+import { makeDirectory, makeDirectoryNow } from '../../src/files/directories.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 const opened: string[] = [];

@@ -1,9 +1,6 @@
 // What a failure of the file system means to those who asked: a rejection, or a fault of ours.
-import type { Buffer } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
 import { getSystemErrorMap } from 'node:util';
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
-import { Refusal } from './refusal.ts';
 
 /** The platform's code (`ENOENT`) of what a call of the file system threw; null for anything else. */
 export const codeOf = (error: unknown): string | null =>
@@ -47,13 +44,3 @@ export const storageCode = (failure: string): RejectionCode => (FULL.test(failur
 
 // The codes of Node, and the texts of strerror(3) that LevelDB passes on.
 const FULL = /\bENOSPC\b|\bEDQUOT\b|No space left on device|Disk quota exceeded/;
-
-/** Null when there is no such file. */
-export async function readIfThere(path: string, doing: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw new Refusal(fileFailure(doing, error));
-  }
-}
