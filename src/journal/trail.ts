@@ -99,8 +99,8 @@ export function newTrailWriter(): TrailWriter {
   };
 }
 
-function namesMore(commit: Versions, ...known: readonly Versions[]): boolean {
-  for (const session of commit.keys()) if (!known.some((versions) => versions.has(session))) return true;
+function namesMore(commit: Versions, named: Versions, own: Versions): boolean {
+  for (const session of commit.keys()) if (!named.has(session) && !own.has(session)) return true;
   return false;
 }
 
