@@ -6,6 +6,9 @@ import { sha256Hex } from '#sha256';
 import { canonicalText } from '../schemas/canonical.ts';
 import { TURN_EVENTS, benchGenesis, recordStream } from './stream.ts';
 
+/** Durable barriers of one turn. */
+export const FLOOR_BARRIERS = 3;
+
 /** What is made durable together, in the order in which it is. */
 type Barriers = readonly (readonly string[])[];
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
-import { openFloor } from '../floor.ts';
+import { FLOOR_BARRIERS, openFloor } from '../floor.ts';
 import { openInProcess } from '../in-process.ts';
 import type { Round } from '../round.ts';
 import { type Row, ratioAtLeast, rowOf } from '../row.ts';
@@ -62,6 +62,7 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
           reach: ratioAtLeast(reach[index] ?? NaN),
         }),
       );
+      if (sessions === 1) rows.push(barrierRow(where, floored));
     }
   } finally {
     await contestant.close();
@@ -69,3 +70,11 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
   }
   return rows;
 }
+
+/** With one session the ratio is that of the disk above all: the slower a barrier is, the less all else weighs. */
+const barrierRow = (where: string, floored: readonly number[]): Row =>
+  rowOf({
+    what: `one barrier of that floor, beside turns ${where}`,
+    unit: 'ms',
+    values: floored.map((turns) => 1_000 / (turns * FLOOR_BARRIERS)),
+  });
