@@ -13,6 +13,7 @@ import { makeDirectory, syncDirectory } from '../files/directories.ts';
 import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openLanes } from './lanes.ts';
+import { type Way, type Ways, newWays } from './ways.ts';
 
 const FILE_MODE = 0o600;
 const DIGEST_PREFIX = 'sha256:';
@@ -31,7 +32,7 @@ export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =
 
 function blobsIn(directory: string): Blobs {
   const lanes = openLanes(FILES_OPEN_MAX);
-  const sync = newPathSync(directory);
+  const ways = newWays();
   let closed = false;
 
   const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
@@ -41,7 +42,7 @@ function blobsIn(directory: string): Blobs {
     put: (bytes) => async () => {
       const ref = digestBlob(bytes);
       if (!isRight(ref)) return ref;
-      return working('writing a blob', ref.right, () => writeBlob(directory, ref.right, bytes, sync))();
+      return working('writing a blob', ref.right, () => writeBlob(directory, ref.right, bytes, ways))();
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
@@ -56,8 +57,7 @@ function blobsIn(directory: string): Blobs {
 }
 
 interface Place {
-  /** From the one that is made first to the one that holds the file. */
-  readonly directories: readonly [string, string];
+  readonly way: Way;
   readonly file: string;
 }
 
@@ -65,42 +65,47 @@ function placeOf(directory: string, ref: Digest): Place {
   const hex = ref.slice(DIGEST_PREFIX.length);
   const outer = join(directory, hex.slice(0, 2));
   const inner = join(outer, hex.slice(2, 4));
-  return { directories: [outer, inner], file: join(inner, hex) };
+  return { way: [outer, inner], file: join(inner, hex) };
 }
 
-async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array, sync: PathSync): Promise<Answer<Digest>> {
-  const { directories, file } = placeOf(directory, ref);
-  const [, inner] = directories;
-  if (!(await holdsBlob(directory, ref))) {
+async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array, ways: Ways): Promise<Answer<Digest>> {
+  const { way, file } = placeOf(directory, ref);
+  if (await holdsBlob(directory, ref)) {
+    // Put again is wanted again: whoever collects what nobody refers to looks at this time.
+    const now = new Date();
+    await utimes(file, now, now);
+    await ways.make(way);
+  } else {
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
-      await writeSynced(temporary, bytes);
-      await makeDirectory(inner);
-      await rename(temporary, file);
+      // Side by side: each waits for the disk.
+      await allDone([writeSynced(temporary, bytes), ways.make(way)]);
+      await moveTo(temporary, { way, file }, ways);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
-  } else {
-    // Put again is wanted again: whoever collects what nobody refers to looks at this time.
-    const now = new Date();
-    await utimes(file, now, now);
   }
   // Also for a blob that was there: whoever put it may have died between its rename and this.
-  await sync(directories);
+  await syncDirectory(way[1]);
   return right(ref);
 }
 
-/** Makes what the last directory holds durable, and the way to it. */
-type PathSync = (directories: Place['directories']) => Promise<void>;
+/** Waits for all, whatever becomes of one; then throws what the first of them threw. */
+async function allDone(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
 
-/** What leads to a directory is synced once: another process may have made it, and died before that. */
-function newPathSync(directory: string): PathSync {
-  const reached = new Set<string>();
-  return async ([outer, inner]) => {
-    await Promise.all((reached.has(inner) ? [inner] : [inner, outer, directory]).map(syncDirectory));
-    reached.add(inner);
-  };
+async function moveTo(temporary: string, { way, file }: Place, ways: Ways): Promise<void> {
+  try {
+    await rename(temporary, file);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    ways.forget(way);
+    await ways.make(way);
+    await rename(temporary, file);
+  }
 }
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
@@ -147,14 +152,14 @@ async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Arr
 const damagedBlob = (ref: Digest, fault: string): Rejection => reject('damaged', '', `blob ${ref}: ${fault}`);
 
 async function deleteBlob(directory: string, ref: Digest): Promise<Answer<void>> {
-  const { directories, file } = placeOf(directory, ref);
+  const { way, file } = placeOf(directory, ref);
   try {
     await unlink(file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
     throw error;
   }
-  await syncDirectory(directories[1]);
+  await syncDirectory(way[1]);
   return right(undefined);
 }
 

@@ -1,0 +1,114 @@
+// What a power cut may not take: when a put is answered, the bytes were synced before the blob had its name, and every
+// directory on the way there after it got the entry that leads on.
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
+import type { Blobs } from '../../src/blobs/blobs.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+
+interface Step {
+  readonly what: 'entry' | 'sync';
+  /** The entry that was made, or what was synced. */
+  readonly path: string;
+  readonly from?: string;
+  readonly begun: number;
+  readonly over: number;
+}
+
+/** The sync of `slow` takes this many turns of the event loop more, so that others get ahead of it. */
+const SLOW_TURNS = 200;
+
+const log = vi.hoisted(() => ({ steps: [] as unknown[], now: 0, slow: '' }));
+
+vi.mock('node:fs/promises', async (importActual) => {
+  const actual = await importActual<typeof import('node:fs/promises')>();
+  const tick = (): number => (log.now += 1);
+  async function noting<T>(step: object, work: () => Promise<T>): Promise<T> {
+    const begun = tick();
+    const result = await work();
+    log.steps.push({ ...step, begun, over: tick() });
+    return result;
+  }
+  return {
+    ...actual,
+    mkdir: (path: string, options: object) => noting({ what: 'entry', path }, () => actual.mkdir(path, options)),
+    rename: (from: string, path: string) => noting({ what: 'entry', path, from }, () => actual.rename(from, path)),
+    open: async (...given: Parameters<typeof actual.open>) => {
+      const file = await actual.open(...given);
+      const sync = file.sync.bind(file);
+      const path = String(given[0]);
+      file.sync = () =>
+        noting({ what: 'sync', path }, async () => {
+          for (let turn = 0; path === log.slow && turn < SLOW_TURNS; turn += 1) await nextTurn();
+          await sync();
+        });
+      return file;
+    },
+  };
+});
+
+const steps = (): readonly Step[] => log.steps as readonly Step[];
+
+/** Whether something was synced, from begin to end, between two moments. */
+const syncedBetween = (path: string, after: number, before: number): boolean =>
+  steps().some((step) => step.what === 'sync' && step.path === path && step.begun > after && step.over < before);
+
+/** What a power cut right now would take of what leads to a blob. */
+function missing(base: string, path: string): readonly string[] {
+  const faults: string[] = [];
+  for (let entry = path; entry !== base; entry = dirname(entry)) {
+    const made = steps().findLast((step) => step.what === 'entry' && step.path === entry);
+    if (!syncedBetween(dirname(entry), made?.over ?? 0, Infinity)) faults.push(`the entry ${entry}`);
+    if (made?.from !== undefined && !syncedBetween(made.from, 0, made.begun)) faults.push(`the bytes of ${entry}`);
+  }
+  return faults;
+}
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+async function putHeld(blobs: Blobs, base: string, text: string): Promise<readonly string[]> {
+  const ref = await done(blobs.put(bytesOf(text)));
+  const hex = ref.slice('sha256:'.length);
+  return missing(base, join(base, hex.slice(0, 2), hex.slice(2, 4), hex));
+}
+
+beforeEach(() => {
+  log.steps = [];
+  log.slow = '';
+});
+
+describe('a put that is answered survives a power cut', () => {
+  it('of a first blob, and of many that share directories, put at once', () =>
+    inTemporaryDirectory(async (base) => {
+      const blobs = await done(openFileBlobs(base));
+      expect(await putHeld(blobs, base, 'first')).toEqual([]);
+      log.slow = base;
+      const many = Array.from({ length: 600 }, (_, index) => putHeld(blobs, base, `blob ${index}`));
+      expect((await Promise.all(many)).flat()).toEqual([]);
+      await blobs.close();
+    }));
+
+  it('of one that another process had put, and died before it was asked for again', () =>
+    inTemporaryDirectory(async (base) => {
+      const before = await done(openFileBlobs(base));
+      await done(before.put(bytesOf('left behind')));
+      await before.close();
+      log.steps = [];
+      const blobs = await done(openFileBlobs(base));
+      expect(await putHeld(blobs, base, 'left behind')).toEqual([]);
+      await blobs.close();
+    }));
+
+  it('of one whose directories were taken away meanwhile', () =>
+    inTemporaryDirectory(async (base) => {
+      const { rm } = await import('node:fs/promises');
+      const blobs = await done(openFileBlobs(base));
+      const ref = await done(blobs.put(bytesOf('once')));
+      await rm(join(base, ref.slice(7, 9)), { recursive: true });
+      log.steps = [];
+      expect(await putHeld(blobs, base, 'once')).toEqual([]);
+      await blobs.close();
+    }));
+});
