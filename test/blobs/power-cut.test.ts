@@ -1,5 +1,6 @@
 // What a power cut may not take: when a put is answered, the bytes were synced before the blob had its name, and every
 // directory on the way there after it got the entry that leads on.
+import type * as FileSystem from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -23,7 +24,7 @@ const SLOW_TURNS = 200;
 const log = vi.hoisted(() => ({ steps: [] as unknown[], now: 0, slow: '' }));
 
 vi.mock('node:fs/promises', async (importActual) => {
-  const actual = await importActual<typeof import('node:fs/promises')>();
+  const actual = await importActual<typeof FileSystem>();
   const tick = (): number => (log.now += 1);
   async function noting<T>(step: object, work: () => Promise<T>): Promise<T> {
     const begun = tick();
