@@ -1,11 +1,11 @@
 // What `refold run` and `refold bridge` make of their options and of the environment.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { brand } from '../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../schemas/run.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';
 import type { BridgeCommand } from './commands/bridge.ts';
 import type { RunCommand } from './commands/run.ts';
+import { sessionArgument } from './command.ts';
 import { CommandFailure } from './output.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -45,7 +45,7 @@ export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dat
     secrets: bridge.secrets,
     ...policyOf(options),
     ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
-    ...(typeof session === 'string' ? { session: brand<'SessionId'>(session) } : {}),
+    ...(typeof session === 'string' ? { session: sessionArgument(session) } : {}),
   };
 }
 
