@@ -1,0 +1,57 @@
+// What `refold run` and `refold bridge` tell of a bridge in trouble.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CLI, type Started, freshDirectory, start, writeRecording } from '../support/e2e/refold.ts';
+
+let home: string;
+let workspace: string;
+let recording: string;
+let engine: Started;
+const at = (name: string): string => join(home, name);
+
+beforeAll(async () => {
+  home = await freshDirectory();
+  workspace = await freshDirectory(true);
+  // Too long to stay in the event, so that it is put into the store of blobs first.
+  recording = await writeRecording(home, [{ content: 'long '.repeat(2_000) }]);
+  engine = await start(['serve', '--port', '0', '--data-dir', at('data')]);
+});
+afterAll(async () => {
+  await engine.kill();
+  await rm(home, { recursive: true });
+  await rm(workspace, { recursive: true });
+});
+
+const work = (): readonly string[] => ['--data-dir', at('data'), '--workspace', workspace, '--recording', recording];
+
+test('a run that waits for storage says so, and goes on once there is some', async () => {
+  const putBack = async (): Promise<void> => {
+    await rm(at('data/blobs'));
+    await rename(at('aside'), at('data/blobs'));
+  };
+  await rename(at('data/blobs'), at('aside'));
+  await writeFile(at('data/blobs'), '');
+  const env = { ...process.env, NO_COLOR: '1' };
+  const child = spawn(process.execPath, [CLI, 'run', 'go', ...work()], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let told = '';
+  let waited: Promise<void> | undefined;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+    if (told.includes('! the bridge waits for the engine: storage_failed, ')) waited ??= putBack();
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  await waited;
+  expect({ code, told }).toMatchObject({
+    code: 0,
+    told: expect.stringMatching(/the bridge goes on\n[^]*run-1 completed/),
+  });
+});
+
+test('a bridge that is killed ends its command with 2', async () => {
+  const bridge = await start(['bridge', ...work()]);
+  process.kill(Number(bridge.ready['pid']), 'SIGKILL');
+  expect(await once(bridge.process, 'exit')).toEqual([2, null]);
+});
