@@ -1,7 +1,7 @@
 // What `refold run` and `refold bridge` tell of a bridge in trouble.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CLI, type Started, freshDirectory, start, writeRecording } from '../support/e2e/refold.ts';
@@ -28,19 +28,15 @@ afterAll(async () => {
 const work = (): readonly string[] => ['--data-dir', at('data'), '--workspace', workspace, '--recording', recording];
 
 test('a run that waits for storage says so, and goes on once there is some', async () => {
-  const putBack = async (): Promise<void> => {
-    await rm(at('data/blobs'));
-    await rename(at('aside'), at('data/blobs'));
-  };
-  await rename(at('data/blobs'), at('aside'));
-  await writeFile(at('data/blobs'), '');
+  const [place, aside] = [at('data/blobs/tmp'), at('aside')];
+  await rename(place, aside);
   const env = { ...process.env, NO_COLOR: '1' };
   const child = spawn(process.execPath, [CLI, 'run', 'go', ...work()], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let told = '';
   let waited: Promise<void> | undefined;
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     told += text;
-    if (told.includes('! the bridge waits for the engine: storage_failed, ')) waited ??= putBack();
+    if (told.includes('! the bridge waits for the engine: storage_failed, ')) waited ??= rename(aside, place);
   });
   const [code] = (await once(child, 'close')) as [number];
   await waited;
