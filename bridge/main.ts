@@ -105,6 +105,7 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
     clock: systemClock,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.fallbackModel === undefined ? {} : { fallbackModel: options.fallbackModel }),
   });
 }
 

@@ -101,11 +101,13 @@ export function addProcesses(program: Command): void {
     async (options, _args, output) => {
       const { bridgeCommand } = await import('./commands/bridge.ts');
       const { bridgeArguments } = await import('./run-arguments.ts');
-      const stateDir = text(options, 'stateDir');
+      const [stateDir, session] = [text(options, 'stateDir'), text(options, 'session')];
+      const bridge = bridgeArguments(options);
       return await bridgeCommand(
         {
           dataDir: await dataDir(options),
-          ...bridgeArguments(options),
+          ...bridge,
+          args: [...bridge.args, ...(session === undefined ? [] : ['--session', sessionArgument(session)])],
           ...(stateDir === undefined ? {} : { stateDir: resolve(stateDir) }),
         },
         output,

@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CLI, type Started, freshDirectory, start, writeRecording } from '../support/e2e/refold.ts';
+import { brand } from '../../schemas/index.ts';
+import { connect } from '../../src/client/index.ts';
+import { readToken, tokenFile } from '../../src/server/token.ts';
+import { CLI, type Started, eventsUntil, freshDirectory, must, start, writeRecording } from '../support/e2e/refold.ts';
 
 let home: string;
 let workspace: string;
@@ -44,6 +47,20 @@ test('a run that waits for storage says so, and goes on once there is some', asy
     code: 0,
     told: expect.stringMatching(/the bridge goes on\n[^]*run-1 completed/),
   });
+});
+
+test('a bridge for one session leaves the others alone', async () => {
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
+  for (const id of ['one', 'other']) {
+    await must(client.createSession({ session_id: brand(id) }));
+    await must(client.submit(brand(id), { events: [run] }));
+  }
+  const bridge = await start(['bridge', ...work(), '--session', 'other']);
+  await eventsUntil(client, brand('other'), ({ event }) => event.kind === 'ToolCallsObserved');
+  await bridge.kill();
+  expect((await must(client.session(brand('one')))).state).toMatchObject({ version: 1, run: { phase: 'generating' } });
+  await client.close();
 });
 
 test('a bridge that is killed ends its command with 2', async () => {
