@@ -7,7 +7,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
-import { CLI, type Started, eventsUntil, freshDirectory, must, start, writeRecording } from '../support/e2e/refold.ts';
+import {
+  CLI,
+  type Started,
+  eventsUntil,
+  freshDirectory,
+  must,
+  refold,
+  start,
+  writeRecording,
+} from '../support/e2e/refold.ts';
 
 let home: string;
 let workspace: string;
@@ -61,6 +70,11 @@ test('a bridge for one session leaves the others alone', async () => {
   await bridge.kill();
   expect((await must(client.session(brand('one')))).state).toMatchObject({ version: 1, run: { phase: 'generating' } });
   await client.close();
+});
+
+test('a bridge that cannot work where it is told to says which file that is, and why', async () => {
+  const told = await refold(['bridge', ...work(), '--workspace', recording]);
+  expect(told).toEqual({ code: 2, stdout: '', stderr: `refold: ${recording}: a part of its path is no folder\n` });
 });
 
 test('a bridge that is killed ends its command with 2', async () => {
