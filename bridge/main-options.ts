@@ -11,6 +11,7 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --recording FILE            the model's turns, with --provider recorded
   --base-url URL              with --provider openai (https://api.openai.com/v1)
   --model NAME                asked instead of the model that a run names
+  --fallback-model NAME       asked when a run names none
   --state-dir DIR             where it notes what it has started, for the process that comes after it
   --owner NAME                names this process to the engine; no other may have it
   --session ID                serves this session only; may be given again
@@ -35,6 +36,7 @@ export interface MainOptions {
   readonly recording: string | undefined;
   readonly baseUrl: string;
   readonly model: string | undefined;
+  readonly fallbackModel: string | undefined;
   readonly stateDir: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
@@ -69,6 +71,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     recording: values.recording,
     baseUrl: values['base-url'] ?? 'https://api.openai.com/v1',
     model: values.model,
+    fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
     owner,
     sessions: session?.map(sessionId),
@@ -93,6 +96,7 @@ function parse(args: readonly string[]) {
       recording: text,
       'base-url': text,
       model: text,
+      'fallback-model': text,
       'state-dir': text,
       owner: text,
       session: { ...text, multiple: true },

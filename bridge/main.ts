@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { connect } from '../src/client/index.ts';
 import { type OwnerId, brand } from '../schemas/ids.ts';
-import { messageOf } from './call-run.ts';
 import { systemClock } from './clock.ts';
 import { combineExecutors } from './executors/executors.ts';
 import { hostExecutor } from './executors/host-executor.ts';
@@ -13,7 +12,7 @@ import { type BridgeLedger, noBridgeLedger, openBridgeLedger } from './ledger/br
 import { openLedgerDirectory } from './ledger/ledger-disk.ts';
 import { isAlive, tagOf } from './ledger/process-tag.ts';
 import { RECORDING_BYTES_MAX } from '../schemas/limits.ts';
-import { reasonOf } from '../src/files/file-failure.ts';
+import { reasonOf, whatFailed } from '../src/files/file-failure.ts';
 import { runBridge } from './loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './main-options.ts';
 import { openAiCompatible } from './providers/openai-compatible.ts';
@@ -105,6 +104,7 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
     clock: systemClock,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.fallbackModel === undefined ? {} : { fallbackModel: options.fallbackModel }),
   });
 }
 
@@ -134,7 +134,8 @@ try {
   process.exit(0);
 } catch (error) {
   const misuse = error instanceof Misuse;
-  print({ event: 'failed', message: messageOf(error) });
-  process.stderr.write(`bridge: ${messageOf(error)}\n${misuse ? `\n${USAGE}` : ''}`);
+  const message = whatFailed(error);
+  print({ event: 'failed', message });
+  process.stderr.write(`bridge: ${message}\n${misuse ? `\n${USAGE}` : ''}`);
   process.exit(misuse ? 2 : 1);
 }

@@ -58,6 +58,9 @@ const laterConfigFields = {
   share_reads: flag,
 } as const;
 
+/** What a config has for a model that names none. */
+export const MODEL_UNNAMED = 'default';
+
 /** What every run of a session takes over, and what a run was started with. */
 export const RunConfig = shape('RunConfig', configFields, laterConfigFields);
 export type RunConfig = TypeOf<typeof RunConfig>;

@@ -101,11 +101,7 @@ def read_object(pairs):
 
 def read_json(text):
     return json.loads(
-        text,
-        parse_int=read_number,
-        parse_float=read_number,
-        parse_constant=read_constant,
-        object_pairs_hook=read_object,
+        text, parse_int=read_number, parse_float=read_number, parse_constant=read_constant, object_pairs_hook=read_object
     )
 
 
@@ -129,12 +125,17 @@ def expect_record(record, kind, keys):
 
 
 def check_genesis(record):
+    """How many events it shares with the session that it was forked from."""
     expect_record(record, "genesis", GENESIS_KEYS)
     genesis = record["genesis"]
     if canonical(record["format"]) != "1" or not isinstance(genesis, dict):
         raise Bad("not a genesis record of format 1")
     expect("tool_package_digest", genesis.get("tool_package_digest"), digest(genesis.get("tool_package")))
     expect("chain", record["chain"], digest(genesis))
+    fork = genesis.get("forked_from", {"position": 0.0})
+    if not isinstance(fork, dict) or not isinstance(fork.get("position"), float):
+        raise Bad("forked_from names no position")
+    return fork["position"]
 
 
 def check_event(record, position, before):
@@ -147,14 +148,12 @@ def check_event(record, position, before):
 
 def verify(lines, head):
     """Session id, events, chain, and the position of `head` (None when no record has it)."""
-    position, chain, session, head_at = -1, None, None, None
+    position, chain, session, head_at, shared = -1, None, None, None, 0
     try:
-        for line in lines:
-            if not line.strip():
-                continue
+        for line in filter(bytes.strip, lines):
             record = read_json(line.decode("utf-8"))
             if chain is None:
-                check_genesis(record)
+                shared = check_genesis(record)
                 session = record["genesis"].get("session_id")
             else:
                 check_event(record, position, chain)
@@ -164,6 +163,8 @@ def verify(lines, head):
             position += 1
         if chain is None:
             raise Bad("the file is empty")
+        if position < shared:
+            raise Bad("it shares {:.0f} events with the session it was forked from".format(shared))
     except (Bad, ValueError, RecursionError) as problem:
         raise Bad("position {}: {}".format(position, problem or "nested too deeply"))
     return session, position, chain, head_at

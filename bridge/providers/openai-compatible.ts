@@ -9,6 +9,7 @@ import {
   REPLY_BYTES_MAX,
   RETRY_CAP_MS_MAX,
 } from '../../schemas/limits.ts';
+import { MODEL_UNNAMED } from '../../schemas/run.ts';
 import { errorOfBody, refusesToStream } from './openai-error.ts';
 import { type ReplyAssembler, newReplyAssembler } from './openai-reply.ts';
 import { chatRequest } from './openai-request.ts';
@@ -21,6 +22,8 @@ export interface OpenAiOptions {
   readonly apiKey?: string;
   /** Asked instead of the model that the run names. */
   readonly model?: string;
+  /** Asked when the run names none. */
+  readonly fallbackModel?: string;
   /** Longest silence of the server, before and within an answer. */
   readonly silenceMs?: number;
   readonly clock: Pick<Clock, 'now' | 'after'>;
@@ -90,9 +93,9 @@ const headersOf = ({ apiKey }: OpenAiOptions): Record<string, string> => ({
   ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
 });
 
-const styleOf = ({ baseUrl, model }: OpenAiOptions, request: GenerateRequest) =>
+const styleOf = ({ baseUrl, model, fallbackModel }: OpenAiOptions, request: GenerateRequest) =>
   ({
-    model: model ?? request.model,
+    model: model ?? (request.model === MODEL_UNNAMED ? (fallbackModel ?? request.model) : request.model),
     tokensField: /\.(openai|azure)\.com/.test(baseUrl) ? 'max_completion_tokens' : 'max_tokens',
   }) as const;
 

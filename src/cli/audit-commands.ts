@@ -1,6 +1,6 @@
 // The commands that look back: verify, sign, compare, explain, fork.
 import { type Command, Option } from 'commander';
-import { type Options, command, dataDir, text, wholeNumber } from './command.ts';
+import { type Options, command, dataDir, sessionArgument, text, wholeNumber } from './command.ts';
 
 /** The texts that were given, each under the name that the command has for it. */
 const given = <Name extends string>(
@@ -70,11 +70,10 @@ export function addCheckpoint(program: Command): void {
     'sign what every session is now, for somebody else to keep',
     async (options, _args, output) => {
       const { checkpointCommand } = await import('./commands/checkpoint.ts');
-      const { sessionIdOf } = await import('./commands/replay.ts');
       const prove = text(options, 'prove');
       const wanted = {
         ...given(options, { key: 'key', newKey: 'newKey', checkpoint: 'checkpoint', file: 'output' }),
-        ...(prove === undefined ? {} : { prove: sessionIdOf(prove) }),
+        ...(prove === undefined ? {} : { prove: sessionArgument(prove) }),
       };
       return await checkpointCommand({ ...wanted, dataDir: await dataDir(options) }, output);
     },
@@ -93,13 +92,12 @@ export function addFork(program: Command): void {
     'a new session with the first events of another one, and a life of its own from there',
     async (options, [source = ''], output) => {
       const { forkCommand } = await import('./commands/fork.ts');
-      const { sessionIdOf } = await import('./commands/replay.ts');
       const to = text(options, 'to');
       return await forkCommand(
         {
-          source: sessionIdOf(source),
+          source: sessionArgument(source),
           ...(options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) }),
-          ...(to === undefined ? {} : { to: sessionIdOf(to) }),
+          ...(to === undefined ? {} : { to: sessionArgument(to) }),
           run: (text(options, 'run') ?? 'pause') as 'pause' | 'go' | 'end',
           dataDir: await dataDir(options),
         },

@@ -1,5 +1,6 @@
 // What all commands share: their common options, how they run and how they end.
 import { type Command, Option } from 'commander';
+import { SessionId } from '../../schemas/ids.ts';
 import { CommandFailure, type Output, newOutput, reportFailure } from './output.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -38,6 +39,13 @@ export function wholeNumber(options: Options, name: string, min: number, max?: n
   const range = `from ${min} ${max === undefined ? 'on' : `to ${max}`}`;
   const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   throw new CommandFailure('invalid_shape', `--${flag} takes a whole number ${range}, not "${value}"`);
+}
+
+/** A session id from the command line. */
+export function sessionArgument(value: string): SessionId {
+  if (SessionId.is(value)) return value;
+  const shape = 'up to 64 letters, digits, "_", "." and "-"';
+  throw new CommandFailure('invalid_shape', `"${value}" is no session id (${shape}). List them: refold sessions`);
 }
 
 export const dataDir = async (options: Options): Promise<string> => {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
-import { command, dataDir, sandboxOption, text, wholeNumber } from './command.ts';
+import { command, dataDir, sandboxOption, sessionArgument, text, wholeNumber } from './command.ts';
 
 export function addRuns(program: Command): void {
   command(
@@ -52,7 +52,7 @@ export function addUndo(program: Command): void {
       return await undoCommand(
         {
           dataDir: await dataDir(options),
-          session: brand(id),
+          session: sessionArgument(id),
           call: brand(text(options, 'call') ?? ''),
           ...(batch === undefined ? {} : { batch: brand<'BatchId'>(batch) }),
           ...(workspace === undefined ? {} : { workspace }),
@@ -101,11 +101,13 @@ export function addProcesses(program: Command): void {
     async (options, _args, output) => {
       const { bridgeCommand } = await import('./commands/bridge.ts');
       const { bridgeArguments } = await import('./run-arguments.ts');
-      const stateDir = text(options, 'stateDir');
+      const [stateDir, session] = [text(options, 'stateDir'), text(options, 'session')];
+      const bridge = bridgeArguments(options);
       return await bridgeCommand(
         {
           dataDir: await dataDir(options),
-          ...bridgeArguments(options),
+          ...bridge,
+          args: [...bridge.args, ...(session === undefined ? [] : ['--session', sessionArgument(session)])],
           ...(stateDir === undefined ? {} : { stateDir: resolve(stateDir) }),
         },
         output,
@@ -133,7 +135,7 @@ export function addInspection(program: Command): void {
     'state, effective tools with reasons, and the active plan',
     async (options, [id = ''], output) => {
       const { showCommand } = await import('./commands/inspect.ts');
-      return await showCommand(await dataDir(options), brand(id), output);
+      return await showCommand(await dataDir(options), sessionArgument(id), output);
     },
   );
 
@@ -141,7 +143,7 @@ export function addInspection(program: Command): void {
     const { eventsCommand } = await import('./commands/inspect.ts');
     const from = wholeNumber(options, 'from', 0);
     return await eventsCommand(
-      { dataDir: await dataDir(options), id: brand(id), follow: options['follow'] === true, from },
+      { dataDir: await dataDir(options), id: sessionArgument(id), follow: options['follow'] === true, from },
       output,
     );
   })
@@ -168,7 +170,7 @@ export function addTransfer(program: Command): void {
       const { exportCommand } = await import('./commands/transfer.ts');
       const file = text(options, 'output');
       return await exportCommand(
-        { dataDir: await dataDir(options), id: brand(id), ...(file === undefined ? {} : { file }) },
+        { dataDir: await dataDir(options), id: sessionArgument(id), ...(file === undefined ? {} : { file }) },
         output,
       );
     },

@@ -1,6 +1,5 @@
 // Where an engine keeps its data, and how another process finds the engine that has it open.
-import { existsSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
@@ -8,14 +7,20 @@ import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
 import { type Engine, openEngine } from '../engine/engine.ts';
 import { makeDirectory } from '../files/directories.ts';
-import { reasonOf } from '../files/file-failure.ts';
+import { codeOf, reasonOf } from '../files/file-failure.ts';
 import { isSwitchPending } from '../journal/rebuild-switch.ts';
 import { readToken, tokenFile } from '../server/token.ts';
+import { cannotRead } from './files.ts';
 import { CommandFailure, mustBe } from './output.ts';
 
 /** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
-export const dataDirOf = (option: string | undefined): string =>
-  resolve(option ?? process.env['REFOLD_DATA_DIR'] ?? join(homedir(), '.refold'));
+export function dataDirOf(option: string | undefined): string {
+  const home = homedir();
+  // A variable that is set to nothing is not set; an option of nothing is one of those, put where it was needed.
+  const named = option ?? (process.env['REFOLD_DATA_DIR'] || (home === '' ? '' : join(home, '.refold')));
+  if (named !== '') return resolve(named);
+  throw new CommandFailure('invalid_shape', 'no data directory is named: give --data-dir DIR');
+}
 
 /** Makes a data directory where there is none, for a command that may begin one. */
 export async function makeDataDir(dataDir: string): Promise<void> {
@@ -28,7 +33,14 @@ export async function makeDataDir(dataDir: string): Promise<void> {
 /** Whether an engine has ever had its data here; that the folder is there says nothing: it may be any. */
 export async function hasData(dataDir: string): Promise<boolean> {
   const journal = journalOf(dataDir);
-  return existsSync(journal) || (await isSwitchPending(journal));
+  const there = await stat(journal).then(
+    () => true,
+    (error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return false;
+      throw cannotRead(dataDir, error);
+    },
+  );
+  return there || (await isSwitchPending(journal));
 }
 
 /** Ends a command that may not begin a data directory where there is none: its path may be mistyped. */
@@ -48,12 +60,24 @@ export interface EngineAddress {
   readonly pid: number;
 }
 
+/** Where an engine listens, and which directory it has open: a copy of the directory has a copy of its address. */
+interface PublishedAddress extends EngineAddress {
+  readonly directory: string;
+}
+
+/** Which directory this is, by whatever path. */
+async function identityOf(dataDir: string): Promise<string> {
+  const { dev, ino } = await stat(dataDir, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
 const addressFile = (dataDir: string): string => join(dataDir, 'engine.json');
 
 /** Tells others where the engine of this data directory listens. */
 export async function publishAddress(dataDir: string, address: EngineAddress): Promise<void> {
   const path = addressFile(dataDir);
-  await writeFile(`${path}.tmp`, `${JSON.stringify(address)}\n`, { mode: 0o600 });
+  const published: PublishedAddress = { ...address, directory: await identityOf(dataDir) };
+  await writeFile(`${path}.tmp`, `${JSON.stringify(published)}\n`, { mode: 0o600 });
   await rename(`${path}.tmp`, path);
 }
 
@@ -64,7 +88,8 @@ export async function findEngine(
   dataDir: string,
 ): Promise<{ readonly client: EngineClient; readonly url: string } | null> {
   try {
-    const { url } = JSON.parse(await readFile(addressFile(dataDir), 'utf8')) as EngineAddress;
+    const { url, directory } = JSON.parse(await readFile(addressFile(dataDir), 'utf8')) as PublishedAddress;
+    if (directory !== (await identityOf(dataDir))) return null;
     const client = connect(url, await readToken(tokenFile(dataDir)));
     return isLeft(await client.info()()) ? null : { client, url };
   } catch {

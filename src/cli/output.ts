@@ -5,6 +5,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
 import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
+import { visible } from './preview/visible.ts';
 
 export interface Output {
   readonly json: boolean;
@@ -19,7 +20,7 @@ export interface Output {
 export const newOutput = (json: boolean): Output => ({
   json,
   line: (text = '') => {
-    if (!json) process.stdout.write(`${text}\n`);
+    if (!json) process.stdout.write(`${printable(text)}\n`);
   },
   object: (value) => {
     if (json) process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -28,6 +29,17 @@ export const newOutput = (json: boolean): Output => ({
     if (!json && process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
   },
 });
+
+const ESCAPE = '\u001B';
+/** The ends of lines, and the colours that are used here. */
+const OURS = pc.isColorSupported ? new RegExp(`(\n|${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`) : /(\n)/;
+
+// A line may repeat what a model, a file or a command said; no terminal is to obey that.
+const printable = (text: string): string =>
+  text
+    .split(OURS)
+    .map((part, index) => (index % 2 === 0 ? visible(part) : part))
+    .join('');
 
 /** Has the process end, without a word, once nobody reads what it prints: `refold events SESSION | head`. */
 export function endWithReader(): void {
@@ -73,6 +85,6 @@ export function reportFailure(error: unknown, json: boolean): number {
       : new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
   if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
-  else process.stderr.write(`${pc.red('refold:')} ${message}\n`);
+  else process.stderr.write(`${pc.red('refold:')} ${printable(message)}\n`);
   return exitCode;
 }

@@ -1,7 +1,6 @@
 // The commands by which people answer what waits for them, with their options and help.
 import type { Command } from 'commander';
-import { brand } from '../../schemas/ids.ts';
-import { type Options, command, dataDir, text } from './command.ts';
+import { type Options, command, dataDir, sessionArgument, text } from './command.ts';
 
 export function addPeople(program: Command): void {
   command(program, 'approvals', 'what waits for a person, in all sessions', async (options, _args, output) => {
@@ -46,7 +45,7 @@ export function addPeople(program: Command): void {
       const say = text(options, 'say');
       return await interruptCommand(
         await dataDir(options),
-        { id: brand(id), ...(say === undefined ? {} : { say }) },
+        { id: sessionArgument(id), ...(say === undefined ? {} : { say }) },
         output,
       );
     },
@@ -55,7 +54,7 @@ export function addPeople(program: Command): void {
   for (const to of ['pause', 'resume'] as const) {
     command(program, `${to} <session>`, PAUSES[to], async (options, [id = ''], output) => {
       const { pauseCommand } = await import('./commands/pause.ts');
-      return await pauseCommand({ dataDir: await dataDir(options), id: brand(id), to }, output);
+      return await pauseCommand({ dataDir: await dataDir(options), id: sessionArgument(id), to }, output);
     });
   }
 
@@ -68,7 +67,7 @@ export function addPeople(program: Command): void {
       const tools = text(options, 'tool');
       return await policyCommand(
         await dataDir(options),
-        { id: brand(id), ...(name === undefined ? {} : { name }), ...(tools === undefined ? {} : { tools }) },
+        { id: sessionArgument(id), ...(name === undefined ? {} : { name }), ...(tools === undefined ? {} : { tools }) },
         output,
       );
     },
@@ -85,6 +84,6 @@ const answerOf = async (options: Options, call: string) => {
   return {
     dataDir: await dataDir(options),
     call,
-    ...(session === undefined ? {} : { session: brand<'SessionId'>(session) }),
+    ...(session === undefined ? {} : { session: sessionArgument(session) }),
   };
 };

@@ -149,7 +149,7 @@ export function describeCall(call: ToolCallObserved | undefined): string {
   const main = [pattern, path, Array.isArray(argv) ? argv.join(' ') : undefined].filter(
     (part) => typeof part === 'string',
   );
-  return `${call.tool_name}${main.length === 0 ? '' : pc.dim(`(${main.join(' in ').slice(0, 48).toWellFormed()})`)}`;
+  return `${call.tool_name}${main.length === 0 ? '' : pc.dim(`(${visible(main.join(' in ').slice(0, 48).toWellFormed())})`)}`;
 }
 
 /** How many calls of a batch are in which status, for `refold show`. */
@@ -169,10 +169,10 @@ const textOf = (content: Content): string =>
 
 const lastLine = (content: Content): string => {
   const text = isInline(content) ? content.text : content.tail;
-  return text.trimEnd().split('\n').at(-1) ?? '';
+  return visible(text.trimEnd().split('\n').at(-1) ?? '');
 };
 
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+const oneLine = (text: string): string => visible(text.replaceAll(/\s+/g, ' ').trim());
 
 const clip = (text: string, width = WIDTH): string =>
   text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;

@@ -1,11 +1,12 @@
 // What `refold run` and `refold bridge` make of their options and of the environment.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { brand } from '../../schemas/ids.ts';
+import { TURNS_MAX } from '../../schemas/limits.ts';
 import type { RunConfigPatch } from '../../schemas/run.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';
 import type { BridgeCommand } from './commands/bridge.ts';
 import type { RunCommand } from './commands/run.ts';
+import { sessionArgument } from './command.ts';
 import { CommandFailure } from './output.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -27,8 +28,9 @@ export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dat
   const bridge = bridgeArguments(options);
   const recorded = options['recording'] !== undefined;
   const turns = options['turnsMax'];
-  if (turns !== undefined && !/^[1-9]\d{0,5}$/.test(String(turns))) {
-    throw new CommandFailure('invalid_shape', `--turns-max ${String(turns)} is not a number from 1 on`);
+  if (turns !== undefined && !(/^[1-9]\d{0,5}$/.test(String(turns)) && Number(turns) <= TURNS_MAX)) {
+    const message = `--turns-max takes a whole number from 1 to ${TURNS_MAX}, not "${String(turns)}"`;
+    throw new CommandFailure('invalid_shape', message);
   }
   const config: RunConfigPatch = {
     provider: recorded ? 'recorded' : 'openai',
@@ -37,15 +39,16 @@ export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dat
     host_session_open: !recorded,
     ...(turns === undefined ? {} : { turns_max: Number(turns) }),
   };
-  const { session } = options;
+  const { session, model } = options;
   return {
     workspace: bridge.workspace,
     config,
-    bridgeArgs: bridge.args,
+    // A session that goes on is asked for the model that it names, unless another is named here.
+    bridgeArgs: [...bridge.args, ...(typeof model === 'string' && !recorded ? ['--model', model] : [])],
     secrets: bridge.secrets,
     ...policyOf(options),
     ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
-    ...(typeof session === 'string' ? { session: brand<'SessionId'>(session) } : {}),
+    ...(typeof session === 'string' ? { session: sessionArgument(session) } : {}),
   };
 }
 
@@ -93,7 +96,7 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
   const server = baseUrl === undefined ? [] : ['--base-url', String(baseUrl)];
   return {
     workspace,
-    args: [...common, '--provider', 'openai', '--model', modelOf(options), ...server],
+    args: [...common, '--provider', 'openai', '--fallback-model', modelOf(options), ...server],
     secrets: key === undefined ? {} : { OPENAI_API_KEY: key },
   };
 }

@@ -1,32 +1,23 @@
 // Reads and writes exported streams: JSON Lines of stream records.
-import { type ReadStream, createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { isLeft } from 'fp-ts/lib/Either.js';
+import { createReadStream } from 'node:fs';
+import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
 import type { Position, SessionId } from '../../schemas/ids.ts';
-import { parseJson } from '../../schemas/json.ts';
+import { type Json, parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { StreamRecord } from '../../schemas/record.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
 import { cannotRead } from './files.ts';
 import { CommandFailure, must } from './output.ts';
 
 /** The records of a file, in order. Ends the command at the first line that is no record. */
 export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord> {
-  const input = createReadStream(path);
-  const opened = new Promise<void>((resolve, fail) => {
-    input.once('open', () => resolve());
-    input.once('error', fail);
-  });
-  const unreadable = (error: unknown): never => {
-    throw cannotRead(path, error);
-  };
-  await opened.catch(unreadable);
   let number = 0;
-  for await (const line of linesOf(input, unreadable)) {
+  for await (const line of linesOf(path)) {
     number += 1;
-    if (line.trim() === '') continue;
-    const parsed = parseJson(line, BLOB_BYTES_MAX);
+    const parsed = readLine(line);
+    if (parsed === null) continue;
     const record = isLeft(parsed) ? parsed : decode(StreamRecord, parsed.right);
     if (isLeft(record)) {
       const { code, path: at, message } = record.left;
@@ -36,12 +27,48 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
   }
 }
 
-// What can be opened need not be readable: a folder, say.
-async function* linesOf(input: ReadStream, unreadable: (error: unknown) => never): AsyncGenerator<string> {
+// No byte is put in the place of another: what the digests are held against is what is in the file.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What a line holds; null when it is blank. */
+function readLine(line: Buffer): Either<Rejection, Json> | null {
+  if (line.length > BLOB_BYTES_MAX) return left(reject('too_large', '', `longer than ${BLOB_BYTES_MAX} bytes`));
+  let text: string;
   try {
-    yield* createInterface({ input, crlfDelay: Infinity });
+    text = utf8.decode(line);
+  } catch {
+    return left(reject('malformed_json', '', 'the line is not UTF-8'));
+  }
+  return /^[ \t\r\v\f]*$/.test(text) ? null : parseJson(text, BLOB_BYTES_MAX);
+}
+
+const LINE_FEED = 0x0a;
+
+/**
+ * The lines of a file; of one that is too long, its beginning. A line feed alone ends one: JSON may hold whatever else
+ * ends lines elsewhere (U+2028, a carriage return).
+ */
+async function* linesOf(path: string): AsyncGenerator<Buffer> {
+  let open: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunksOf(path)) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      yield Buffer.concat([...open, chunk.subarray(start, end)]);
+      [open, size, start] = [[], 0, end + 1];
+    }
+    open.push(chunk.subarray(start));
+    size += chunk.length - start;
+    if (size > BLOB_BYTES_MAX) break;
+  }
+  if (size > 0) yield Buffer.concat(open);
+}
+
+async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(path) as AsyncIterable<Buffer>;
   } catch (error) {
-    unreadable(error);
+    throw cannotRead(path, error);
   }
 }
 

@@ -10,7 +10,7 @@ import {
   RETRY_CAP_MS_DEFAULT,
   TURNS_DEFAULT,
 } from '../../schemas/limits.ts';
-import type { RunConfig } from '../../schemas/run.ts';
+import { MODEL_UNNAMED, type RunConfig } from '../../schemas/run.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import { defaultToolPackage } from '../toolsets/default-package.ts';
 import { packageDigest } from './package-parts.ts';
@@ -21,7 +21,7 @@ export const DEFAULT_CONFIG: RunConfig = {
   completion: 'continue',
   host_session_open: false,
   instructions: null,
-  model: 'default',
+  model: MODEL_UNNAMED,
   output_tokens_max: null,
   provider: 'openai',
   repeats_max: REPEATS_DEFAULT,

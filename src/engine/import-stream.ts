@@ -39,10 +39,12 @@ export async function importStream(journal: Journal, records: AsyncIterable<Stre
   return right({ session_id: state.session_id, version: state.version, owing: owesBridge(state) });
 }
 
-const faultOf = ({ divergence }: Replay): Rejection | null =>
-  divergence === null
-    ? null
-    : reject('damaged', '', `position ${divergence.position}: ${divergence.message}; what came before is stored`);
+function faultOf({ divergence }: Replay): Rejection | null {
+  if (divergence === null) return null;
+  const { position, message } = divergence;
+  const stored = position < 0 ? 'nothing is stored' : 'what came before is stored';
+  return reject('damaged', '', `position ${position}: ${message}; ${stored}`);
+}
 
 /** Where the records go: only those that the journal does not hold yet, in writes of many. */
 interface Target {

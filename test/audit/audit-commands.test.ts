@@ -33,7 +33,7 @@ describe('refold fork', () => {
     expect(stdout).toMatch(
       /added +position 24 {2}LeaseExpired {2}call_4_3: the bridge of the source runs it.* unknown here/,
     );
-    expect(stdout).toMatch(/now +run-1 paused_executing, turn 4/);
+    expect(stdout).toMatch(/now +run-1 paused_executing, turn 4\nnext +refold resume amid, or/);
     const [object] = jsonLines((await onData('fork', demo, '--at', '23', '--to', 'amid-2', '--json')).stdout);
     expect(object).toMatchObject({
       session_id: 'amid-2',
@@ -65,7 +65,7 @@ describe('refold fork', () => {
     [['DEMO', '--at', '32'], /has 31 events, so it cannot be forked after 32/],
     [['DEMO', '--at', 'x'], /--at takes a whole number/],
     [['DEMO', '--run', 'on'], /Allowed choices are pause, go, end/],
-    [['DEMO', '--to', '../x'], /neither a file nor a session id/],
+    [['DEMO', '--to', '../x'], /is no session id .* List them: refold sessions/],
   ])('misuse %j ends with 2 and says why', async (args, says) => {
     const { code, stderr } = await onData('fork', ...args.map((arg) => (arg === 'DEMO' ? demo : arg)));
     expect(code).toBe(2);
@@ -81,6 +81,18 @@ test('a session of an older version is exported as it was written, and still ver
   expect(stdout).toBe(await readFile(old, 'utf8'));
   expect(await onData('fork', id, '--to', 'of-old')).toMatchObject({ code: 0 });
   expect(await onData('verify', id, 'of-old')).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ['what came before it', 4, /position 3: position 4 where 3 was due; what came before is stored/],
+  ['nothing', 0, /position -1: .*; nothing is stored/],
+])('an import of a file that does not verify ends with 1, and stores %s', async (_, missing, says) => {
+  const lines = (await readFile(DEMO, 'utf8')).split('\n');
+  const file = at(`without-${missing}.jsonl`);
+  await writeFile(file, lines.toSpliced(missing, 1).join('\n'));
+  const { code, stderr } = await refold(['import', file, '--data-dir', at('imported')]);
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
+  expect(stderr).toContain(`Look closer: refold verify ${file}\n`);
 });
 
 describe('refold checkpoint', () => {

@@ -144,6 +144,16 @@ describe.skipIf(!hasPython)('tools/verify.py', () => {
     });
   });
 
+  test('names where a fork ends that has lost events it shares with its source', async () => {
+    const fork = (await readFile(join(ROOT, 'replay-fixtures/forked/session.jsonl'), 'utf8')).split('\n');
+    expect(await verify(fork.slice(0, 8).join('\n'))).toMatchObject({ code: 0 });
+    const { code, stdout } = await verify(fork.slice(0, 7).join('\n'));
+    expect({ code, stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^bad +position 6: it shares 7 /),
+    });
+  });
+
   test.each([
     [['/no/such/file.jsonl'], /No such file/],
     [[], /usage/],

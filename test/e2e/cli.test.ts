@@ -119,6 +119,13 @@ test.each([
   [['serve', '--port', '65536'], /^refold: --port takes a whole number from 0 to 65535, not "65536"\n$/],
   [['serve', '--lease-ttl', '1'], /^refold: --lease-ttl takes a whole number from 100 on, not "1"\n$/],
   [['run', 'go', '--base-url', 'here'], /^refold: the server of the model must be an http or https URL, not "here"\n$/],
+  [
+    ['run', 'go', '--recording', CLI, '--turns-max', '100001'],
+    /^refold: --turns-max takes a whole number from 1 to 100000, not "100001"\n$/,
+  ],
+  [['show', 'a/b'], /^refold: "a\/b" is no session id \([^\n]+\)\. List them: refold sessions\n$/],
+  [['sessions', '--data-dir', CLI], /^refold: cannot read \S+main\.js: a part of its path is no folder\n$/],
+  [['sessions', '--data-dir', ''], /^refold: no data directory is named: give --data-dir DIR\n$/],
   [['whatif', '--all', '--registry', '/dev/null'], /^refold: \/dev\/null: [^\n]*[^ ]\n$/],
 ])('%j ends with 2 and one line', async (args, line) => {
   const { code, stdout, stderr } = await onData(...args);

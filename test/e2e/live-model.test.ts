@@ -32,6 +32,7 @@ const ANSWERS = [
     tool_calls: [call('w', 'write_file', { path: 'b.txt', text: 'copied\n' }), call('e', 'exists', { path: 'b.txt' })],
   },
   { content: 'Copied.' },
+  { content: 'Again.' },
 ];
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -90,13 +91,12 @@ test('a live model works in a workspace until it has ended, and sees every resul
   const results = asked[2]?.body.messages.filter((message) => message.role === 'tool');
   expect(results?.map((message) => message.tool_call_id)).toEqual(['r', 'w', 'e']);
   expect(stdout).not.toContain('sk-canary');
-  const { stdout: exported } = await refold([
-    'events',
-    '--json',
-    String(/session (s-\S+)/.exec(stdout)?.[1]),
-    '--data-dir',
-    data,
-  ]);
+  const id = String(/session (s-\S+)/.exec(stdout)?.[1]);
+  const again = ['run', 'again', '--session', id, '--workspace', workspace, '--data-dir', data, '--base-url', baseUrl];
+  expect(await refold(again)).toMatchObject({ code: 0 });
+  // Nobody named another model than the one of the session.
+  expect(asked[3]?.body.model).toBe('played');
+  const { stdout: exported } = await refold(['events', '--json', id, '--data-dir', data]);
   expect(exported).toContain('Copied.');
   expect(exported).not.toContain('sk-canary');
 });

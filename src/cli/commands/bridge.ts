@@ -34,8 +34,11 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
   );
   output.object(bridge.ready);
   output.line(`bridge ${String(bridge.ready['owner'])}  sandbox ${String(bridge.ready['sandbox_note'])}`);
-  const ended = new Promise<void>((resolve) => bridge.process.once('exit', () => resolve()));
-  await Promise.race([untilStopped(false), ended]);
+  const ended = new Promise<string | null>((resolve) => {
+    bridge.process.once('exit', (code, signal) => resolve(code === 0 ? null : String(code ?? signal)));
+  });
+  const how = await Promise.race([untilStopped(false).then(() => null), ended]);
   await bridge.stop();
-  return 0;
+  if (how === null) return 0;
+  throw new CommandFailure('child_failed', `the bridge ended unexpectedly (${how}). Start it again: refold bridge`);
 }

@@ -79,5 +79,5 @@ function inWords(event: RecordedEvent, { active_tool_batch: batch }: SessionStat
 function nextLines(id: SessionId, phase: string): readonly string[] {
   if (phase === 'idle') return [`next     refold run "..." --session ${id}`];
   if (!phase.startsWith('paused_')) return ['next     a bridge may work for it: refold bridge'];
-  return ['next     it waits for RunResumed; fork with --run go or --run end to have it go on, or be over'];
+  return [`next     refold resume ${id}, or fork with --run end to have the run be over`];
 }

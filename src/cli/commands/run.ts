@@ -102,7 +102,10 @@ async function startBridge(
   const args = ['--session', id, ...bridgeArgs];
   const stateDir = bridgeStateDir(dataDir);
   const bridge = await keepGoing(
-    () => startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets }),
+    () =>
+      startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets }, (line) =>
+        tellWaiting(line, output),
+      ),
     (problem) => tellRestart('bridge', problem, output),
   );
   const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;
@@ -110,6 +113,14 @@ async function startBridge(
   output.line(`sandbox ${sandbox_note ?? 'unknown'}\n`);
   output.object({ event: 'bridge', pid: bridge.process.pid, owner, sandbox, sandbox_note, workspace });
   return bridge;
+}
+
+/** That the bridge waits for the engine, and why: a run that stands still should say so. */
+function tellWaiting({ event, code, message }: Readonly<Record<string, unknown>>, output: Output): void {
+  if (event !== 'reconnecting' && event !== 'reconnected') return;
+  const what = event === 'reconnected' ? 'goes on' : `waits for the engine: ${String(code)}, ${String(message)}`;
+  output.line(pc.yellow(`  ! the bridge ${what}`));
+  output.object({ event, code, message });
 }
 
 function tellRestart(who: string, problem: string | null, output: Output): void {

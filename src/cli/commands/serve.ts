@@ -1,7 +1,7 @@
 // `refold serve`: the engine process.
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
-import { reasonOf } from '../../files/file-failure.ts';
+import { reasonOf, whatFailed } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
@@ -49,7 +49,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     await serving.close();
     throw error;
   });
-  await publishAddress(dataDir, { url: serving.url, pid: process.pid });
+  await publishAddress(dataDir, { url: serving.url, pid: process.pid }).catch(async (error: unknown) => {
+    await serving.close();
+    await engine.close();
+    throw new CommandFailure('storage_failed', `cannot tell where the engine listens: ${whatFailed(error)}`);
+  });
   const stopped = untilStopped(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);

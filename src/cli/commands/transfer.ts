@@ -2,8 +2,11 @@
 import { type WriteStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { SessionSummary } from '../../../schemas/wire.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { findEngine, journalOf, makeDataDir, withEngine } from '../data-dir.ts';
@@ -62,11 +65,19 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   await makeDataDir(dataDir);
   const journal = await must(openLevelJournal(journalOf(dataDir)));
   try {
-    const imported = mustBe(await importStream(journal, readStreamFile(file)));
+    const imported = takenIn(await importStream(journal, readStreamFile(file)), file);
     output.object(imported);
     output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
   } finally {
     await journal.close();
   }
   return 0;
+}
+
+/** What was imported; a file that does not verify is what was checked, and is wrong. */
+function takenIn(imported: Either<Rejection, SessionSummary>, file: string): SessionSummary {
+  // What is damaged may be the session of the data directory, too: that has no position of the file.
+  const isOfFile = isLeft(imported) && imported.left.code === 'damaged' && imported.left.message.startsWith('position');
+  if (!isOfFile) return mustBe(imported);
+  throw new CommandFailure('damaged', `${file}, ${imported.left.message}. Look closer: refold verify ${file}`, 1);
 }

@@ -4,6 +4,7 @@ import { type OpenAiOptions, openAiCompatible } from '../../../bridge/providers/
 import type { GenerateReply, GenerateRequest } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
 import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
+import { MODEL_UNNAMED } from '../../../schemas/run.ts';
 
 let server: ChatServer;
 beforeAll(async () => {
@@ -45,6 +46,16 @@ const toolDelta = (call: object, finish: string | null = null) => delta({ tool_c
 const end = (finish = 'tool_calls') => delta({}, finish);
 
 describe('the request', () => {
+  test.each([
+    ['played', { fallbackModel: 'second' }, 'played'],
+    [MODEL_UNNAMED, { fallbackModel: 'second' }, 'second'],
+    [MODEL_UNNAMED, { fallbackModel: 'second', model: 'first' }, 'first'],
+    [MODEL_UNNAMED, {}, MODEL_UNNAMED],
+  ])('of a run that names %s, of a bridge given %j, is for %s', async (model, options, wanted) => {
+    await ask([{ chunks: [end('stop')] }], { model }, options);
+    expect(server.asked[0]?.body).toMatchObject({ model: wanted });
+  });
+
   test('is the conversation in the form of Chat Completions', async () => {
     await ask(
       [{ chunks: [end('stop')] }],

@@ -1,0 +1,84 @@
+// What `refold run` and `refold bridge` tell of a bridge in trouble.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { brand } from '../../schemas/index.ts';
+import { connect } from '../../src/client/index.ts';
+import { readToken, tokenFile } from '../../src/server/token.ts';
+import {
+  CLI,
+  type Started,
+  eventsUntil,
+  freshDirectory,
+  must,
+  refold,
+  start,
+  writeRecording,
+} from '../support/e2e/refold.ts';
+
+let home: string;
+let workspace: string;
+let recording: string;
+let engine: Started;
+const at = (name: string): string => join(home, name);
+
+beforeAll(async () => {
+  home = await freshDirectory();
+  workspace = await freshDirectory(true);
+  // Too long to stay in the event, so that it is put into the store of blobs first.
+  recording = await writeRecording(home, [{ content: 'long '.repeat(2_000) }]);
+  engine = await start(['serve', '--port', '0', '--data-dir', at('data')]);
+});
+afterAll(async () => {
+  await engine.kill();
+  await rm(home, { recursive: true });
+  await rm(workspace, { recursive: true });
+});
+
+const work = (): readonly string[] => ['--data-dir', at('data'), '--workspace', workspace, '--recording', recording];
+
+test('a run that waits for storage says so, and goes on once there is some', async () => {
+  const [place, aside] = [at('data/blobs/tmp'), at('aside')];
+  await rename(place, aside);
+  const env = { ...process.env, NO_COLOR: '1' };
+  const child = spawn(process.execPath, [CLI, 'run', 'go', ...work()], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let told = '';
+  let waited: Promise<void> | undefined;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+    if (told.includes('! the bridge waits for the engine: storage_failed, ')) waited ??= rename(aside, place);
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  await waited;
+  expect({ code, told }).toMatchObject({
+    code: 0,
+    told: expect.stringMatching(/the bridge goes on\n[^]*run-1 completed/),
+  });
+});
+
+test('a bridge for one session leaves the others alone', async () => {
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
+  for (const id of ['one', 'other']) {
+    await must(client.createSession({ session_id: brand(id) }));
+    await must(client.submit(brand(id), { events: [run] }));
+  }
+  const bridge = await start(['bridge', ...work(), '--session', 'other']);
+  await eventsUntil(client, brand('other'), ({ event }) => event.kind === 'ToolCallsObserved');
+  await bridge.kill();
+  expect((await must(client.session(brand('one')))).state).toMatchObject({ version: 1, run: { phase: 'generating' } });
+  await client.close();
+});
+
+test('a bridge that cannot work where it is told to says which file that is, and why', async () => {
+  const told = await refold(['bridge', ...work(), '--workspace', recording]);
+  expect(told).toEqual({ code: 2, stdout: '', stderr: `refold: ${recording}: a part of its path is no folder\n` });
+});
+
+test('a bridge that is killed ends its command with 2', async () => {
+  const bridge = await start(['bridge', ...work()]);
+  process.kill(Number(bridge.ready['pid']), 'SIGKILL');
+  expect(await once(bridge.process, 'exit')).toEqual([2, null]);
+});
