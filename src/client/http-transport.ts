@@ -108,8 +108,10 @@ function checkAccess(url: unknown, token: unknown): void {
   if (typeof url !== 'string' || !/^https?:/i.test(url) || !URL.canParse(url)) {
     throw new TypeError("the engine's address must be an http or https URL such as http://127.0.0.1:7423");
   }
-  if (typeof token === 'string' && /^[\x21-\x7e]*$/.test(token)) return;
-  throw new TypeError("the engine's token must be printable ASCII without spaces or line ends: trim what a file holds");
+  if (typeof token === 'string' && token.trim() === token && /^[\x20-\x7e]*$/.test(token)) return;
+  throw new TypeError(
+    "the engine's token must be printable ASCII without white space around it: trim what a file holds",
+  );
 }
 
 function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Readonly<Record<string, string>> {

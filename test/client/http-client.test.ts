@@ -26,6 +26,6 @@ test.each([undefined, '', 'nope', '127.0.0.1:7423', 'ftp://127.0.0.1', 'http://'
   },
 );
 
-test.each([undefined, 'a line\n', 'two words', 'žluť'])('a token of %j is refused before it is sent', (token) => {
+test.each([undefined, 'a line\n', ' ahead', 'žluť'])('a token of %j is refused before it is sent', (token) => {
   expect(() => connect('http://127.0.0.1:7423', token as string)).toThrow('trim what a file holds');
 });
