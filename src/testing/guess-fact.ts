@@ -1,6 +1,7 @@
 // Which fact may happen next to a session, given a few numbers: mostly what its phase waits for, now and then something
 // else.
 import { effects } from '../core/effects.ts';
+import type { Effect } from '../../schemas/effect.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
@@ -21,14 +22,18 @@ export const guessFact = (state: SessionState, draw: Draw): Fact =>
 
 const pick = <T>(values: readonly T[], at: number): T | undefined => values[at % Math.max(1, values.length)];
 
+/** One of the effects. Time passes where nothing else is owed. */
+function owedTo(state: SessionState, at: number): Effect | undefined {
+  const all = effects(state);
+  const work = all.filter(({ kind }) => kind !== 'wake');
+  return pick(work.length === 0 ? all : work, at);
+}
+
 function guessNext(state: SessionState, draw: Draw): Fact {
   const { run } = state;
   const { a, b } = draw;
   if (run === null) return { kind: 'RunRequested', input: say(`go ${a}`) };
-  const all = effects(state);
-  const work = all.filter(({ kind }) => kind !== 'wake');
-  // Time passes where nothing else is owed.
-  const owed = pick(work.length === 0 ? all : work, a);
+  const owed = owedTo(state, a);
   switch (owed?.kind) {
     case 'llm.generate':
       return { kind: 'ToolCallsObserved', run_id: owed.run_id, turn: owed.turn, calls: guessCalls(state, draw) };
