@@ -5,13 +5,21 @@ import type { Ingress } from '../schemas/event.ts';
 import type { BlobReader } from './blob-reader.ts';
 import { type PutBlob, contentOf } from './call-output.ts';
 import { clip, messageOf } from './call-run.ts';
+import { RETRY_CAP_MS_MAX } from '../schemas/limits.ts';
 import type { Clock } from './clock.ts';
 import { eventIdOf } from './event-id.ts';
 import type { Leases } from './leases.ts';
 import type { Log } from './log.ts';
 import { observeCalls } from './observed-calls.ts';
 import type { Outbox } from './outbox.ts';
-import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from './providers/provider.ts';
+import {
+  type GenerateReply,
+  type GenerateRequest,
+  PROVIDER_ERROR_CODES,
+  type Provider,
+  ProviderError,
+} from './providers/provider.ts';
+import { replyFault } from './providers/reply-fault.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
@@ -64,6 +72,8 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 
   async function observed(effect: Generate, reply: GenerateReply): Promise<Ingress> {
     const { run_id, turn } = effect;
+    const fault = replyFault(reply);
+    if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is not usable: ${fault}`);
     const content = reply.content?.toWellFormed() ?? '';
     return {
       kind: 'ToolCallsObserved',
@@ -123,10 +133,13 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
 
 const REPLY_AT_FAULT: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
 
+// What cannot be recorded is left out or brought into bounds: a failure that is refused would leave the run waiting.
 function failureOf(error: unknown): Failure {
   const message = clip(messageOf(error));
   if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
   const { code, retryAfterMs } = error;
+  if (!PROVIDER_ERROR_CODES.includes(code)) return { code: 'provider_terminal', message };
   if (code !== 'provider_retryable') return { code, message };
-  return { code, message, retryable: true, ...(retryAfterMs === null ? {} : { retry_after_ms: retryAfterMs }) };
+  const retry_after_ms = Math.min(RETRY_CAP_MS_MAX, Math.ceil(retryAfterMs ?? Number.NaN));
+  return { code, message, retryable: true, ...(retry_after_ms >= 0 ? { retry_after_ms } : {}) };
 }

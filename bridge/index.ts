@@ -6,17 +6,27 @@ export {
   type CallTarget,
   type Executor,
   type Executors,
+  type Restore,
   combineExecutors,
 } from './executors/executors.ts';
+export { hostExecutor } from './executors/host-executor.ts';
+export { type Host, type HostOptions, openHost } from './host/host-tools.ts';
+export type { RestorableFile } from './host/undo/restore-files.ts';
+export type { BridgeLedger } from './ledger/bridge-ledger.ts';
+export { openFileLedger } from './ledger/file-ledger.ts';
 export type { BridgeLogLine } from './log.ts';
 export { type BridgeOptions, runBridge } from './loop.ts';
 export {
   type GenerateReply,
   type GenerateRequest,
   type Message,
+  type MessageCall,
   type Provider,
   ProviderError,
+  type ProviderErrorCode,
+  type ReplyCall,
 } from './providers/provider.ts';
-export { openAiCompatible } from './providers/openai-compatible.ts';
+export { type OpenAiOptions, openAiCompatible } from './providers/openai-compatible.ts';
 export { recordedProvider } from './providers/recorded.ts';
-export { scriptedProvider } from './providers/scripted.ts';
+export { type Script, scriptedProvider } from './providers/scripted.ts';
+export { type TranscriptBlobs, renderTranscript } from './transcript.ts';

@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../src/client/client.ts';
 import type { EffectOfKind } from '../schemas/effect.ts';
-import type { OwnerId, SessionId } from '../schemas/ids.ts';
+import { OwnerId, type SessionId } from '../schemas/ids.ts';
 import { BACKOFF_MS_BASE, CONCURRENCY_MAX, LEASE_EFFECTS_MAX, STOP_GRACE_MS } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { unreachable } from '../schemas/rejection.ts';
@@ -38,7 +38,7 @@ export interface BridgeOptions {
   readonly owner: OwnerId;
   readonly executors: Executors;
   readonly provider: Provider;
-  /** Calls that run at a time, over all sessions; each session has its own maximum besides. */
+  /** Calls that run at a time, over all sessions, at least 1; 256 by default. Each session has its own maximum besides. */
   readonly concurrency?: number;
   /** Where it notes what it has started; without one, what it had in hand is lost with it. */
   readonly ledger?: BridgeLedger;
@@ -53,8 +53,9 @@ export interface BridgeOptions {
   readonly undoOnly?: boolean;
 }
 
-/** Serves until the signal aborts. Throws when the engine refuses to be asked at all. */
+/** Serves until the signal aborts. Throws when the engine refuses to be asked at all, or an option can be none. */
 export async function runBridge(options: BridgeOptions): Promise<void> {
+  checkOptions(options);
   const gone = new AbortController();
   // Everything that waits, waits for these as well; that is no leak.
   setMaxListeners(0, gone.signal, options.signal);
@@ -77,6 +78,13 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
     stopAll(crew);
     gone.abort();
   }
+}
+
+function checkOptions({ concurrency = CONCURRENCY_MAX, owner }: BridgeOptions): void {
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+    throw new RangeError(`concurrency must be a whole number of calls, at least 1; it is ${concurrency}`);
+  }
+  if (!OwnerId.is(owner)) throw new TypeError(`owner must be ${OwnerId.name}, and of this process alone`);
 }
 
 /** Speaks for those that died, then works; ends when the signal aborts. */

@@ -8,9 +8,8 @@ import { combineExecutors } from './executors/executors.ts';
 import { hostExecutor } from './executors/host-executor.ts';
 import { openHost } from './host/host-tools.ts';
 import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
-import { type BridgeLedger, noBridgeLedger, openBridgeLedger } from './ledger/bridge-ledger.ts';
-import { openLedgerDirectory } from './ledger/ledger-disk.ts';
-import { isAlive, tagOf } from './ledger/process-tag.ts';
+import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
+import { openFileLedger } from './ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../schemas/limits.ts';
 import { reasonOf, whatFailed } from '../src/files/file-failure.ts';
 import { runBridge } from './loop.ts';
@@ -68,10 +67,7 @@ const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: Own
 });
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
-  if (stateDir === undefined) return noBridgeLedger;
-  const disk = await openLedgerDirectory(stateDir);
-  const nonce = randomUUID().replaceAll('-', '');
-  return await openBridgeLedger(disk, { owner, nonce, tag: tagOf(process.pid), isAlive });
+  return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);
 }
 
 /** Secrets do not stay where a command that the bridge runs, or anybody who reads its environment, could see them. */

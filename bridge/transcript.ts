@@ -15,14 +15,17 @@ import type { Message, MessageCall } from './providers/provider.ts';
 
 type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
 
-/** The window's messages, or why a page of it cannot be read. A text that cannot be read is named in its place. */
+/**
+ * The messages of an effect's `transcript`: sealed pages and large texts fetched, every call followed by one result. Left:
+ * why a page cannot be read. A text that cannot be read is named in its place.
+ */
 export async function renderTranscript(
   transcript: TranscriptState,
   blobs: TranscriptBlobs,
 ): Promise<Either<Rejection, readonly Message[]>> {
   const pages: MessagePage[] = [];
   for (const ref of transcript.sealed) {
-    const page = knownPage(blobs.kept(ref)) ?? (await renderPage(ref, blobs.read));
+    const page = knownPage(blobs.kept?.(ref) ?? null) ?? (await renderPage(ref, blobs.read));
     if (isLeft(page)) return page;
     pages.push(page.right);
   }
@@ -32,9 +35,10 @@ export async function renderTranscript(
 
 /** Where pages and large texts are. */
 export interface TranscriptBlobs {
+  /** Such as `(ref) => client.getBlob(ref)()`. */
   readonly read: ReadBlob;
   /** The bytes, when they are at hand; every generate reads the same pages again, and need not wait for them. */
-  readonly kept: (ref: Digest) => Uint8Array | null;
+  readonly kept?: (ref: Digest) => Uint8Array | null;
 }
 
 /** The text of any content; where it cannot be read, its excerpts and a line that says so. */

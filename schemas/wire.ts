@@ -108,9 +108,9 @@ export const LeaseGrant = shape('LeaseGrant', {
 export type LeaseGrant = TypeOf<typeof LeaseGrant>;
 
 /**
- * Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. `leases`: those
- * under which it reports; one that was lost is refused, whether or not somebody else has the effect now. `lease`, with an
- * owner: what the session owes once this is durable is asked for in the same breath.
+ * Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. `leases`, with an
+ * owner: those under which it reports; one that was lost is refused, whether or not somebody else has the effect now.
+ * `lease`, with an owner: what the session owes once this is durable is asked for in the same breath.
  */
 export const Submit = shape(
   'Submit',

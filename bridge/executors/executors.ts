@@ -69,7 +69,9 @@ export interface Executors {
   readonly restore: Restore | null;
 }
 
+/** Throws a TypeError for a pattern that can match no tool, and for one that two executors name. */
 export function combineExecutors(executors: readonly Executor[]): Executors {
+  checkPatterns(executors);
   const routes = executors
     .flatMap((executor) => executor.tools.map((pattern) => ({ pattern, executor })))
     .sort((a, b) => b.pattern.length - a.pattern.length);
@@ -82,4 +84,19 @@ export function combineExecutors(executors: readonly Executor[]): Executors {
     },
     restore: executors.find(({ restore }) => restore !== undefined)?.restore ?? null,
   };
+}
+
+function checkPatterns(executors: readonly Executor[]): void {
+  const owners = new Map<string, Executor>();
+  for (const executor of executors) {
+    for (const pattern of executor.tools) {
+      const prefix = pattern.endsWith('*') ? pattern.slice(0, -1) : pattern;
+      if (pattern === '' || pattern.length > 128 || !/^[A-Za-z0-9_.-]*$/.test(prefix)) {
+        throw new TypeError(`"${pattern}" matches no tool: give a tool id, or the beginning of one and a closing *`);
+      }
+      const owner = owners.get(pattern) ?? executor;
+      if (owner !== executor) throw new TypeError(`two executors run "${pattern}": which of them is meant?`);
+      owners.set(pattern, executor);
+    }
+  }
 }

@@ -42,7 +42,11 @@ class AttemptFailed extends Error {
   }
 }
 
+/** Throws a TypeError when the base URL can be none. */
 export function openAiCompatible(options: OpenAiOptions): Provider {
+  if (!/^https?:/i.test(options.baseUrl) || !URL.canParse(options.baseUrl)) {
+    throw new TypeError('baseUrl must be an http or https URL such as https://api.openai.com/v1');
+  }
   return {
     async generate(request, signal) {
       let answer = await tryOnce(options, request, { stream: true, signal });

@@ -43,6 +43,7 @@ export interface ReplyCall {
   readonly arguments?: Json;
 }
 
+/** Text, calls, or both; without calls the turn is over. What does not fit this type ends the run, and is told why. */
 export interface GenerateReply {
   readonly content?: string;
   readonly calls: readonly ReplyCall[];
@@ -50,23 +51,34 @@ export interface GenerateReply {
 }
 
 export interface Provider {
-  /** Throws a {@link ProviderError} when there is no answer. */
+  /**
+   * Throws a {@link ProviderError} when there is no answer. How long it may take is its own affair: nobody ends it but
+   * the signal, which aborts when the run no longer wants the answer.
+   */
   generate(request: GenerateRequest, signal: AbortSignal): Promise<GenerateReply>;
 }
 
-export type ProviderErrorCode =
-  | 'provider_retryable'
-  | 'provider_terminal'
-  | 'provider_auth'
-  | 'context_length'
-  | 'recording_exhausted'
-  | 'cancelled';
+export const PROVIDER_ERROR_CODES = [
+  'provider_retryable',
+  'provider_terminal',
+  'provider_auth',
+  'context_length',
+  'recording_exhausted',
+  'cancelled',
+] as const;
+export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
 
-/** Why a model gave no answer. The message is for people, and never holds a key. */
+/**
+ * Why a model gave no answer. Only `provider_retryable` is asked again, as the run's `retry` policy says; anything else
+ * that is thrown ends the run as `provider_terminal`. The message is for people, and never holds a key.
+ */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly code: ProviderErrorCode;
-  /** How long the server wants to be left alone, in milliseconds, when it said so. */
+  /**
+   * How long the server wants to be left alone, in milliseconds, when it said so; more than a day is a day, and what is
+   * no such number counts as not said.
+   */
   readonly retryAfterMs: number | null;
 
   constructor(code: ProviderErrorCode, message: string, retryAfterMs: number | null = null) {

@@ -20,7 +20,10 @@ import { followEvents } from './http-follow.ts';
 import { newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
-/** A client of the engine at `url`, with its bearer token. Connects when it is first used. */
+/**
+ * A client of the engine at `url`, with its bearer token: those that `refold serve` prints, or that were given to `serve`.
+ * Connects when it is first used. Throws a TypeError when the URL or the token can be none.
+ */
 export function connect(url: string, token: string): EngineClient {
   const transport = newTransport(url, token);
   const { call } = transport;

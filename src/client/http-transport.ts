@@ -46,9 +46,9 @@ export interface Transport {
 }
 
 export function newTransport(url: string, token: string): Transport {
+  checkAccess(url, token);
   const base = url.replace(/\/+$/, '');
   const closing = new AbortController();
-  // Made when it is first used: an address that is none is told with the first request.
   let made: Exchanger | null = null;
   const exchanger = (): Exchanger => (made ??= newExchanger(base));
   const away = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
@@ -101,6 +101,17 @@ export function newTransport(url: string, token: string): Transport {
     made?.close();
   };
   return { send, call, bytes, closed: closing.signal, close };
+}
+
+/** Nobody answers at an address that is none, however long one waits; nor to a token that no header holds. */
+function checkAccess(url: unknown, token: unknown): void {
+  if (typeof url !== 'string' || !/^https?:/i.test(url) || !URL.canParse(url)) {
+    throw new TypeError("the engine's address must be an http or https URL such as http://127.0.0.1:7423");
+  }
+  if (typeof token === 'string' && token.trim() === token && /^[\x20-\x7e]*$/.test(token)) return;
+  throw new TypeError(
+    "the engine's token must be printable ASCII without white space around it: trim what a file holds",
+  );
 }
 
 function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Readonly<Record<string, string>> {

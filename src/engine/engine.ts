@@ -2,8 +2,9 @@
 // no model; whoever wants something of it, in process or over HTTP, does so through its client.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { isLeft, left, map, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { decode, integer } from '../../schemas/codec.ts';
 import { brand } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -30,13 +31,13 @@ export interface EngineOptions {
   /** Where the journal (`journal/`) and the blobs (`blobs/`) are; made when it is missing. */
   readonly dataDir: string;
   readonly clock?: Clock;
-  /** How long a lease lasts without a heartbeat, in milliseconds. */
+  /** How long a lease lasts without a heartbeat, in milliseconds, at least 1; 15,000 by default. */
   readonly leaseTtlMs?: number;
   /** Makes ids that nobody else makes; random ones by default. */
   readonly newId?: () => string;
   /** A number from 0 to below 1, for the jitter of retries. */
   readonly random?: () => number;
-  /** How many sessions may be at work at a time. */
+  /** How many sessions may be at work at a time, at least 1; 16,384 by default. */
   readonly atWorkMax?: number;
   /** Told what takes long while the engine opens: the rebuilding of a damaged journal. */
   readonly tell?: (message: string) => void;
@@ -68,6 +69,8 @@ export interface Engine {
 export const openEngine =
   (options: EngineOptions): TaskEither<Rejection, Engine> =>
   async () => {
+    const fault = boundFault(options);
+    if (fault !== null) return left(fault);
     try {
       await makeDirectory(options.dataDir);
     } catch (error) {
@@ -94,11 +97,16 @@ export const startEngine =
     const { journal, blobs } = ports;
     const clock = ports.clock ?? systemClock;
     const bells = newBells();
-    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
-    if (typeof epochs === 'string') {
+    const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
       await journal.close();
       await blobs.close();
-      return left(reject('storage_failed', '', `no epochs of leases can be put aside: ${epochs}`));
+      return left(rejection);
+    };
+    const fault = boundFault(ports);
+    if (fault !== null) return await refuse(fault);
+    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
+    if (typeof epochs === 'string') {
+      return await refuse(reject('storage_failed', '', `no epochs of leases can be put aside: ${epochs}`));
     }
     const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, bells, epochs });
     const closed = new AbortController();
@@ -124,6 +132,17 @@ export const startEngine =
     const client = newInProcessClient({ sessions, leases, journal, blobs, bells, info, closed: closed.signal });
     return right({ client, faults: loaded.right, notices: [], close });
   };
+
+const BOUNDS = { leaseTtlMs: integer('milliseconds', 1), atWorkMax: integer('a number of sessions', 1) } as const;
+
+/** A lease of no time would be lost before it is used, and an engine that takes no session would refuse all work. */
+function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejection | null {
+  for (const name of ['leaseTtlMs', 'atWorkMax'] as const) {
+    const decoded = options[name] === undefined ? null : decode(BOUNDS[name], options[name]);
+    if (decoded !== null && isLeft(decoded)) return { ...decoded.left, path: `/${name}` };
+  }
+  return null;
+}
 
 interface Parts {
   readonly sessions: Sessions;

@@ -1,7 +1,7 @@
 // A submit that asks for what it leads to: the leases ride on its answer, so that a bridge at work need not ask for them.
-import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Submit, SubmitReceipt } from '../../schemas/wire.ts';
 import type { LeaseTable } from './leases.ts';
 import type { Sessions } from './sessions.ts';
@@ -24,7 +24,10 @@ export async function submitRiding(
   request: Submit,
   bytes: number,
 ): Promise<Receipt> {
-  const { owner, lease } = request;
+  const { owner, lease, leases: under = [] } = request;
+  if (owner === undefined && under.length > 0) {
+    return left(reject('invalid_shape', '/owner', 'leases are held by an owner: say which one reports'));
+  }
   if (owner === undefined || lease === undefined) return await sessions.submit(session, request, bytes);
   leases.board(session);
   let receipt: Receipt;

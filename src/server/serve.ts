@@ -7,6 +7,7 @@ import { type AppOptions, newApp } from './app.ts';
 import { LOOPBACK_HOSTS } from './guard.ts';
 
 export interface ServeOptions {
+  /** What whoever asks must send; not empty. */
   readonly token: string;
   /** 0 for any free port. */
   readonly port: number;
@@ -21,11 +22,16 @@ export interface Serving {
 }
 
 /**
- * Serves an engine's client over HTTP. Rejects (as a Promise) when the address cannot be listened on. An engine that is
+ * Serves an engine's client over HTTP. Rejects (as a Promise) when the address cannot be listened on, and with a TypeError
+ * when the token is one that no client can send. An engine that is
  * still loading its sessions listens already: whoever comes early waits, instead of being refused and coming late.
  */
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
+  const { token } = options as { readonly token: unknown };
+  if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token) || token.trim() !== token) {
+    throw new TypeError('token must be printable ASCII, not empty, without white space around it');
+  }
   const server = createAdaptorServer({
     fetch: fetchOf(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] }),
     serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },

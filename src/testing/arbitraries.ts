@@ -9,11 +9,11 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
-import { defaultGenesis } from '../core/genesis.ts';
+import { type GenesisOverrides, defaultGenesis } from '../core/genesis.ts';
 import { initialState } from '../core/initial-state.ts';
 import { step } from '../core/step.ts';
 import { factEvent, packageOf } from './facts.ts';
-import { type Draw, guessFact } from './guess-fact.ts';
+import { type Draw, guessFact, withClaimed } from './guess-fact.ts';
 
 /** A genesis record and events that it takes, one after the other, with the state they lead to. */
 export interface IngressStream {
@@ -22,10 +22,11 @@ export interface IngressStream {
   readonly state: SessionState;
 }
 
-export interface IngressStreamOptions {
+/** `consent` and `config`: of the session; the defaults of a genesis record otherwise. */
+export interface IngressStreamOptions extends Pick<GenesisOverrides, 'consent' | 'config'> {
   /** The tools of the session; any registry by default. */
   readonly tool_package?: ToolPackage;
-  /** How many facts are tried at most; 40 by default. Those that are refused are left out. */
+  /** How many facts are tried at most, 0 or more; 40 by default. Those that are refused are left out. */
   readonly lengthMax?: number;
 }
 
@@ -59,28 +60,33 @@ function toolRegistry(): fc.Arbitrary<readonly ToolSpec[]> {
   );
 }
 
-/** Calls of these tools, up to twelve, with ids `c0`, `c1`, …; now and then one of a tool that does not exist. */
+/**
+ * Calls of these tools, up to twelve, with ids `c0`, `c1`, …; now and then one of a tool that does not exist. Their arguments
+ * are `path`, `n`, and whatever the tool's claims name, so that calls conflict and do not; schemas are not looked at.
+ */
 function toolCalls(registry: readonly ToolSpec[]): fc.Arbitrary<readonly ToolCallObserved[]> {
   const names = registry.map(({ tool_name }) => tool_name as string);
-  const made = fc.record({
-    tool_name: fc.oneof(
-      { weight: 9, arbitrary: fc.constantFrom(...names) },
-      { weight: 1, arbitrary: fc.constant('no_such_tool') },
-    ),
-    arguments: fc.record({ path: fc.constantFrom('a', 'b', 'a/x', 'a/y', 'c'), n: fc.nat({ max: 9 }) }),
-  });
+  const unknown = fc.constant('no_such_tool');
+  const known = names.length === 0 ? unknown : fc.constantFrom(...names);
+  const made = fc
+    .record({
+      tool_name: fc.oneof({ weight: 9, arbitrary: known }, { weight: 1, arbitrary: unknown }),
+      arguments: fc.record({ path: fc.constantFrom('a', 'b', 'a/x', 'a/y', 'c'), n: fc.nat({ max: 9 }) }),
+    })
+    .map((call) => ({ ...call, arguments: withClaimed(registry, call.tool_name, call.arguments) }));
   return fc
     .array(made, { maxLength: 12 })
     .map((calls) => calls.map((call, index) => ({ call_id: `c${index}`, ...call }) as unknown as ToolCallObserved));
 }
 
 /** A stream of plausible facts, late and senseless ones left out. It shrinks to fewer facts. */
-function ingressStream({ tool_package, lengthMax = 40 }: IngressStreamOptions = {}): fc.Arbitrary<IngressStream> {
+function ingressStream(options: IngressStreamOptions = {}): fc.Arbitrary<IngressStream> {
+  const { tool_package, lengthMax = 40, ...genesis } = options;
   const tools = tool_package === undefined ? toolRegistry().map(packageOf) : fc.constant(tool_package);
   const draw = fc.record<Draw>({ what: fc.nat({ max: 99 }), a: fc.nat({ max: 999 }), b: fc.nat({ max: 999 }) });
   return fc
     .tuple(tools, fc.array(draw, { maxLength: lengthMax }))
-    .map(([made, draws]) => streamOf(defaultGenesis({ tool_package: made }), draws));
+    .map(([made, draws]) => streamOf(defaultGenesis({ ...genesis, tool_package: made }), draws));
 }
 
 function streamOf(genesis: Genesis, draws: readonly Draw[]): IngressStream {

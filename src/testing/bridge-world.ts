@@ -84,7 +84,10 @@ export interface MachineFile {
   close(): Promise<void>;
 }
 
-/** The only way in which a bridge waits: what it leaves to the platform's own timers comes at some later time. */
+/**
+ * The only way in which a bridge waits: what it leaves to the platform's own timers comes at some later time. `after` throws
+ * a RangeError for what is no number of milliseconds.
+ */
 export interface BridgeClock extends Clock {
   /** Calls `fn` once what is ready by now has been dealt with; no time passes. */
   soon(fn: () => void): void;

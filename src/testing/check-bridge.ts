@@ -3,17 +3,20 @@
 import * as fc from 'fast-check';
 import { SIM_SHRINKS_MAX } from '../../schemas/limits.ts';
 import type { SimulatedBridge } from './bridge-world.ts';
+import type { OwnLaws } from './laws/own-laws.ts';
 import { type Scenario, scenarios } from './scenario.ts';
-import type { StartEngine } from './sim-world.ts';
+import type { StartEngine } from './sim-options.ts';
 import { type Simulation, simulate } from './simulate.ts';
 
 export interface CheckBridgeOptions {
-  /** How many seeds; 200 by default. */
+  /** How many seeds, at least 1; 200 by default. */
   readonly seeds?: number;
-  /** The first of them; 1 by default. */
+  /** The first of them, a whole number; 1 by default. */
   readonly from?: number;
   /** The engine to run the bridge against; ours by default. */
   readonly startEngine?: StartEngine;
+  /** Laws of one's own, by name, held against every event as it becomes durable. */
+  readonly laws?: OwnLaws;
   /** The one command that runs a seed again. The environment's `REFOLD_SEED` is honoured in any case. */
   readonly command?: (seed: number) => string;
   /** Called after each seed. */
@@ -22,21 +25,30 @@ export interface CheckBridgeOptions {
 
 /**
  * Simulates a bridge under many seeds and throws an Error for the first that breaks a law: with the law, the smallest
- * scenario that still does, what happened last, and the command that repeats it. `REFOLD_SEED` runs that seed alone.
+ * scenario that still does, what happened last, and the command that repeats it; its `cause` is what the bridge threw, when
+ * it gave up. `REFOLD_SEED` runs that seed alone. Throws a RangeError when there is no seed to run.
  */
 export async function checkBridge(bridge: SimulatedBridge, options: CheckBridgeOptions = {}): Promise<void> {
-  const { seeds = 200, startEngine, command = defaultCommand, onSeed = () => undefined } = options;
-  const only = Number(process.env['REFOLD_SEED'] ?? Number.NaN);
-  const from = Number.isInteger(only) ? only : (options.from ?? 1);
-  const to = Number.isInteger(only) ? only : from + seeds - 1;
-  const under = { bridge, ...(startEngine === undefined ? {} : { startEngine }) };
+  const { startEngine, laws = {}, command = defaultCommand, onSeed = () => undefined } = options;
+  const [from, to] = seedsOf(options, process.env['REFOLD_SEED']);
+  const under = { bridge, laws, ...(startEngine === undefined ? {} : { startEngine }) };
   for (let seed = from; seed <= to; seed += 1) {
     const simulation = await simulate({ ...under, seed });
     onSeed(seed, simulation);
     if (simulation.violations.length === 0) continue;
     const smallest = await shrink(seed, async (scenario) => await simulate({ ...under, scenario }));
-    throw new Error(describe(seed, smallest ?? simulation, command(seed)));
+    const shown = smallest ?? simulation;
+    throw new Error(describe(seed, shown, command(seed)), { cause: shown.violations[0]?.cause });
   }
+}
+
+/** The first and the last. A check of no seed would hold whatever the bridge does. */
+function seedsOf({ seeds = 200, from = 1 }: CheckBridgeOptions, only = ''): readonly [from: number, to: number] {
+  if (!Number.isSafeInteger(seeds) || seeds < 1) throw new RangeError(`seeds must be 1 or more; it is ${seeds}`);
+  if (!Number.isSafeInteger(from)) throw new RangeError(`from must be a whole number; it is ${from}`);
+  if (only === '') return [from, from + seeds - 1];
+  if (!/^-?\d+$/.test(only)) throw new RangeError(`REFOLD_SEED must be a whole number; it is "${only}"`);
+  return [Number(only), Number(only)];
 }
 
 const defaultCommand = (seed: number): string => `REFOLD_SEED=${seed} npx vitest run`;

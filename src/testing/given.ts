@@ -37,29 +37,45 @@ export interface When {
   thenRefused(code: RejectionCode): When;
 }
 
-/** A session of these facts, in order. `genesis`: another tool package, consent policy or config. */
+/**
+ * A session of these facts, in order. `genesis`: another tool package, consent policy or config. Throws, naming what is
+ * wrong, for a genesis that is none and for a fact that is refused.
+ */
 export function given(facts: readonly Fact[], genesis: GenesisOverrides = {}): Given {
   return givenState(initialState(defaultGenesis(genesis)), []).and(...facts);
 }
 
 function givenState(state: SessionState, events: readonly IngressEvent[]): Given {
-  const happen = (fact: Fact): { readonly event: IngressEvent; readonly outcome: When['outcome'] } => {
-    const event = factEvent(fact, events.length + 1);
-    const stepped = step(state, event);
-    return { event, outcome: isLeft(stepped) ? stepped : { ...stepped, right: stepped.right.state } };
-  };
   return {
     state,
     events,
-    and(...facts) {
-      const [first, ...rest] = facts;
-      if (first === undefined) return givenState(state, events);
-      const { event, outcome } = happen(first);
-      if (isLeft(outcome)) throw new Error(`given ${first.kind}: it was refused: ${JSON.stringify(outcome.left)}`);
-      return givenState(outcome.right, [...events, event]).and(...rest);
+    and: (...facts) => takeAll(state, events, facts),
+    when(fact) {
+      const { kind } = factOf(fact);
+      const stepped = step(state, factEvent(fact, events.length + 1));
+      return whenOf(kind, isLeft(stepped) ? stepped : { ...stepped, right: stepped.right.state });
     },
-    when: (fact) => whenOf(fact.kind, happen(fact).outcome),
   };
+}
+
+/** Each in its turn: a test may have thousands of them. */
+function takeAll(state: SessionState, events: readonly IngressEvent[], facts: readonly Fact[]): Given {
+  const taken = [...events];
+  let now = state;
+  for (const fact of facts) {
+    const { kind } = factOf(fact);
+    const event = factEvent(fact, taken.length + 1);
+    const stepped = step(now, event);
+    if (isLeft(stepped)) throw new Error(`given ${kind}: it was refused: ${JSON.stringify(stepped.left)}`);
+    now = stepped.right.state;
+    taken.push(event);
+  }
+  return givenState(now, taken);
+}
+
+function factOf(fact: unknown): Fact {
+  if (typeof fact === 'object' && fact !== null && 'kind' in fact) return fact as Fact;
+  throw new TypeError("a fact is an object with a kind, such as { kind: 'RunResumed', run_id: 'run-1' }");
 }
 
 function whenOf(kind: string, outcome: When['outcome']): When {
@@ -95,7 +111,8 @@ function findDifference(actual: unknown, part: unknown, path: string): string | 
   const differs = `at "${path}": ${JSON.stringify(part)} was expected, and it is ${JSON.stringify(actual)}`;
   if (typeof part !== 'object' || part === null) return Object.is(actual, part) ? null : differs;
   if (typeof actual !== 'object' || actual === null) return differs;
-  if (Array.isArray(part) && (!Array.isArray(actual) || actual.length !== part.length)) return differs;
+  if (Array.isArray(part) !== Array.isArray(actual)) return differs;
+  if (Array.isArray(part) && (actual as readonly unknown[]).length !== part.length) return differs;
   for (const [key, expected] of Object.entries(part)) {
     const fault = findDifference((actual as Record<string, unknown>)[key], expected, `${path}/${key}`);
     if (fault !== null) return fault;

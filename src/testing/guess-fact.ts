@@ -1,7 +1,10 @@
 // Which fact may happen next to a session, given a few numbers: mostly what its phase waits for, now and then something
 // else.
 import { effects } from '../core/effects.ts';
+import type { Effect } from '../../schemas/effect.ts';
+import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type Fact, call, say } from './facts.ts';
 
 /** What decides: `what` (0 to 99) between kinds of facts, `a` and `b` within one. */
@@ -19,14 +22,18 @@ export const guessFact = (state: SessionState, draw: Draw): Fact =>
 
 const pick = <T>(values: readonly T[], at: number): T | undefined => values[at % Math.max(1, values.length)];
 
+/** One of the effects. Time passes where nothing else is owed. */
+function owedTo(state: SessionState, at: number): Effect | undefined {
+  const all = effects(state);
+  const work = all.filter(({ kind }) => kind !== 'wake');
+  return pick(work.length === 0 ? all : work, at);
+}
+
 function guessNext(state: SessionState, draw: Draw): Fact {
   const { run } = state;
   const { a, b } = draw;
   if (run === null) return { kind: 'RunRequested', input: say(`go ${a}`) };
-  const owed = pick(
-    effects(state).filter(({ kind }) => kind !== 'wake'),
-    a,
-  );
+  const owed = owedTo(state, a);
   switch (owed?.kind) {
     case 'llm.generate':
       return { kind: 'ToolCallsObserved', run_id: owed.run_id, turn: owed.turn, calls: guessCalls(state, draw) };
@@ -35,7 +42,13 @@ function guessNext(state: SessionState, draw: Draw): Fact {
       const named = { batch_id, call_id, plan_hash, attempt };
       if (b % 4 === 0) return { kind: 'ToolCallStarted', ...named, owner: `bridge-${b % 2}` };
       if (b % 9 === 1) return { kind: 'LeaseExpired', batch_id, call_id, attempt };
-      return { kind: 'ToolCallSettled', ...named, result: { success: b % 5 > 0 }, output: say(`of ${call_id}`) };
+      return {
+        kind: 'ToolCallSettled',
+        ...named,
+        result: { success: b % 5 > 0 },
+        output: say(`of ${call_id}`),
+        ...passing(b),
+      };
     }
     case 'agent.tool_use': {
       const { batch_id, call_id, arguments_digest } = owed;
@@ -49,21 +62,37 @@ function guessNext(state: SessionState, draw: Draw): Fact {
     }
     case 'batch.settle':
       return { kind: 'ToolBatchSettled', batch_id: owed.batch_id, plan_hash: owed.plan_hash };
+    case 'wake':
+      return { kind: 'TimeReached', due_at_ms: owed.at_ms };
     case 'host_session.open':
     case 'tool.cancel':
     case 'call.undo':
-    case 'wake':
     case undefined:
     default:
       return { kind: 'RunResumed', run_id: run.run_id };
   }
 }
 
+/** Of what fails, half may be tried again. */
+const passing = (b: number): { readonly retryable?: true; readonly jitter_permille?: number } =>
+  b % 10 === 0 ? { retryable: true, jitter_permille: 1_000 } : {};
+
 function guessCalls(state: SessionState, { a, b }: Draw): readonly ReturnType<typeof call>[] {
-  const names = Object.values(state.tool_registry).map(({ tool_name }) => tool_name as string);
-  return Array.from({ length: b % 5 }, (_, index) =>
-    call(`c${index}`, pick(names, a + index * b) ?? 'no_such_tool', { path: `p${(a + index) % 3}`, n: b + index }),
-  );
+  const tools = Object.values(state.tool_registry);
+  return Array.from({ length: b % 5 }, (_, index) => {
+    const name = pick(tools, a + index * b)?.tool_name ?? 'no_such_tool';
+    return call(`c${index}`, name, withClaimed(tools, name, { path: `p${(a + index) % 3}`, n: b + index }));
+  });
+}
+
+/** The arguments, with those that the tool's claims name: what is claimed is what `path` says. */
+export function withClaimed(
+  tools: readonly ToolSpec[],
+  name: string,
+  args: { readonly path: string; readonly n: number },
+): JsonObject {
+  const { claims = [] } = tools.find(({ tool_name }) => tool_name === name)?.parallelism_hint ?? {};
+  return { ...Object.fromEntries(claims.map(({ argument }) => [argument, args.path])), ...args };
 }
 
 function guessOther(state: SessionState, { a, b }: Draw): Fact {
@@ -78,7 +107,7 @@ function guessOther(state: SessionState, { a, b }: Draw): Fact {
     { kind: 'user.interrupt', run_id, input: say('rather this') },
     { kind: 'RunCancelled', run_id, reason: 'no' },
     { kind: 'RunFailed', run_id, code: 'gave_up', message: 'no' },
-    { kind: 'GenerateFailed', run_id, turn: state.run?.turn ?? 1, code: 'no_answer', message: 'none' },
+    { kind: 'GenerateFailed', run_id, turn: state.run?.turn ?? 1, code: 'no_answer', message: 'none', ...passing(b) },
     { kind: 'ToolOverridesSet', scope: 'session', disable: [some] },
     { kind: 'ToolOverridesSet', scope: 'session', force: [some] },
     { kind: 'HostSessionUpdated', host_session: { host_session_status: b % 3 === 0 ? 'closed' : 'ready' } },

@@ -2,6 +2,7 @@
 // It needs `fast-check`, which the package does not bring along.
 export { type IngressStream, type IngressStreamOptions, arbitrary } from './arbitraries.ts';
 export type {
+  BridgeClock,
   BridgeWorld,
   FileBefore,
   MachineFile,
@@ -18,8 +19,21 @@ export { type CheckBridgeOptions, checkBridge } from './check-bridge.ts';
 export { type Fact, type FieldsOf, type Loose, call, eventOf, packageOf, say } from './facts.ts';
 export { type Given, type Part, type When, given } from './given.ts';
 export type { Law, Violation } from './laws/judge.ts';
+export type { DurableEvent, OwnLaw, OwnLaws } from './laws/own-laws.ts';
 export { type Random, randomFrom } from './random.ts';
-export { type Scenario, scenarioOf, scenarios } from './scenario.ts';
+export {
+  type Act,
+  type CallScript,
+  type DiskFault,
+  type MessageFault,
+  type ProcessFault,
+  type Scenario,
+  type SessionScript,
+  type SimToolName,
+  type TurnScript,
+  scenarioOf,
+  scenarios,
+} from './scenario.ts';
 export { scriptedModel } from './sim-model.ts';
 export { type SimulateOptions, type Simulation, simulate } from './simulate.ts';
-export type { StartEngine } from './sim-world.ts';
+export type { StartEngine } from './sim-options.ts';

@@ -6,6 +6,8 @@ import * as fc from 'fast-check';
 export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'ask', 'hand', 'none'] as const;
 export type SimToolName = (typeof SIM_TOOL_NAMES)[number];
 
+export const BEHAVIOURS = ['succeed', 'fail', 'throw', 'stubborn', 'misshapen', 'large', 'amend'] as const;
+
 /** One call the model makes, and how its tool behaves. */
 export interface CallScript {
   readonly tool: SimToolName;
@@ -15,28 +17,31 @@ export interface CallScript {
    * A person who is asked about it denies a `fail`, has an `amend` made with other arguments, and mistakes the arguments
    * of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
    */
-  readonly does: 'succeed' | 'fail' | 'throw' | 'stubborn' | 'misshapen' | 'large' | 'amend';
+  readonly does: (typeof BEHAVIOURS)[number];
 }
 
 /** What the model says in one turn; null: it gives no answer. */
 export type TurnScript = readonly CallScript[] | null;
 
+export const ACTS = [
+  'run',
+  'follow_up',
+  'steer',
+  'pause',
+  'resume',
+  'interrupt',
+  'interrupt_with',
+  'cancel',
+  'undo',
+  'disable_write',
+  'force_write',
+  'host_ready',
+] as const;
+
 /** What a person does, at a time in milliseconds. */
 export interface Act {
   readonly atMs: number;
-  readonly what:
-    | 'run'
-    | 'follow_up'
-    | 'steer'
-    | 'pause'
-    | 'resume'
-    | 'interrupt'
-    | 'interrupt_with'
-    | 'cancel'
-    | 'undo'
-    | 'disable_write'
-    | 'force_write'
-    | 'host_ready';
+  readonly what: (typeof ACTS)[number];
 }
 
 export interface SessionScript {
@@ -51,19 +56,40 @@ export interface SessionScript {
   readonly wallMs?: number | null;
 }
 
+export const MESSAGE_FAULTS = [
+  'lose_request',
+  'lose_answer',
+  'duplicate',
+  'delay_request',
+  'delay_answer',
+  'tamper',
+] as const;
+
 /** What happens to the `nth` message between bridges, people and the engine. */
 export interface MessageFault {
   readonly nth: number;
-  readonly what: 'lose_request' | 'lose_answer' | 'duplicate' | 'delay_request' | 'delay_answer' | 'tamper';
+  readonly what: (typeof MESSAGE_FAULTS)[number];
   readonly ms: number;
 }
+
+export const DISK_FAULTS = ['refused', 'unknown', 'lost_ack', 'slow'] as const;
 
 /** What happens to the `nth` write to the disk. */
 export interface DiskFault {
   readonly nth: number;
-  readonly what: 'refused' | 'unknown' | 'lost_ack' | 'slow';
+  readonly what: (typeof DISK_FAULTS)[number];
   readonly ms: number;
 }
+
+export const PROCESS_FAULTS = [
+  'crash_engine',
+  'crash_bridge',
+  'crash_noting',
+  'stop_bridge',
+  'stall_bridge',
+  'jump_engine',
+  'jump_bridge',
+] as const;
 
 /**
  * What happens to a process. `bridge` counts from 0; `ms` is how long it is away, stalled or how far its clock jumps. One
@@ -71,14 +97,7 @@ export interface DiskFault {
  */
 export interface ProcessFault {
   readonly atMs: number;
-  readonly what:
-    | 'crash_engine'
-    | 'crash_bridge'
-    | 'crash_noting'
-    | 'stop_bridge'
-    | 'stall_bridge'
-    | 'jump_engine'
-    | 'jump_bridge';
+  readonly what: (typeof PROCESS_FAULTS)[number];
   readonly bridge: number;
   readonly ms: number;
 }
@@ -99,6 +118,10 @@ export interface Scenario {
   readonly disk: readonly DiskFault[];
   readonly processes: readonly ProcessFault[];
 }
+
+/** Whether the engine loads from snapshots. Where nothing is ever loaded again they would be written for nobody. */
+export const loadsFromSnapshots = ({ snapshots, processes, disk }: Scenario): boolean =>
+  snapshots && (disk.length > 0 || processes.some(({ what }) => what === 'crash_engine'));
 
 /** After this time nothing goes wrong any more, in milliseconds. */
 export const FAULTS_END_MS = 16_000;
@@ -220,8 +243,9 @@ const SCENARIOS = fc.record<Scenario>({
   processes: fc.array(processFault, { maxLength: 3 }),
 });
 
-/** The scenario of a seed: always the same one. */
+/** The scenario of a seed: always the same one. Throws a RangeError when the seed is no whole number. */
 export const scenarioOf = (seed: number): Scenario => {
+  if (!Number.isSafeInteger(seed)) throw new RangeError(`a seed must be a whole number; it is ${seed}`);
   const [scenario] = fc.sample(SCENARIOS, { seed, numRuns: 1 });
   return scenario as Scenario;
 };

@@ -47,6 +47,11 @@ export class SimTime {
     return () => void this.#timers.delete(timer);
   }
 
+  /** More has happened than in any world that comes to an end. */
+  isExhausted(): boolean {
+    return this.#rung >= SIM_TIMERS_MAX;
+  }
+
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.after(ms, resolve);
@@ -58,7 +63,7 @@ export class SimTime {
     await this.#rest();
     while (!done()) {
       const next = this.#next();
-      if (next === null || next.atMs > untilMs || this.#rung >= SIM_TIMERS_MAX) return false;
+      if (next === null || next.atMs > untilMs || this.isExhausted()) return false;
       this.#rung += 1;
       this.#timers.delete(next);
       this.#passedMs = Math.max(this.#passedMs, next.atMs);
@@ -68,19 +73,29 @@ export class SimTime {
     return true;
   }
 
-  process(): ProcessClock {
+  /** `onFault`: told what the process throws as its timers ring; without it, that is a fault of the simulator's own. */
+  process(onFault?: (error: unknown) => void): ProcessClock {
     let offset = START_MS;
     let resumesAt = 0;
     let dead = false;
     const isDead = (): boolean => dead;
     const guarded = (ring: () => void): void => {
       if (dead) return;
-      if (this.#passedMs < resumesAt) this.after(resumesAt - this.#passedMs, () => guarded(ring));
-      else ring();
+      if (this.#passedMs < resumesAt) {
+        this.after(resumesAt - this.#passedMs, () => guarded(ring));
+        return;
+      }
+      try {
+        ring();
+      } catch (error) {
+        if (onFault === undefined) throw error;
+        onFault(error);
+      }
     };
     return {
       now: () => Math.max(0, offset + Math.floor(this.#passedMs)),
       after: (ms, then) => {
+        if (Number.isNaN(Math.max(0, ms))) throw new RangeError(`after: ${String(ms)} is no number of milliseconds`);
         let called = false;
         const cancel = this.after(ms, () => guarded(() => called || then()));
         return () => {
@@ -118,13 +133,16 @@ export class SimTime {
   async #rest(): Promise<void> {
     this.#rests += 1;
     let turns = this.#rests % TURN_EVERY === 0 ? 1 : 0;
-    for (;;) {
+    let circles = 0;
+    while (!this.isExhausted()) {
       await new Promise<void>((resolve) => {
         process.nextTick(resolve);
       });
       const due = this.#soon;
       this.#soon = [];
       for (const ring of due) ring();
+      circles = due.length > 0 ? circles + 1 : 0;
+      if (circles >= SIM_TIMERS_MAX) this.#rung = SIM_TIMERS_MAX;
       if (due.length > 0) continue;
       if (turns === 0) return;
       turns -= 1;

@@ -1,24 +1,31 @@
 // One simulated world: the real engine, the bridges under test, and people, each a process with a clock of its own,
 // joined by a network that loses things and a disk that is slow. Single threaded, and the same for the same scenario.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
-import { RETRY_MS, SIM_PATIENCE_MS } from '../../schemas/limits.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
-import type { Engine, EnginePorts } from '../engine/engine.ts';
+import { RETRY_MS, SIM_PATIENCE_MS, SIM_TIMERS_MAX } from '../../schemas/limits.ts';
+import type { EnginePorts } from '../engine/engine.ts';
 import { newMemoryEpochs } from '../engine/epochs.ts';
 import { newSchemaCheck } from '../engine/schema-check.ts';
 import type { JournalRecord } from '../journal/journal.ts';
-import type { BridgeWorld, SimulatedBridge } from './bridge-world.ts';
+import { beginBridge } from './begin-bridge.ts';
+import type { BridgeWorld } from './bridge-world.ts';
 import { checkConversation } from './laws/conversation-laws.ts';
 import { checkNothingLost, checkReplay, checkRest, isAtRest } from './laws/ending-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
 import { randomFrom } from './random.ts';
-import { type CallScript, FAULTS_END_MS, type ProcessFault, type Scenario, ofTheEngine } from './scenario.ts';
+import {
+  type CallScript,
+  FAULTS_END_MS,
+  type ProcessFault,
+  type Scenario,
+  loadsFromSnapshots,
+  ofTheEngine,
+} from './scenario.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
 import { simReply } from './sim-model.ts';
+import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
@@ -31,21 +38,10 @@ const TTL_MS = 3_000;
 /** After how many events a session gets its first snapshot, where there are any. */
 const SNAPSHOT_EVERY_EVENTS = 8;
 
-// Where nothing is ever loaded again they would be written for nobody.
-const loadsFromSnapshots = ({ snapshots, processes, disk }: Scenario): boolean =>
-  snapshots && (disk.length > 0 || processes.some(({ what }) => what === 'crash_engine'));
+const ENDLESS = `${SIM_TIMERS_MAX} timers rang and nothing came to an end: some bridge asks again without waiting`;
 
 /** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
 const REPLAYED_EVERY = 32;
-
-export type StartEngine = (ports: EnginePorts) => TaskEither<Rejection, Engine>;
-
-export interface SimWorldOptions {
-  readonly scenario: Scenario;
-  readonly bridge: SimulatedBridge;
-  readonly startEngine: StartEngine;
-  readonly trace: (line: string) => void;
-}
 
 interface BridgeProcess {
   readonly owner: OwnerId;
@@ -96,6 +92,7 @@ export class SimWorld {
       scenario,
       ttlMs: TTL_MS,
       isAlive: (owner) => this.#isAlive(owner),
+      own: options.laws,
     });
     this.#disk = newSimDisk({
       time,
@@ -146,6 +143,7 @@ export class SimWorld {
   #checkEnd(ended: boolean): void {
     const { judge } = this;
     const now = this.#engineClock.now();
+    if (this.time.isExhausted()) judge.fail('every run ends', ENDLESS);
     for (const [id, book] of this.laws.books) {
       if (!ended && !isAtRest(book, now)) checkRest(id, book, judge);
       checkNothingLost(id, book, judge);
@@ -201,20 +199,17 @@ export class SimWorld {
   }
 
   #startBridge(slot: number): void {
-    const clock = this.time.process();
-    const stop = new AbortController();
     this.#lives += 1;
     const owner = brand<'OwnerId'>(`bridge-${slot + 1}-${this.#lives}`);
+    const clock = this.time.process((error) => this.judge.gaveUp(owner, error));
+    const stop = new AbortController();
     const process: BridgeProcess = { owner, clock, stop, ended: false, diesNotingMs: null };
     this.#bridges.set(slot, process);
     this.#everyBridge.set(owner, process);
     this.laws.bridgeCame(this.#engine !== null);
-    const end = (): void => {
+    beginBridge(this.#options.bridge, this.#worldOf(process), (givenUp) => {
       process.ended = true;
-    };
-    this.#options.bridge(this.#worldOf(process)).then(end, (error: unknown) => {
-      end();
-      if (!clock.isDead()) this.judge.fail('every run ends', `${owner} gave up: ${String(error)}`);
+      if (givenUp !== null && !clock.isDead()) this.judge.gaveUp(owner, givenUp.error);
     });
   }
 

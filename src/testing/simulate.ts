@@ -4,16 +4,22 @@ import type { Digest } from '../../schemas/ids.ts';
 import { startEngine } from '../engine/engine.ts';
 import type { SimulatedBridge } from './bridge-world.ts';
 import type { Violation } from './laws/judge.ts';
+import type { OwnLaws } from './laws/own-laws.ts';
+import { checkScenario } from './scenario-check.ts';
 import { type Scenario, scenarioOf } from './scenario.ts';
-import { SimWorld, type StartEngine } from './sim-world.ts';
+import type { StartEngine } from './sim-options.ts';
+import { SimWorld } from './sim-world.ts';
 
 export interface SimulateOptions {
   readonly bridge: SimulatedBridge;
-  /** Makes the scenario; ignored when one is given. */
+  /** Makes the scenario, 1 by default; ignored when one is given. */
   readonly seed?: number;
+  /** One of one's own, or one that a failure has printed. */
   readonly scenario?: Scenario;
   /** The engine to simulate, over these ports; ours by default. */
   readonly startEngine?: StartEngine;
+  /** Laws of one's own, by name, held against every event as it becomes durable. */
+  readonly laws?: OwnLaws;
 }
 
 export interface Simulation {
@@ -30,15 +36,21 @@ export interface Simulation {
   readonly passedMs: number;
 }
 
-/** Simulates one scenario. Throws only for a fault of the simulator's own. */
+/**
+ * Simulates one scenario. Throws for a scenario or a seed that is none, and for a fault of the simulator's own; whatever a
+ * bridge does is a violation. Only a bridge that never lets go of the thread (a circle of promises that are all resolved)
+ * cannot be told: then this does not end.
+ */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const scenario = options.scenario ?? scenarioOf(options.seed ?? 1);
+  checkScenario(scenario);
   const trace: string[] = [];
   const world = new SimWorld({
     scenario,
     bridge: options.bridge,
     startEngine: options.startEngine ?? startEngine,
     trace: (line) => trace.push(line),
+    laws: options.laws ?? {},
   });
   await world.run();
   let events = 0;

@@ -50,6 +50,17 @@ describe('the registry', () => {
   });
 });
 
+describe('a pattern', () => {
+  test.each(['', 'my.*.x', '*.x', 'two words', 'x'.repeat(129)])('%j that matches no tool is refused', (pattern) => {
+    expect(() => combineExecutors([executor('any', pattern)])).toThrow('matches no tool');
+  });
+
+  test('of two executors is refused, and of one alone is not', () => {
+    expect(() => combineExecutors([executor('one', 'a.*'), executor('two', 'a.*')])).toThrow('two executors run "a.*"');
+    expect(combineExecutors([executor('one', 'a.*', 'a.*')]).tools).toEqual(['a.*']);
+  });
+});
+
 describe('the host executor', () => {
   test('passes on what the host says, in the form of a report', async () => {
     const hostSession = { host_session_status: 'ready' as const, host_session_id: 'hs-1' };

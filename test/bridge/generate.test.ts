@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerateReply, GenerateRequest, ProviderErrorCode } from '../../bridge/providers/provider.ts';
 import { ProviderError } from '../../bridge/providers/provider.ts';
+import { RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
 import { SESSION, call, newWorld, statusOf } from '../support/bridge/harness.ts';
 
 const endingOf = (world: ReturnType<typeof newWorld>) => world.engine.state(SESSION).run_history.at(-1)?.ending;
+
+const replies = (reply: unknown) => () => Promise.resolve(reply as GenerateReply);
 
 describe('a generate', () => {
   test('is asked with the conversation so far, each call followed by its result', async () => {
@@ -59,6 +62,38 @@ describe('a generate', () => {
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable', message: 'busy' });
   });
 
+  test.each([
+    ['NaN', Number.NaN, 150],
+    ['a time that has passed', -1, 150],
+    ['a fraction', 700.5, 701],
+    ['more than a day', 10 ** 12, RETRY_CAP_MS_MAX],
+  ])('that is to be left alone for %s is asked again all the same', async (_, retryAfterMs, waitsMs) => {
+    const world = newWorld({ config: { retry: { attempts_max: 2, base_ms: 150, cap_ms: 150 } } });
+    const askedAt: number[] = [];
+    world.start({
+      provider: {
+        generate: () => {
+          askedAt.push(world.clock.now());
+          return Promise.reject(new ProviderError('provider_retryable', 'busy', retryAfterMs));
+        },
+      },
+    });
+    world.request();
+    await world.clock.until(() => endingOf(world) !== undefined, 2 * RETRY_CAP_MS_MAX);
+    expect(askedAt).toHaveLength(2);
+    expect(Number(askedAt[1]) - Number(askedAt[0])).toBeGreaterThanOrEqual(waitsMs);
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable' });
+  });
+
+  test('that fails with a code that is none fails all the same', async () => {
+    const world = newWorld();
+    const error = new ProviderError('Rate Limited!' as ProviderErrorCode, 'slow down');
+    world.start({ provider: { generate: () => Promise.reject(error) } });
+    world.request();
+    await world.finish();
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal', message: 'slow down' });
+  });
+
   test.each<ProviderErrorCode>([
     'provider_terminal',
     'provider_auth',
@@ -82,8 +117,13 @@ describe('a generate', () => {
       },
       'at once',
     ],
-    ['answers nonsense', () => Promise.resolve({ calls: 'many' } as unknown as GenerateReply), ''],
-    ['answers nothing', () => Promise.resolve(undefined as unknown as GenerateReply), ''],
+    ['answers no list', replies({ calls: 'many' }), 'at "/calls": must be a list of calls'],
+    ['answers nothing', replies(undefined), 'not usable: it must be an object with "calls"'],
+    ['answers with no text', replies({ content: 5, calls: [] }), 'at "/content": must be text'],
+    ['makes no call of a call', replies({ calls: [null] }), 'at "/calls/0": must be an object with "name"'],
+    ['names no tool', replies({ calls: [{ name: 'read' }, { id: 'a' }] }), 'at "/calls/1/name": must be text'],
+    ['numbers its calls', replies({ calls: [{ id: 7, name: 'read' }] }), 'at "/calls/0/id": must be text'],
+    ['counts what nobody knows', replies({ calls: [], usage: { input_tokens: 1 } }), 'at "/usage/output_tokens"'],
   ])('of a provider that %s fails', async (_, generate, says) => {
     const world = newWorld();
     world.start({ provider: { generate } });

@@ -93,6 +93,17 @@ describe('a run', () => {
     expect(world.engine.submits.length).toBeLessThan(10);
   });
 
+  test.each([0, -3, 1.5, Number.NaN])(
+    'a concurrency of %d, with which no call would ever run, is refused',
+    async (max) => {
+      await expect(newWorld().start({ concurrency: max }).done).rejects.toThrow('at least 1');
+    },
+  );
+
+  test('an owner that is no name is refused', async () => {
+    await expect(newWorld().start({ owner: 'two words' }).done).rejects.toThrow('owner must be OwnerId');
+  });
+
   test('runs a batch of 600 calls, more than one lease request hands out', async () => {
     const calls = Array.from({ length: 600 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
     const world = newWorld({ turns: [calls], config: { calls_max: 1_000 } });

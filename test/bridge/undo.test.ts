@@ -160,7 +160,8 @@ describe('an undo', () => {
 });
 
 test('of several executors the first that has files puts them back', () => {
-  const [one, two] = [restorer(), restorer()];
+  const one = { ...restorer(), tools: ['one.*'] };
+  const two = { ...restorer(), tools: ['two.*'] };
   const { restore: _, ...none } = restorer();
   expect(combineExecutors([none, one, two]).restore).toBe(one.restore);
   expect(combineExecutors([none]).restore).toBeNull();

@@ -1,4 +1,6 @@
+import { expect, test } from 'vitest';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
+import { connect } from '../../src/client/http-client.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { describeClient } from '../support/engine/client-contract.ts';
@@ -15,4 +17,15 @@ describeClient('a client over HTTP', async () => {
       await engine.close();
     },
   };
+});
+
+test.each([undefined, '', 'nope', '127.0.0.1:7423', 'ftp://127.0.0.1', 'http://'])(
+  'an engine at %j is not waited for: there can be none',
+  (url) => {
+    expect(() => connect(url as string, 'token')).toThrow('must be an http or https URL');
+  },
+);
+
+test.each([undefined, 'a line\n', ' ahead', 'žluť'])('a token of %j is refused before it is sent', (token) => {
+  expect(() => connect('http://127.0.0.1:7423', token as string)).toThrow('trim what a file holds');
 });

@@ -3,6 +3,9 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LEASE_EFFECTS_MAX, LIVE_SESSIONS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
+import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
+import { openEngine, startEngine } from '../../src/engine/engine.ts';
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { A, B, SESSION, Talk, callsIn, leaseRequest, newWorld, packageOf, settled } from '../support/engine/world.ts';
 import { done, outcome } from '../support/journal/outcomes.ts';
@@ -116,5 +119,21 @@ describe('sessions in memory', () => {
     await first.run();
     expect((await next).value).toMatchObject({ position: 0 });
     await events.return?.();
+  });
+});
+
+describe('bounds of an engine that can be none', () => {
+  it.each([
+    ['leaseTtlMs', 0],
+    ['leaseTtlMs', -1],
+    ['leaseTtlMs', 1.5],
+    ['leaseTtlMs', Number.NaN],
+    ['atWorkMax', 0],
+    ['atWorkMax', Number.NaN],
+  ])('are refused: %s of %d', async (name, value) => {
+    const [journal, blobs] = [openMemoryJournal(), openMemoryBlobs()];
+    const refused = { _tag: 'Left', left: { code: 'invalid_shape', path: `/${name}` } };
+    expect(await startEngine({ journal, blobs, [name]: value })()).toMatchObject(refused);
+    expect(await openEngine({ dataDir: '/nowhere/at-all', [name]: value })()).toMatchObject(refused);
   });
 });

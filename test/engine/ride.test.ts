@@ -2,7 +2,7 @@
 // holds of other leases holds of these.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
-import type { OwnerId } from '../../schemas/ids.ts';
+import { type OwnerId, brand } from '../../schemas/ids.ts';
 import type { SubmitReceipt, Wanted } from '../../schemas/wire.ts';
 import { done } from '../support/journal/outcomes.ts';
 import {
@@ -163,4 +163,11 @@ describe('a submit whose answer was lost', () => {
     expect(await riding(world, [observed(['a', 'free'])])).not.toHaveProperty('granted');
     expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
   });
+});
+
+it('a report under leases of nobody is refused: nothing would tell whether they were lost', async () => {
+  const { talk } = await asked();
+  const leases = [{ effect_id: brand<'EffectId'>('run-1/1/generate'), epoch: 1 }];
+  const answer = await talk.client.submit(SESSION, { events: [ingress(observed())], leases })();
+  expect(answer).toMatchObject({ _tag: 'Left', left: { code: 'invalid_shape', path: '/owner' } });
 });

@@ -37,3 +37,9 @@ it('when no engine opens, what waits is let go with the server', async () => {
   expect(await early).toMatchObject({ _tag: 'Left' });
   await client.close();
 });
+
+it.each(['', ' ', 'a line\n', 'žluť', undefined])('a token of %j guards nothing, and is refused', async (token) => {
+  const { engine } = await newWorld();
+  await expect(serve(engine.client, { token: token as string, port: 0 })).rejects.toThrow('token must be');
+  await engine.close();
+});

@@ -1,7 +1,7 @@
 // The simulator itself: one seed is one run, and what fails says how to see it again.
 import { right } from 'fp-ts/lib/Either.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type SimulatedBridge, checkBridge, scenarioOf, simulate } from '../../src/testing/index.ts';
+import { type DurableEvent, type SimulatedBridge, checkBridge, scenarioOf, simulate } from '../../src/testing/index.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -83,5 +83,137 @@ describe('a bridge that breaks a law', () => {
   test('is not let off because it does nothing', async () => {
     const failure = await failureOf(checkBridge(() => new Promise(() => undefined), { seeds: 1 }));
     expect(failure).toContain('"every run ends"');
+  });
+});
+
+describe('a bridge that misbehaves in a way of its own', () => {
+  const violationsOf = async (bridge: SimulatedBridge) => (await simulate({ seed: 3, bridge })).violations;
+  const idle: SimulatedBridge = () => new Promise(() => undefined);
+
+  test.each<[string, SimulatedBridge]>([
+    [
+      'throws at once',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    [
+      'throws in a timer',
+      async (world) => {
+        world.clock.after(5, () => {
+          throw new Error('broken');
+        });
+        await idle(world);
+      },
+    ],
+  ])('and %s has given up, and what it threw is told', async (_, bridge) => {
+    const [first] = await violationsOf(bridge);
+    expect(first).toMatchObject({ law: 'every run ends', message: expect.stringContaining('gave up: Error: broken') });
+    expect(first?.cause).toEqual(new Error('broken'));
+    const failed = await checkBridge(bridge, { seeds: 1 }).catch((error: unknown) => error);
+    expect((failed as Error).cause).toEqual(new Error('broken'));
+  });
+
+  test('and returns no promise has come to its end', async () => {
+    expect(await violationsOf((() => undefined) as unknown as SimulatedBridge)).toMatchObject([
+      { law: 'every run ends' },
+    ]);
+  });
+
+  test.each<[string, SimulatedBridge]>([
+    [
+      'asks without waiting',
+      async ({ client, owner, tools }) => {
+        for (;;) await client.lease({ owner, kinds: ['tool.call'], tools, max: 1, wait_ms: 0 })();
+      },
+    ],
+    [
+      'goes round in circles in which no time passes',
+      async ({ clock }) => {
+        for (;;) await new Promise<void>((resolve) => clock.soon(resolve));
+      },
+    ],
+  ])('and %s is told so', async (_, bridge) => {
+    expect(await violationsOf(bridge)).toContainEqual(
+      expect.objectContaining({
+        law: 'every run ends',
+        message: expect.stringContaining('asks again without waiting'),
+      }),
+    );
+  });
+
+  test('and waits for no number of milliseconds is told so', async () => {
+    const [first] = await violationsOf(async ({ clock }) => {
+      await new Promise<void>((resolve) => clock.after(Number.NaN, resolve));
+    });
+    expect(first?.message).toContain('RangeError: after: NaN');
+  });
+});
+
+describe('a law of one’s own', () => {
+  const laws = {
+    'nobody writes': ({ event }: DurableEvent) =>
+      event.kind === 'ToolCallsObserved' && event.calls.some(({ tool_name }) => tool_name === 'write')
+        ? 'somebody does'
+        : null,
+  };
+
+  test('is held against every event, and what breaks it is shrunk', async () => {
+    const failure = await failureOf(checkBridge(refoldBridge, { seeds: 50, laws }));
+    expect(failure).toMatch(/seed \d+ breaks "nobody writes" after \d+ ms: s-1, event \d+: somebody does/);
+    const { scenario } = JSON.parse(`{"scenario":${/smallest scenario: (.*)/.exec(failure)?.[1] ?? 'null'}}`) as {
+      readonly scenario: ReturnType<typeof scenarioOf>;
+    };
+    const calls = scenario.sessions.flatMap(({ turns }) => turns).flat();
+    expect(calls.length).toBeLessThanOrEqual(2);
+    expect(calls).toContainEqual(expect.objectContaining({ tool: 'write' }));
+    expect((await simulate({ scenario, bridge: refoldBridge, laws })).violations).toMatchObject([
+      { law: 'nobody writes' },
+    ]);
+    expect((await simulate({ scenario, bridge: refoldBridge })).violations).toEqual([]);
+  });
+
+  test('that throws is broken', async () => {
+    const broken = () => {
+      throw new Error('no such field');
+    };
+    const { violations } = await simulate({ seed: 1, bridge: refoldBridge, laws: { broken } });
+    expect(violations[0]).toMatchObject({ law: 'broken', message: 's-1, event 0: Error: no such field' });
+  });
+});
+
+describe('what cannot be simulated is refused', () => {
+  const run = (scenario: object) =>
+    failureOf(simulate({ scenario: { ...scenarioOf(1), ...scenario }, bridge: refoldBridge }).then(() => undefined));
+
+  test.each([
+    [{ bridges: 0 }, '/bridges'],
+    [{ sessions: [] }, '/sessions'],
+    [{ bridge: 1 }, '/bridge'],
+    [{ disk: [{ nth: 1, what: 'melted', ms: 1 }] }, '/disk/0/what'],
+    [{ processes: [{ atMs: Number.NaN, what: 'stop_bridge', bridge: 0, ms: 1 }] }, '/processes/0/atMs'],
+    [{ sessions: [{ turns: [], acts: [], concurrency: 1, calls: 1 }] }, '/sessions/0/turns'],
+  ])('a scenario of %j', async (scenario, path) => {
+    expect(await run(scenario)).toContain(`not a scenario: at "${path}"`);
+  });
+
+  test('a seed that is no whole number', async () => {
+    await expect(simulate({ seed: Number.NaN, bridge: refoldBridge })).rejects.toThrow('a seed must be a whole number');
+  });
+
+  test.each([{ seeds: 0 }, { seeds: -1 }, { seeds: Number.NaN }, { seeds: Infinity }, { from: 0.5 }])(
+    'a check of %j',
+    async (options) => {
+      await expect(checkBridge(refoldBridge, options)).rejects.toThrow(RangeError);
+    },
+  );
+
+  test('a seed of the environment that is none; an empty one names none', async () => {
+    vi.stubEnv('REFOLD_SEED', 'seven');
+    await expect(checkBridge(refoldBridge, { seeds: 1 })).rejects.toThrow('it is "seven"');
+    vi.stubEnv('REFOLD_SEED', '');
+    const seen: number[] = [];
+    await checkBridge(refoldBridge, { seeds: 2, from: 5, onSeed: (seed) => seen.push(seed) });
+    expect(seen).toEqual([5, 6]);
   });
 });

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { REDUCER_BUGS } from '../support/simulation/zoo/reducer-bugs.ts';
 import { ENGINE_BUGS } from '../support/simulation/zoo/engine-bugs.ts';
 import { BRIDGE_BUGS } from '../support/simulation/zoo/bridge-bugs.ts';
-import { type Law, simulate } from '../../src/testing/index.ts';
+import { type Violation, simulate } from '../../src/testing/index.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 import { HELD_UP, UNDO_HELD_UP } from '../support/simulation/zoo/held-up.ts';
 import { type Bug, type Bugs, planted } from '../support/simulation/zoo/planted.ts';
@@ -19,7 +19,7 @@ afterEach(() => {
 
 const SEEDS_MAX = 5_000;
 
-type Found = readonly [seed: number, law: Law];
+type Found = readonly [seed: number, law: Violation['law']];
 
 /** A seed that shows the bug, and the law it breaks. */
 async function find({ seed: known, bridge = refoldBridge, startEngine: start, plant }: Bug): Promise<Found | null> {

@@ -42,7 +42,54 @@ describe('given, when, then', () => {
   });
 });
 
+describe('given takes no nonsense', () => {
+  test('as a fact: nothing is left out', () => {
+    expect(() => given([undefined as never, RUN], SOME)).toThrow('a fact is an object with a kind');
+    expect(() => given([], SOME).when(null as never)).toThrow('a fact is an object with a kind');
+  });
+
+  test('as a part: a list is no object', () => {
+    const when = given([], SOME).when(RUN);
+    expect(() => when.thenState({ run_history: {} as never })).toThrow('at "/run_history"');
+  });
+
+  test('and as many facts as a test has', () => {
+    const facts = Array.from({ length: 5_000 }, (): Fact => ({ kind: 'SessionConfigured', config: { turns_max: 7 } }));
+    expect(given(facts, SOME).state).toMatchObject({ version: 5_000, config: { turns_max: 7 } });
+  });
+});
+
 describe('arbitraries', () => {
+  test('of streams take the policy and the bounds of a session', () => {
+    const config = { turns_max: 1, wall_ms_max: 30_000, retry: { attempts_max: 3, base_ms: 10, cap_ms: 20 } };
+    const stream = arbitrary.ingressStream({ consent: CONSENT_PRESETS.careful, config, lengthMax: 60 });
+    const met = new Set<string>();
+    fc.assert(
+      fc.property(stream, ({ genesis, events, state }) => {
+        expect(genesis).toMatchObject({ consent: CONSENT_PRESETS.careful, config });
+        for (const { ending } of state.run_history) if (ending.code !== null) met.add(ending.code);
+        for (const event of events) if ('retryable' in event) met.add(`${event.kind} again`);
+        if ((state.active_tool_batch?.waiting ?? 0) > 0) met.add('asks');
+      }),
+      { numRuns: 300, seed: 1 },
+    );
+    for (const what of ['asks', 'time_exceeded', 'turns_exceeded', 'GenerateFailed again', 'ToolCallSettled again']) {
+      expect(met).toContain(what);
+    }
+  });
+
+  test('of calls name what the tools claim, and need no tool', () => {
+    const claims = [{ space: 'prices', argument: 'article', form: 'text', access: 'read' }] as const;
+    const tool = { ...READ, parallelism_hint: { parallel_safe: true, claims } };
+    const known = fc.sample(arbitrary.toolCalls([tool]), { numRuns: 50, seed: 1 }).flat();
+    const articles = known
+      .filter(({ tool_name }) => tool_name === 'read')
+      .map(({ arguments: args }) => args?.['article']);
+    expect(new Set(articles)).toEqual(new Set(['a', 'b', 'a/x', 'a/y', 'c']));
+    const none = fc.sample(arbitrary.toolCalls([]), { numRuns: 20, seed: 1 }).flat();
+    expect(new Set(none.map(({ tool_name }) => tool_name))).toEqual(new Set(['no_such_tool']));
+  });
+
   test('of registries make packages that a session may be born with, and calls that can be planned', () => {
     const tools = arbitrary
       .toolRegistry()

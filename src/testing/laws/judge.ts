@@ -1,7 +1,7 @@
 // Where the laws meet: whoever sees one broken says so here, and the simulation ends.
 import type { SimTime } from '../sim-time.ts';
 
-/** The laws of the design, by number where they have one; see the README, "Testing". */
+/** The laws of the design; see the README, "Test your agent, your tools and your bridge". */
 export type Law =
   | 'replay identity'
   | 'effects from state'
@@ -22,28 +22,40 @@ export type Law =
   | 'every run ends';
 
 export interface Violation {
-  readonly law: Law;
+  /** A {@link Law}, or the name of a law of one's own. */
+  readonly law: string;
   readonly message: string;
   /** Milliseconds since the simulation began. */
   readonly atMs: number;
+  /** What a bridge threw that gave up. */
+  readonly cause?: unknown;
 }
 
 export interface Judge {
   /** The first is what matters: what follows may be its consequence. */
   readonly violations: readonly Violation[];
   fail(law: Law, message: string): void;
+  /** Fails one of the laws that whoever simulates has added. */
+  failOwn(name: string, message: string): void;
+  /** A process of the world came to an end of its own making. */
+  gaveUp(name: string, error: unknown): void;
   /** Fails unless the condition holds. */
   hold(condition: boolean, law: Law, message: () => string): void;
 }
 
 export function newJudge(time: SimTime): Judge {
   const violations: Violation[] = [];
-  const fail = (law: Law, message: string): void => {
+  const fail = (law: string, message: string): void => {
     violations.push({ law, message, atMs: time.passedMs() });
   };
   return {
     violations,
     fail,
+    failOwn: fail,
+    gaveUp(name, cause) {
+      const message = `${name} gave up: ${String(cause)}`;
+      violations.push({ law: 'every run ends', message, atMs: time.passedMs(), cause });
+    },
     hold: (condition, law, message) => {
       if (!condition) fail(law, message());
     },

@@ -16,6 +16,7 @@ import { newExchangeLaws } from './exchange-laws.ts';
 import { type ExecutionLaws, newExecutionLaws } from './execution-laws.ts';
 import type { Judge } from './judge.ts';
 import { type LedgerLaw, newLedgerLaw } from './ledger-law.ts';
+import { type OwnLaws, checkOwn } from './own-laws.ts';
 import { newPatienceLaw } from './patience-law.ts';
 import { checkEvent } from './stream-laws.ts';
 import { newUndoLaws } from './undo-laws.ts';
@@ -51,9 +52,10 @@ interface WorldLawsOptions {
   /** How long a lease lasts without a heartbeat, in milliseconds. */
   readonly ttlMs: number;
   readonly isAlive: (owner: string) => boolean;
+  readonly own: OwnLaws;
 }
 
-export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive }: WorldLawsOptions): WorldLaws {
+export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: WorldLawsOptions): WorldLaws {
   const books = new Map<SessionId, Book>();
   const shared = { judge, ttlMs, bookOf: (id: SessionId) => books.get(id) };
   const executions = newExecutionLaws(judge);
@@ -89,6 +91,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive }: WorldLaw
       const watch: ConstructorParameters<typeof Book>[2] = (book, taken) => {
         checkEvent(book, taken, judge);
         budget(book, taken);
+        checkOwn(own, { session_id: id, ...taken }, judge);
       };
       books.set(id, new Book(genesis, judge, watch));
     },

@@ -45,6 +45,13 @@ const delta = (value: object, finish: string | null = null, index = 0) => ({
 const toolDelta = (call: object, finish: string | null = null) => delta({ tool_calls: [call] }, finish);
 const end = (finish = 'tool_calls') => delta({}, finish);
 
+test.each(['', 'nope', 'api.openai.com/v1', 'file:///v1'])(
+  'a server at "%s" is refused before it is asked',
+  (baseUrl) => {
+    expect(() => openAiCompatible({ baseUrl, clock: newClock() })).toThrow('baseUrl must be an http or https URL');
+  },
+);
+
 describe('the request', () => {
   test.each([
     ['played', { fallbackModel: 'second' }, 'played'],
