@@ -73,7 +73,7 @@ export function addCheckpoint(program: Command): void {
       const prove = text(options, 'prove');
       const wanted = {
         ...given(options, { key: 'key', newKey: 'newKey', checkpoint: 'checkpoint', file: 'output' }),
-        ...(prove === undefined ? {} : { prove: sessionArgument(prove) }),
+        ...(prove === undefined ? {} : { prove: await sessionArgument(prove) }),
       };
       return await checkpointCommand({ ...wanted, dataDir: await dataDir(options) }, output);
     },
@@ -95,9 +95,9 @@ export function addFork(program: Command): void {
       const to = text(options, 'to');
       return await forkCommand(
         {
-          source: sessionArgument(source),
+          source: await sessionArgument(source),
           ...(options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) }),
-          ...(to === undefined ? {} : { to: sessionArgument(to) }),
+          ...(to === undefined ? {} : { to: await sessionArgument(to) }),
           run: (text(options, 'run') ?? 'pause') as 'pause' | 'go' | 'end',
           dataDir: await dataDir(options),
         },

@@ -1,6 +1,6 @@
 // What all commands share: their common options, how they run and how they end.
 import { type Command, Option } from 'commander';
-import { SessionId } from '../../schemas/ids.ts';
+import type { SessionId } from '../../schemas/ids.ts';
 import { CommandFailure, type Output, newOutput, reportFailure } from './output.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -42,7 +42,9 @@ export function wholeNumber(options: Options, name: string, min: number, max?: n
 }
 
 /** A session id from the command line. */
-export function sessionArgument(value: string): SessionId {
+export async function sessionArgument(value: string): Promise<SessionId> {
+  // Not before a command runs: `refold --version` needs no codec.
+  const { SessionId } = await import('../../schemas/ids.ts');
   if (SessionId.is(value)) return value;
   const shape = 'up to 64 letters, digits, "_", "." and "-"';
   throw new CommandFailure('invalid_shape', `"${value}" is no session id (${shape}). List them: refold sessions`);

@@ -2,7 +2,6 @@
 // `people-commands.ts`.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
 import { command, dataDir, sandboxOption, sessionArgument, text, wholeNumber } from './command.ts';
 
@@ -27,7 +26,7 @@ export function addRuns(program: Command): void {
       const { runCommand } = await import('./commands/run.ts');
       const { refuseEmpty, runArguments } = await import('./run-arguments.ts');
       refuseEmpty(prompt);
-      return await runCommand({ prompt, dataDir: await dataDir(options), ...runArguments(options) }, output);
+      return await runCommand({ prompt, dataDir: await dataDir(options), ...(await runArguments(options)) }, output);
     },
   )
     .option('--workspace <dir>', 'the folder to work in', '.')
@@ -48,11 +47,12 @@ export function addUndo(program: Command): void {
     'put the files that a call changed back as they were before it, all or none',
     async (options, [id = ''], output) => {
       const { undoCommand } = await import('./commands/undo.ts');
+      const { brand } = await import('../../schemas/ids.ts');
       const [batch, workspace] = [text(options, 'batch'), text(options, 'workspace')];
       return await undoCommand(
         {
           dataDir: await dataDir(options),
-          session: sessionArgument(id),
+          session: await sessionArgument(id),
           call: brand(text(options, 'call') ?? ''),
           ...(batch === undefined ? {} : { batch: brand<'BatchId'>(batch) }),
           ...(workspace === undefined ? {} : { workspace }),
@@ -107,7 +107,7 @@ export function addProcesses(program: Command): void {
         {
           dataDir: await dataDir(options),
           ...bridge,
-          args: [...bridge.args, ...(session === undefined ? [] : ['--session', sessionArgument(session)])],
+          args: [...bridge.args, ...(session === undefined ? [] : ['--session', await sessionArgument(session)])],
           ...(stateDir === undefined ? {} : { stateDir: resolve(stateDir) }),
         },
         output,
@@ -135,7 +135,7 @@ export function addInspection(program: Command): void {
     'state, effective tools with reasons, and the active plan',
     async (options, [id = ''], output) => {
       const { showCommand } = await import('./commands/inspect.ts');
-      return await showCommand(await dataDir(options), sessionArgument(id), output);
+      return await showCommand(await dataDir(options), await sessionArgument(id), output);
     },
   );
 
@@ -143,7 +143,7 @@ export function addInspection(program: Command): void {
     const { eventsCommand } = await import('./commands/inspect.ts');
     const from = wholeNumber(options, 'from', 0);
     return await eventsCommand(
-      { dataDir: await dataDir(options), id: sessionArgument(id), follow: options['follow'] === true, from },
+      { dataDir: await dataDir(options), id: await sessionArgument(id), follow: options['follow'] === true, from },
       output,
     );
   })
@@ -170,7 +170,7 @@ export function addTransfer(program: Command): void {
       const { exportCommand } = await import('./commands/transfer.ts');
       const file = text(options, 'output');
       return await exportCommand(
-        { dataDir: await dataDir(options), id: sessionArgument(id), ...(file === undefined ? {} : { file }) },
+        { dataDir: await dataDir(options), id: await sessionArgument(id), ...(file === undefined ? {} : { file }) },
         output,
       );
     },

@@ -65,7 +65,14 @@ export class CommandFailure extends Error {
 }
 
 const failureOf = ({ code, path, message }: Rejection): CommandFailure =>
-  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${REJECTIONS[code]}`);
+  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${adviceOf(code)}`);
+
+/** What to do next, where a code says it: behind what is wrong, which the message has said with names and numbers. */
+function adviceOf(code: Rejection['code']): string {
+  const meaning: string = REJECTIONS[code];
+  const end = meaning.indexOf('. ');
+  return end === -1 ? meaning : meaning.slice(end + 2);
+}
 
 /** Runs a task, or ends the command with its rejection. */
 export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {

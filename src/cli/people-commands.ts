@@ -45,7 +45,7 @@ export function addPeople(program: Command): void {
       const say = text(options, 'say');
       return await interruptCommand(
         await dataDir(options),
-        { id: sessionArgument(id), ...(say === undefined ? {} : { say }) },
+        { id: await sessionArgument(id), ...(say === undefined ? {} : { say }) },
         output,
       );
     },
@@ -54,7 +54,7 @@ export function addPeople(program: Command): void {
   for (const to of ['pause', 'resume'] as const) {
     command(program, `${to} <session>`, PAUSES[to], async (options, [id = ''], output) => {
       const { pauseCommand } = await import('./commands/pause.ts');
-      return await pauseCommand({ dataDir: await dataDir(options), id: sessionArgument(id), to }, output);
+      return await pauseCommand({ dataDir: await dataDir(options), id: await sessionArgument(id), to }, output);
     });
   }
 
@@ -67,7 +67,11 @@ export function addPeople(program: Command): void {
       const tools = text(options, 'tool');
       return await policyCommand(
         await dataDir(options),
-        { id: sessionArgument(id), ...(name === undefined ? {} : { name }), ...(tools === undefined ? {} : { tools }) },
+        {
+          id: await sessionArgument(id),
+          ...(name === undefined ? {} : { name }),
+          ...(tools === undefined ? {} : { tools }),
+        },
         output,
       );
     },
@@ -84,6 +88,6 @@ const answerOf = async (options: Options, call: string) => {
   return {
     dataDir: await dataDir(options),
     call,
-    ...(session === undefined ? {} : { session: sessionArgument(session) }),
+    ...(session === undefined ? {} : { session: await sessionArgument(session) }),
   };
 };

@@ -24,7 +24,7 @@ export function refuseEmpty(prompt: string): void {
   );
 }
 
-export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dataDir'> {
+export async function runArguments(options: Options): Promise<Omit<RunCommand, 'prompt' | 'dataDir'>> {
   const bridge = bridgeArguments(options);
   const recorded = options['recording'] !== undefined;
   const turns = options['turnsMax'];
@@ -48,7 +48,7 @@ export function runArguments(options: Options): Omit<RunCommand, 'prompt' | 'dat
     secrets: bridge.secrets,
     ...policyOf(options),
     ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
-    ...(typeof session === 'string' ? { session: sessionArgument(session) } : {}),
+    ...(typeof session === 'string' ? { session: await sessionArgument(session) } : {}),
   };
 }
 
