@@ -10,6 +10,7 @@ import {
   RETRY_CAP_MS_MAX,
 } from '../../schemas/limits.ts';
 import { MODEL_UNNAMED } from '../../schemas/run.ts';
+import { isHttpUrl } from '../../src/client/http-url.ts';
 import { errorOfBody, refusesToStream } from './openai-error.ts';
 import { type ReplyAssembler, newReplyAssembler } from './openai-reply.ts';
 import { chatRequest } from './openai-request.ts';
@@ -44,7 +45,7 @@ class AttemptFailed extends Error {
 
 /** Throws a TypeError when the base URL can be none. */
 export function openAiCompatible(options: OpenAiOptions): Provider {
-  if (!/^https?:/i.test(options.baseUrl) || !URL.canParse(options.baseUrl)) {
+  if (!isHttpUrl(options.baseUrl)) {
     throw new TypeError('baseUrl must be an http or https URL such as https://api.openai.com/v1');
   }
   return {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TURNS_MAX } from '../../schemas/limits.ts';
 import type { RunConfigPatch } from '../../schemas/run.ts';
+import { isHttpUrl } from '../client/http-url.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';
 import type { BridgeCommand } from './commands/bridge.ts';
 import type { RunCommand } from './commands/run.ts';
@@ -87,13 +88,13 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
       'To see refold work without any of them: refold demo';
     throw new CommandFailure('no_model', message);
   }
-  if (baseUrl !== undefined && !(/^https?:/i.test(String(baseUrl)) && URL.canParse(String(baseUrl)))) {
+  if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
     throw new CommandFailure(
       'no_model',
       `the server of the model must be an http or https URL, not "${String(baseUrl)}"`,
     );
   }
-  const server = baseUrl === undefined ? [] : ['--base-url', String(baseUrl)];
+  const server = baseUrl === undefined ? [] : ['--base-url', baseUrl];
   return {
     workspace,
     args: [...common, '--provider', 'openai', '--fallback-model', modelOf(options), ...server],

@@ -6,6 +6,7 @@ import { type Codec, decode } from '../../schemas/codec.ts';
 import { REQUEST_TIMEOUT_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Exchanger, type ExchangeReply, newExchanger } from './http-exchange.ts';
+import { isHttpUrl } from './http-url.ts';
 import { joinSignals } from './join-signals.ts';
 import { rejectionFrom } from './problem.ts';
 import { wireText } from './wire-text.ts';
@@ -105,7 +106,7 @@ export function newTransport(url: string, token: string): Transport {
 
 /** Nobody answers at an address that is none, however long one waits; nor to a token that no header holds. */
 function checkAccess(url: unknown, token: unknown): void {
-  if (typeof url !== 'string' || !/^https?:/i.test(url) || !URL.canParse(url)) {
+  if (!isHttpUrl(url)) {
     throw new TypeError("the engine's address must be an http or https URL such as http://127.0.0.1:7423");
   }
   if (typeof token === 'string' && token.trim() === token && /^[\x20-\x7e]*$/.test(token)) return;
