@@ -11,7 +11,8 @@ import { codeOf, reasonOf } from '../files/file-failure.ts';
 import { isSwitchPending } from '../journal/rebuild-switch.ts';
 import { readToken, tokenFile } from '../server/token.ts';
 import { cannotRead } from './files.ts';
-import { CommandFailure, mustBe } from './output.ts';
+import { mustBe } from './must.ts';
+import { CommandFailure } from './output.ts';
 
 /** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
 export function dataDirOf(option: string | undefined): string {

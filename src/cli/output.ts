@@ -1,9 +1,6 @@
 // What commands print, and how they end: text for people, or with --json one JSON object a line. Exit codes: 0 ok, 1
 // the thing checked is wrong, 2 misuse or something that could not be done.
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import pc from 'picocolors';
-import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
 import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
 import { visible } from './preview/visible.ts';
 
@@ -62,26 +59,6 @@ export class CommandFailure extends Error {
     this.code = code;
     this.exitCode = exitCode;
   }
-}
-
-const failureOf = ({ code, path, message }: Rejection): CommandFailure =>
-  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${adviceOf(code)}`);
-
-/** What to do next, where a code says it: behind what is wrong, which the message has said with names and numbers. */
-function adviceOf(code: Rejection['code']): string {
-  const meaning: string = REJECTIONS[code];
-  const end = meaning.indexOf('. ');
-  return end === -1 ? meaning : meaning.slice(end + 2);
-}
-
-/** Runs a task, or ends the command with its rejection. */
-export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {
-  return mustBe(await task());
-}
-
-export function mustBe<T>(result: Either<Rejection, T>): T {
-  if (isLeft(result)) throw failureOf(result.left);
-  return result.right;
 }
 
 /** Prints why a command ended and gives its exit code. */

@@ -11,7 +11,8 @@ import type { EngineClient } from '../../client/client.ts';
 import { proveSession } from '../../core/checkpoint.ts';
 import { withEngine } from '../data-dir.ts';
 import { cannotWrite, readText } from '../files.ts';
-import { CommandFailure, type Output, must, mustBe } from '../output.ts';
+import { must, mustBe } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { readCheckpointFile } from './audit-checkpoint.ts';
 
 export interface CheckpointCommand {

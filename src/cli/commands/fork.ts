@@ -8,7 +8,8 @@ import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { withEngine } from '../data-dir.ts';
-import { type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { type Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
 
 export interface ForkCommand {

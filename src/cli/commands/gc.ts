@@ -6,7 +6,8 @@ import { systemClock } from '../../engine/clock.ts';
 import { collectBlobs } from '../../engine/collect-blobs.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { findEngine, journalOf, requireData } from '../data-dir.ts';
-import { CommandFailure, type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 
 export interface GcCommand {
   readonly dataDir: string;

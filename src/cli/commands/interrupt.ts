@@ -2,7 +2,8 @@
 // say, or ends.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { withEngine } from '../data-dir.ts';
-import { CommandFailure, type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';
 import { storeContent } from '../store-content.ts';
 

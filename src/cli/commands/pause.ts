@@ -2,7 +2,8 @@
 // fork begins paused, so that this is also how one sets out.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { withEngine } from '../data-dir.ts';
-import { CommandFailure, type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 
 export interface PauseCommand {
   readonly dataDir: string;

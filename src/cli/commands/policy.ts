@@ -7,7 +7,8 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
 import { withEngine } from '../data-dir.ts';
-import { CommandFailure, type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';
 
 interface PolicyChange {

@@ -6,7 +6,8 @@ import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
 import { makeDataDir, publishAddress, withdrawAddress } from '../data-dir.ts';
-import { CommandFailure, type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;

@@ -11,7 +11,8 @@ import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { findEngine, journalOf, makeDataDir, withEngine } from '../data-dir.ts';
 import { cannotWrite } from '../files.ts';
-import { CommandFailure, type Output, must, mustBe } from '../output.ts';
+import { must, mustBe } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
 export interface ExportCommand {

@@ -10,7 +10,8 @@ import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
 import { findEngine, requireData } from '../data-dir.ts';
-import { CommandFailure, type Output, must } from '../output.ts';
+import { must } from '../must.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { visible } from '../preview/visible.ts';
 import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
 
