@@ -10,10 +10,10 @@ export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | 
   if (hint.claims === undefined) {
     return hint.resource_key === undefined ? [] : [{ access: 'write', key: hint.resource_key }];
   }
-  const [rule, ...others] = hint.claims;
-  if (rule !== undefined && others.length === 0) {
-    const [key, ...more] = keysOf(rule, args);
-    if (key !== undefined && more.length === 0) return [{ access: rule.access, key }];
+  const [rule] = hint.claims;
+  if (rule !== undefined && hint.claims.length === 1) {
+    const keys = keysOf(rule, args);
+    if (keys.length === 1) return [{ access: rule.access, key: keys[0] as string }];
   }
   const claims = new Map<string, Claim['access']>();
   const add = (key: string, access: Claim['access']): void => {
@@ -33,10 +33,15 @@ function keysOf(rule: ClaimRule, args: JsonObject | null): readonly string[] {
   const value = args !== null && Object.hasOwn(args, rule.argument) ? args[rule.argument] : undefined;
   if (typeof value !== 'string' || value === '') return [rule.space];
   if (rule.form === 'text') return value.length > 256 ? [rule.space] : [`${rule.space}/${encodeSegment(value)}`];
-  const paths = rule.form === 'path' ? [value] : patchPaths(value);
-  const below = paths?.map((path) => normalizePath(path)) ?? [null];
-  if (below.includes(null)) return [rule.space];
-  return below.map((path) => (path === '' ? rule.space : `${rule.space}/${path}`));
+  if (rule.form === 'path') return [belowSpace(rule.space, value) ?? rule.space];
+  const below = patchPaths(value)?.map((path) => belowSpace(rule.space, path)) ?? [null];
+  return below.includes(null) ? [rule.space] : (below as readonly string[]);
+}
+
+/** The key of a path in a space: the space itself for its root, null for a path that could be anything. */
+function belowSpace(space: string, path: string): string | null {
+  const below = normalizePath(path);
+  return below === '' ? space : below && `${space}/${below}`;
 }
 
 // A text claim is one segment whatever is in it.
@@ -48,6 +53,7 @@ const encodeSegment = (value: string): string => value.replaceAll('%', '%25').re
  */
 function normalizePath(path: string): string | null {
   if (path.startsWith('/') || path.length > 4_096 || hasOddCharacter(path)) return null;
+  if (!ODD_SEGMENT.test(path)) return path;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '' || segment === '.') continue;
@@ -56,6 +62,9 @@ function normalizePath(path: string): string | null {
   }
   return segments.join('/');
 }
+
+/** An empty segment, `.` or `..`. */
+const ODD_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 function hasOddCharacter(path: string): boolean {
   for (let index = 0; index < path.length; index += 1) {

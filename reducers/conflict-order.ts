@@ -15,18 +15,19 @@ export interface ConflictOrder {
 }
 
 interface Node {
+  readonly parent: Node | null;
   children: Map<string, Node> | null;
-  /** Live writes and reads at this very key: call indexes, ascending. */
-  writes: number[];
-  reads: number[];
+  /** Live writes and reads at this very key: call indexes, ascending; null for none. */
+  writes: number[] | null;
+  reads: number[] | null;
   /** What the last read here had to wait for, and the writes below it since: null before the first read. */
   seen: { readonly waits: readonly number[]; readonly writesSince: number[] } | null;
 }
 
-const newNode = (): Node => ({ children: null, writes: [], reads: [], seen: null });
+const newNode = (parent: Node | null): Node => ({ parent, children: null, writes: null, reads: null, seen: null });
 
 export function newConflictOrder(): ConflictOrder {
-  let root = newNode();
+  let root = newNode(null);
   let count = 0;
   /** Calls after the barrier are ordered by claims; everything before waits behind the barrier, or is it. */
   let barrier = -1;
@@ -38,7 +39,7 @@ export function newConflictOrder(): ConflictOrder {
     const waitedFor = new Set(waits.flat());
     const tails = waits.flatMap((_, index) => (waitedFor.has(index) ? [] : [barrier + 1 + index]));
     const preds = tails.length === 0 && barrier >= 0 ? [barrier] : tails;
-    root = newNode();
+    root = newNode(null);
     barrier = call;
     waits = [];
     reach = newReachRows();
@@ -48,8 +49,8 @@ export function newConflictOrder(): ConflictOrder {
   function addOrdered(claims: readonly Claim[]): readonly number[] {
     const index = waits.length;
     const found = claims.map(({ key, access }) => {
-      const path = openPath(root, key);
-      return { path, waits: access === 'write' ? collectForWrite(path) : reach.minimal(collectForRead(path)) };
+      const node = openNode(root, key);
+      return { node, waits: access === 'write' ? collectForWrite(node) : reach.minimal(collectForRead(node)) };
     });
     const [only] = found;
     const preds = reach.minimal(found.length === 1 && only !== undefined ? only.waits : union(found));
@@ -59,20 +60,20 @@ export function newConflictOrder(): ConflictOrder {
     return preds.length === 0 && barrier >= 0 ? [barrier] : preds.map((pred) => barrier + 1 + pred);
   }
 
-  /** Writes first: they drop what is below them, so a call with several claims looks each path up again. */
+  /** Writes first: they drop what is below them, so a call with several claims looks each node up again. */
   function insert(call: number, claims: readonly Claim[], found: readonly Found[]): void {
-    const pathOf = (index: number, key: string): readonly Node[] =>
-      claims.length === 1 ? (found[index] as Found).path : openPath(root, key);
+    const nodeOf = (index: number, key: string): Node =>
+      claims.length === 1 ? (found[index] as Found).node : openNode(root, key);
     let writes = false;
     for (const [index, { key, access }] of claims.entries()) {
       if (access !== 'write') continue;
-      insertWrite(pathOf(index, key), call);
+      insertWrite(nodeOf(index, key), call);
       writes = true;
     }
     for (const [index, { key, access }] of claims.entries()) {
       // Beside a write of the same call, what the read alone waited for does not tell the next one enough.
       const waits = writes ? null : (found[index] as Found).waits;
-      if (access === 'read') insertRead(pathOf(index, key).at(-1) as Node, call, waits);
+      if (access === 'read') insertRead(nodeOf(index, key), call, waits);
     }
   }
 
@@ -85,39 +86,41 @@ export function newConflictOrder(): ConflictOrder {
   };
 }
 
-/** The nodes from the root to the key, made where they are missing. */
-function openPath(root: Node, key: string): Node[] {
-  const path = [root];
+/** The node of the key; it and those above it are made where they are missing. */
+function openNode(root: Node, key: string): Node {
   let node = root;
-  for (const segment of key.split('/')) {
+  for (let from = 0; from <= key.length; ) {
+    const slash = key.indexOf('/', from);
+    const end = slash === -1 ? key.length : slash;
+    const segment = key.slice(from, end);
     node.children ??= new Map();
     let child = node.children.get(segment);
     if (child === undefined) {
-      child = newNode();
+      child = newNode(node);
       node.children.set(segment, child);
     }
-    path.push(child);
     node = child;
+    from = end + 1;
   }
-  return path;
+  return node;
 }
 
 interface Found {
-  readonly path: readonly Node[];
+  readonly node: Node;
   readonly waits: readonly number[];
 }
 
 const union = (found: readonly Found[]): readonly number[] => found.flatMap(({ waits }) => waits);
 
 // An entry above the key that is older than a write at or nearer to the key is already behind that write.
-function collectAbove(path: readonly Node[], withReads: boolean, candidates: number[]): void {
+function collectAbove(from: Node, withReads: boolean, candidates: number[]): void {
   let floor = -1;
-  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
-    const node = path[depth] as Node;
-    const newestWrite = node.writes.at(-1) ?? -1;
-    takeNewer(node.writes, floor, candidates);
-    if (withReads) takeNewer(node.reads, floor, candidates);
-    if (newestWrite > floor) floor = newestWrite;
+  for (let node: Node | null = from; node !== null; node = node.parent) {
+    const { writes, reads } = node;
+    if (withReads && reads !== null) takeNewer(reads, floor, candidates);
+    if (writes === null) continue;
+    takeNewer(writes, floor, candidates);
+    floor = Math.max(floor, writes.at(-1) ?? -1);
   }
 }
 
@@ -127,19 +130,18 @@ function takeNewer(calls: readonly number[], floor: number, candidates: number[]
   }
 }
 
-function collectForWrite(path: readonly Node[]): readonly number[] {
+function collectForWrite(node: Node): readonly number[] {
   const candidates: number[] = [];
-  collectAbove(path, true, candidates);
-  collectBelow(path.at(-1) as Node, true, candidates);
+  collectAbove(node, true, candidates);
+  collectBelow(node, true, candidates);
   return candidates;
 }
 
-function collectForRead(path: readonly Node[]): readonly number[] {
-  const node = path.at(-1) as Node;
+function collectForRead(node: Node): readonly number[] {
   // The last read here saw everything older. Writes since then stand between it and this one.
   if (node.seen !== null) return node.seen.writesSince.length > 0 ? [...node.seen.writesSince] : node.seen.waits;
   const candidates: number[] = [];
-  collectAbove(path, false, candidates);
+  collectAbove(node, false, candidates);
   collectBelow(node, false, candidates);
   return candidates;
 }
@@ -148,26 +150,26 @@ function collectBelow(top: Node, withReads: boolean, candidates: number[]): void
   if (top.children === null) return;
   const stack = [...top.children.values()];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    candidates.push(...node.writes);
-    if (withReads) candidates.push(...node.reads);
+    if (node.writes !== null) candidates.push(...node.writes);
+    if (withReads && node.reads !== null) candidates.push(...node.reads);
     if (node.children !== null) stack.push(...node.children.values());
   }
 }
 
-function insertWrite(path: readonly Node[], call: number): void {
-  const node = path.at(-1) as Node;
+function insertWrite(node: Node, call: number): void {
   node.children = null;
-  node.reads = [];
+  node.reads = null;
   node.writes = [call];
   node.seen = null;
-  for (let depth = path.length - 2; depth >= 0; depth -= 1) path[depth]?.seen?.writesSince.push(call);
+  for (let above = node.parent; above !== null; above = above.parent) above.seen?.writesSince.push(call);
 }
 
 function insertRead(node: Node, call: number, waits: readonly number[] | null): void {
   const separated = node.seen !== null && node.seen.writesSince.length > 0;
   // Reads that a write has followed are behind that write, and so behind this read.
-  if (separated) node.reads = [];
+  if (separated) node.reads = null;
   if (waits === null) node.seen = null;
   else if (node.seen === null || separated) node.seen = { waits, writesSince: [] };
-  node.reads.push(call);
+  if (node.reads === null) node.reads = [call];
+  else node.reads.push(call);
 }
