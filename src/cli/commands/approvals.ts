@@ -8,7 +8,7 @@ import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { allowing, denying, fulfilling } from '../people/answers.ts';

@@ -6,7 +6,7 @@ import { InvariantError } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type Divergence, type Replayer, newReplayer } from '../../core/replay.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { CommandFailure } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 import { sessionIdOf } from './replay.ts';

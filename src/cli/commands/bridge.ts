@@ -1,7 +1,8 @@
 // `refold bridge`: the host bridge process, against an engine that is running.
 import pc from 'picocolors';
 import { tokenFile } from '../../server/token.ts';
-import { bridgeStateDir, findEngine } from '../data-dir.ts';
+import { bridgeStateDir } from '../data-dir.ts';
+import { findEngine } from '../engine-address.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { startBridgeProcess } from '../processes.ts';
 import { untilStopped } from './serve.ts';

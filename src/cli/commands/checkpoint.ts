@@ -9,7 +9,7 @@ import { AUDIT_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { newSigningKeys, signCheckpoint } from '../../audit/signature.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { proveSession } from '../../core/checkpoint.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { cannotWrite, readText } from '../files.ts';
 import { must, mustBe } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';

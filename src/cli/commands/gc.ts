@@ -5,7 +5,8 @@ import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { systemClock } from '../../engine/clock.ts';
 import { collectBlobs } from '../../engine/collect-blobs.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
-import { findEngine, journalOf, requireData } from '../data-dir.ts';
+import { journalOf, requireData } from '../data-dir.ts';
+import { findEngine } from '../engine-address.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 

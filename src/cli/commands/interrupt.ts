@@ -1,7 +1,7 @@
 // `refold interrupt`: a person changes direction. Nothing that waits is started any more; the run goes on with what they
 // say, or ends.
 import type { SessionId } from '../../../schemas/ids.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';

@@ -1,7 +1,7 @@
 // `refold pause` and `refold resume`: a run that starts nothing new for a while. What runs goes on and is recorded; a
 // fork begins paused, so that this is also how one sets out.
 import type { SessionId } from '../../../schemas/ids.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 

@@ -6,7 +6,7 @@ import { ConsentPolicy } from '../../../schemas/consent.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';

@@ -6,7 +6,7 @@ import { decode } from '../../../schemas/codec.ts';
 import { SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import { type Replay, newReplayer } from '../../core/replay.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 

@@ -5,7 +5,8 @@ import { reasonOf, whatFailed } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
-import { makeDataDir, publishAddress, withdrawAddress } from '../data-dir.ts';
+import { makeDataDir } from '../data-dir.ts';
+import { publishAddress, withdrawAddress } from '../engine-address.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 

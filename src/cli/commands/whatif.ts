@@ -11,7 +11,7 @@ import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { newReplayer } from '../../core/replay.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/schema-check.ts';
-import { withEngine } from '../data-dir.ts';
+import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { type Source, addRecord, doesNotFold, sessionSource, withSources } from './audit-source.ts';

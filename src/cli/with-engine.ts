@@ -1,0 +1,40 @@
+// How a command works with the engine of a data directory: the running one, or one of its own.
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { EngineClient } from '../client/client.ts';
+import type { Engine } from '../engine/engine.ts';
+import { requireData } from './data-dir.ts';
+import { findEngine } from './engine-address.ts';
+import { mustBe } from './must.ts';
+
+/** Works with the engine of a data directory that is there: the running one, or one opened for this command alone. */
+export async function withEngine<T>(dataDir: string, work: (client: EngineClient) => Promise<T>): Promise<T> {
+  for (let looks = 1; ; looks += 1) {
+    const running = await findEngine(dataDir);
+    if (running !== null) return await work(running.client).finally(() => running.client.close());
+    await requireData(dataDir);
+    const opened = await openAlone(dataDir);
+    if (!isLeft(opened)) return await workWith(opened.right, work);
+    // Whoever has the directory open may be an engine that is just starting, and is found a moment later.
+    if (opened.left.code !== 'in_use' || looks >= LOOKS_MAX) return mustBe(opened);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** How often, and how long apart, a directory that somebody has open is looked at before that is told. */
+const LOOKS_MAX = 20;
+const LOOK_EVERY_MS = 250;
+
+async function workWith<T>(engine: Engine, work: (client: EngineClient) => Promise<T>): Promise<T> {
+  try {
+    return await work(engine.client);
+  } finally {
+    await engine.close();
+  }
+}
+
+// Loaded only where there is no engine to ask: a command that asks one needs neither a journal nor a validator.
+async function openAlone(dataDir: string): Promise<Either<Rejection, Engine>> {
+  const { openEngine } = await import('../engine/engine.ts');
+  return await openEngine({ dataDir })();
+}
