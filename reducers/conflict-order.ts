@@ -89,7 +89,7 @@ export function newConflictOrder(): ConflictOrder {
 /** The node of the key; it and those above it are made where they are missing. */
 function openNode(root: Node, key: string): Node {
   let node = root;
-  for (let from = 0; from <= key.length; ) {
+  for (let from = 0; from <= key.length;) {
     const slash = key.indexOf('/', from);
     const end = slash === -1 ? key.length : slash;
     const segment = key.slice(from, end);
