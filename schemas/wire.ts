@@ -51,6 +51,8 @@ export type ForkedRun = TypeOf<typeof ForkedRun>;
 /** A new session with the first `at` events of another one; by default all of them, and a live run is paused. */
 export const ForkSession = shape('ForkSession', {}, { session_id: SessionId, at: Version, run: ForkedRun });
 export type ForkSession = TypeOf<typeof ForkSession>;
+/** What a client asks with: its version may be any number, which is checked where it arrives. */
+export type ForkRequest = Omit<ForkSession, 'at'> & { readonly at?: number };
 
 /** Tells one grant of an effect from every other: it grows with each, also across restarts of the engine. */
 export const Epoch = integer('an epoch', 1);

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
-import type { Position, SessionId } from '../../schemas/ids.ts';
+import type { SessionId } from '../../schemas/ids.ts';
 import { type Json, parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { StreamRecord } from '../../schemas/record.ts';
@@ -74,7 +74,7 @@ async function* chunksOf(path: string): AsyncGenerator<Buffer> {
 }
 
 /** The records of a session, page by page: all of them, or the events from a position on. */
-export async function* readSession(client: EngineClient, id: SessionId, from?: Position): AsyncGenerator<StreamRecord> {
+export async function* readSession(client: EngineClient, id: SessionId, from?: number): AsyncGenerator<StreamRecord> {
   let page = await must(client.records(id, from));
   let position: number = from ?? 0;
   for (;;) {
@@ -85,6 +85,6 @@ export async function* readSession(client: EngineClient, id: SessionId, from?: P
     }
     if (events < READ_PAGE_RECORDS) return;
     position += events;
-    page = await must(client.records(id, position as Position));
+    page = await must(client.records(id, position));
   }
 }

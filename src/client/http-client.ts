@@ -58,12 +58,12 @@ export function connect(url: string, token: string): EngineClient {
         if (limit !== undefined) query.set('limit', String(limit));
         return call(StreamRecords, { method: 'GET', path: `${session(known)}/records?${query.toString()}` });
       }),
-    async *follow(id, { from = 0 as Position, signal } = {}) {
+    async *follow(id, { from = 0, signal } = {}) {
       const known = decode(SessionId, id);
       if (isLeft(known)) throw new FollowRefused(known.left);
       const position = decode(Position, from);
       if (isLeft(position)) throw new FollowRefused({ ...position.left, path: '/from' });
-      yield* followEvents(transport, { path: session(known.right), from, signal });
+      yield* followEvents(transport, { path: session(known.right), from: position.right, signal });
     },
     lease: (request, signal) =>
       call(LeaseGrant, {

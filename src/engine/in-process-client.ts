@@ -45,7 +45,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
   const take = newIntake(closed);
 
-  async function* following(id: SessionId, from: Position, signal?: AbortSignal): AsyncGenerator<EventRecord> {
+  async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<EventRecord> {
     const known = decode(SessionId, id);
     if (isLeft(known)) throw new FollowRefused(known.left);
     const position = decode(Position, from);
@@ -53,10 +53,10 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     const either = joinSignals(signal, closed);
     try {
       yield* follow(journal, ports.bells, {
-        id,
-        from,
-        version: () => sessions.peek(id)?.state().version ?? null,
-        load: () => sessions.get(id),
+        id: known.right,
+        from: position.right,
+        version: () => sessions.peek(known.right)?.state().version ?? null,
+        load: () => sessions.get(known.right),
         signal: either.signal,
       });
     } finally {
@@ -99,7 +99,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         if (isLeft(count)) return left({ ...count.left, path: '/limit' });
         return await records(known, position.right, Math.min(count.right, READ_PAGE_RECORDS));
       }),
-    follow: (id, { from = FIRST, signal } = {}) => following(id, from, signal),
+    follow: (id, { from = 0, signal } = {}) => following(id, from, signal),
     lease: (request, signal) =>
       take.request(LeaseRequest, request, async (asked) => {
         const granted = await leases.lease(asked, signal);

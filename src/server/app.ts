@@ -3,7 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { integer, decode } from '../../schemas/codec.ts';
-import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
+import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -87,7 +87,7 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
     if (isLeft(from)) return problemResponse(from.left);
     const limit = numberOf('limit', context.req.query('limit'));
     if (isLeft(limit)) return problemResponse(limit.left);
-    return answer(await client.records(sessionOf(context), from.right as Position | undefined, limit.right)());
+    return answer(await client.records(sessionOf(context), from.right, limit.right)());
   });
 
   app.get('/v1/sessions/:id/events', async (context) => {
@@ -102,7 +102,7 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
       return problemResponse(reject('queue_full', '', `${SUBSCRIBERS_MAX} subscribers follow already`));
     }
     subscribers += 1;
-    const from = (last.right === undefined ? (asked.right ?? 0) : last.right + 1) as Position;
+    const from = last.right === undefined ? (asked.right ?? 0) : last.right + 1;
     return streamEvents((signal) => client.follow(sessionOf(context), { from, signal }), {
       gone: context.req.raw.signal,
       onEnd: () => {

@@ -115,7 +115,7 @@ describe('following over HTTP', () => {
 
   it('holds nothing for a reader that stalls, and keeps nobody else waiting', async () => {
     const world = await withEvents(1);
-    const record = (await world.talk.client.records(SESSION, 0 as Position)()) as unknown as {
+    const record = (await world.talk.client.records(SESSION, 0)()) as unknown as {
       readonly right: readonly EventRecord[];
     };
     const [template] = record.right;

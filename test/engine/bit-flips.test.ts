@@ -4,7 +4,7 @@ import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
-import { type Digest, type Position, type SessionId, brand } from '../../schemas/ids.ts';
+import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
@@ -47,7 +47,7 @@ function questions(blobs: readonly Digest[]): readonly Question[] {
     { name: `records of ${id}`, ask: (client) => answered(client.records(id)(), (records) => JSON.stringify(records)) },
     {
       name: `last record of ${id}`,
-      ask: (client) => answered(client.records(id, 1 as Position, 9)(), (records) => JSON.stringify(records)),
+      ask: (client) => answered(client.records(id, 1, 9)(), (records) => JSON.stringify(records)),
     },
   ];
   return [

@@ -5,7 +5,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
-import type { Digest, EventId, Position } from '../../schemas/ids.ts';
+import type { Digest, EventId } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { replay, stateBytes } from '../../src/core/index.ts';
@@ -99,7 +99,7 @@ async function readIds(client: EngineClient): Promise<readonly string[]> {
   const records = [...(await done(client.records(SESSION)))];
   for (;;) {
     const events = records.length - 1;
-    const page = await done(client.records(SESSION, events as Position));
+    const page = await done(client.records(SESSION, events));
     records.push(...page);
     if (page.length < READ_PAGE_RECORDS) break;
   }

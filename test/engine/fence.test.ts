@@ -1,7 +1,6 @@
 // The fence under every fault its stores can have: durable first, all or nothing, and nothing twice.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
-import type { Position } from '../../schemas/ids.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { scenario } from '../support/engine/scenario.ts';
@@ -180,7 +179,7 @@ describe('requests that wait together', () => {
       { position: 0, repeated: true },
       { position: 0, repeated: true },
     ]);
-    expect(await done(engine.client.records(SESSION, 0 as Position))).toHaveLength(1);
+    expect(await done(engine.client.records(SESSION, 0))).toHaveLength(1);
   });
 
   it('answer for what was sent before although it could happen anew, and are judged without it', async () => {

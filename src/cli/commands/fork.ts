@@ -1,7 +1,7 @@
 // `refold fork`: a new session with the first events of another one.
 import pc from 'picocolors';
 import { callStateOf } from '../../../reducers/batch-index.ts';
-import type { SessionId, Version } from '../../../schemas/ids.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord, StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
@@ -25,7 +25,7 @@ export function forkCommand({ source, at, to, run, dataDir }: ForkCommand, outpu
   return withEngine(dataDir, async (client) => {
     const request = {
       run,
-      ...(at === undefined ? {} : { at: at as Version }),
+      ...(at === undefined ? {} : { at }),
       ...(to === undefined ? {} : { session_id: to }),
     };
     const { session_id } = await must(client.fork(source, request));

@@ -1,6 +1,6 @@
 // `refold sessions`, `refold show`, `refold events`: what an engine holds, for people and programs.
 import pc from 'picocolors';
-import type { Position, SessionId } from '../../../schemas/ids.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
@@ -111,7 +111,7 @@ async function followEvents(
   await must(client.session(id));
   const over = new AbortController();
   void untilStopped(false).then(() => over.abort());
-  const events = client.follow(id, { from: from as Position, signal: over.signal });
+  const events = client.follow(id, { from, signal: over.signal });
   for await (const record of events) printEvent(record, output);
 }
 

@@ -159,7 +159,7 @@ export class CrashWorld {
       const late = setTimeout(() => over.abort(), 30_000);
       let more = 0;
       for await (const _ of this.client.follow(id, {
-        from: state.version as number as Position,
+        from: state.version,
         signal: over.signal,
       })) {
         more += 1;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { Ingress } from '../../../schemas/event.ts';
-import { type Position, type SessionId, type Version, brand } from '../../../schemas/ids.ts';
+import { type SessionId, type Version, brand } from '../../../schemas/ids.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
@@ -151,7 +151,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         const before = await bytesOf(client);
         expect(await refusal(client.submit(SESSION, request as Submit))).toMatchObject(expected);
         expect(await bytesOf(client)).toEqual(before);
-        expect(await done(client.records(SESSION, 2 as Position))).toEqual([]);
+        expect(await done(client.records(SESSION, 2))).toEqual([]);
       });
 
       it('refuses what is too large as a whole', async () => {
@@ -167,11 +167,11 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         await talk.calls(['a', 'once'], ['b', 'free']);
         const all = await done(client.records(SESSION));
         expect(all.map(({ kind }) => kind)).toEqual(['genesis', 'event', 'event']);
-        expect(await done(client.records(SESSION, 1 as Position))).toEqual(all.slice(2));
-        expect(await done(client.records(SESSION, 0 as Position, 1))).toEqual(all.slice(1, 2));
-        expect(await done(client.records(SESSION, 9 as Position))).toEqual([]);
+        expect(await done(client.records(SESSION, 1))).toEqual(all.slice(2));
+        expect(await done(client.records(SESSION, 0, 1))).toEqual(all.slice(1, 2));
+        expect(await done(client.records(SESSION, 9))).toEqual([]);
         for (const [from, limit, path] of BAD_PAGES) {
-          expect(await refusal(client.records(SESSION, from as Position, limit))).toMatchObject({
+          expect(await refusal(client.records(SESSION, from, limit))).toMatchObject({
             code: 'invalid_shape',
             path,
           });
@@ -193,7 +193,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         })();
         await following;
         expect(seen).toEqual(['0 RunRequested', '1 RunPaused', '2 RunResumed']);
-        const resumed = client.follow(SESSION, { from: 2 as Position })[Symbol.asyncIterator]();
+        const resumed = client.follow(SESSION, { from: 2 })[Symbol.asyncIterator]();
         expect((await resumed.next()).value).toMatchObject({ position: 2 });
         await resumed.return?.();
       });
@@ -201,7 +201,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
       it('is not followed where there is none', async () => {
         await talk.create();
         const first = (id: SessionId, from: number): Promise<unknown> => {
-          const events = client.follow(id, { from: from as Position });
+          const events = client.follow(id, { from: from });
           return events[Symbol.asyncIterator]().next();
         };
         await expect(first(brand('none'), 0)).rejects.toMatchObject({ rejection: { code: 'unknown_session' } });
