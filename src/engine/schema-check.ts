@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import type * as Draft7 from 'ajv';
 import type { Ajv, ErrorObject, Options } from 'ajv';
 import type * as Draft2020 from 'ajv/dist/2020.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { SCHEMA_CHECK_MS_MAX, SCHEMA_CHECK_MS_MIN, TOOLS_MAX } from '../../schemas/limits.ts';
 import type { SchemaVerdict } from '../../schemas/tool-call.ts';
@@ -50,8 +51,10 @@ export function newSchemaCheck(
 
 /** Within its time where a schema could take long. What took too long gets half of that time from then on. */
 function bounded(schema: JsonObject): Validator | null {
-  const validate = compile(schema);
-  if (validate === null || !mayTakeLong(schema)) return validate;
+  const compiled = compile(schema);
+  if (isLeft(compiled)) return null;
+  const validate = compiled.right;
+  if (!mayTakeLong(schema)) return validate;
   let timeoutMs = SCHEMA_CHECK_MS_MAX;
   return (value) => {
     // Twice: a process that was held up meanwhile has had less of the time than has passed.
@@ -97,16 +100,22 @@ const OPTIONS: Options = {
   logger: false,
 };
 
+/** Why a schema checks nothing: it does not compile. Null of one that does. */
+export function schemaFault(schema: JsonObject): string | null {
+  const compiled = compile(schema);
+  return isLeft(compiled) ? clipVerdict(compiled.left) : null;
+}
+
 // One validator for each definition: schemas that were made elsewhere may use one `$id` for different things.
-function compile(schema: JsonObject): Validator | null {
+function compile(schema: JsonObject): Either<string, Validator> {
   const { $schema: draft, $id: _id, ...rest } = schema;
   try {
     const validate = newAjv(isOldDraft(draft)).compile(rest);
     // An asynchronous schema answers with a promise, which is no verdict.
-    if ('$async' in validate) return null;
-    return (value) => (validate(value) ? null : (validate.errors?.[0] ?? UNNAMED));
-  } catch {
-    return null;
+    if ('$async' in validate) return left('an asynchronous schema gives no verdict');
+    return right((value) => (validate(value) ? null : (validate.errors?.[0] ?? UNNAMED)));
+  } catch (error) {
+    return left(error instanceof Error ? error.message : String(error));
   }
 }
 

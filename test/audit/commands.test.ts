@@ -6,6 +6,7 @@ import { type Digest, type SessionId, type SessionState, brand } from '../../sch
 import { openEngine } from '../../src/engine/engine.ts';
 import { type Finished, ROOT, freshDirectory, jsonLines, must, refold } from '../support/e2e/refold.ts';
 import { call, session } from '../support/session.ts';
+import { profileOf, testPackage, tool } from '../support/tools.ts';
 import { linesOf, recordsOf } from './records.ts';
 
 const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
@@ -241,6 +242,23 @@ describe('refold explain', () => {
         { at: 31, tool: { tool_name: 'shell', effective: true, since: { position: 2 } } },
       ]);
     }
+  });
+
+  test('tells of a tool whose schemas do not compile what is held against nothing', async () => {
+    const odd = tool('odd', { input_schema: { type: 'strng' }, output_schema: { $ref: '#/nowhere' } });
+    const tool_package = { ...testPackage(), registry: [odd], profiles: [profileOf('all', [odd])] };
+    const file = await write('odd.jsonl', session({ tool_package }));
+    const [line] = jsonLines((await refold(['explain', file, '--json'])).stdout);
+    expect(line).toMatchObject({
+      tool: {
+        unchecked: [
+          { what: 'arguments', why: expect.stringMatching('strng') as string },
+          { what: 'results', why: expect.stringMatching('nowhere') as string },
+        ],
+      },
+    });
+    expect((await refold(['explain', file])).stdout).toMatch(/! arguments are not checked: .*\n +! results are not/);
+    expect((await refold(['explain', DEMO])).stdout).not.toMatch(/not checked/);
   });
 
   test('tells of a call whom it waited for and why, who ran it and how it ended', async () => {

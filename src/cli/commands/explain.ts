@@ -5,6 +5,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import { decideConsent } from '../../../reducers/consent.ts';
 import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
 import { type ToolExplanation, newToolHistory, profileInWords } from '../../core/explain-tools.ts';
+import { schemaFault } from '../../engine/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from './audit-call.ts';
 import { type Source, foldSource, withSources } from './audit-source.ts';
@@ -41,13 +42,14 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
   head(state, events, output);
   output.line(`profile  ${profileInWords(state)}`);
   for (const row of wanted) {
+    const unchecked = uncheckedBy(state, row);
     output.object({
       session_id: state.session_id,
       at: events,
       profile_id: state.effective_tools.profile_id,
-      tool: row,
+      tool: { ...row, unchecked },
     });
-    for (const line of [...toolLines(row), doesLine(state, row)]) output.line(line);
+    for (const line of [...toolLines(row), doesLine(state, row), ...unchecked.map(uncheckedLine)]) output.line(line);
   }
 }
 
@@ -71,6 +73,26 @@ function doesLine({ tool_registry, consent }: SessionState, { tool_id }: ToolExp
   const does = effects.length === 0 ? 'no named effects' : effects.join(', ');
   return pc.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
 }
+
+interface Unchecked {
+  readonly what: 'arguments' | 'results';
+  readonly why: string;
+}
+
+/** What of the tool is held against nothing, because its schema does not compile. */
+function uncheckedBy({ tool_registry }: SessionState, { tool_id }: ToolExplanation): readonly Unchecked[] {
+  const { input_schema, output_schema } = tool_registry[tool_id] ?? {};
+  return [
+    { what: 'arguments', schema: input_schema } as const,
+    { what: 'results', schema: output_schema } as const,
+  ].flatMap(({ what, schema }) => {
+    const why = schema === undefined ? null : schemaFault(schema);
+    return why === null ? [] : [{ what, why }];
+  });
+}
+
+const uncheckedLine = ({ what, why }: Unchecked): string =>
+  pc.yellow(`     ! ${what} are not checked: the schema does not compile (${why})`);
 
 async function explainCalls(
   source: Source,
