@@ -63,6 +63,19 @@ export function addAudit(program: Command): void {
     .option('--call <id>', 'this call');
 }
 
+export function addTimeline(program: Command): void {
+  command(
+    program,
+    'timeline <session-or-file>',
+    'when what happened in each turn, as a picture: the model, what waited and what ran beside what',
+    async (options, [source = ''], output) => {
+      const { timelineCommand } = await import('./commands/timeline.ts');
+      const turn = options['turn'] === undefined ? {} : { turn: wholeNumber(options, 'turn', 1) };
+      return await timelineCommand({ source, ...turn, dataDir: await dataDir(options) }, output);
+    },
+  ).option('--turn <n>', 'this turn only (default: all of them)');
+}
+
 export function addCheckpoint(program: Command): void {
   command(
     program,

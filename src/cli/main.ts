@@ -2,7 +2,7 @@
 // The command line. Each command loads its own module when it is called, so that `refold --version` loads none.
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
-import { addAudit, addCheckpoint, addFork, addWhatIf } from './audit-commands.ts';
+import { addAudit, addCheckpoint, addFork, addTimeline, addWhatIf } from './audit-commands.ts';
 import { addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
 import { endWithReader } from './output.ts';
 import { addPeople } from './people-commands.ts';
@@ -20,6 +20,7 @@ addUndo(program);
 addProcesses(program);
 addInspection(program);
 addAudit(program);
+addTimeline(program);
 addCheckpoint(program);
 addTransfer(program);
 addFork(program);

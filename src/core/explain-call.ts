@@ -1,10 +1,8 @@
 // What became of one call, and why: read off a stream as it is folded. A call id is unique in its batch only, so one id
 // may stand for several calls of a session; each is explained.
-import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
 import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
-import type { NextState } from '../../reducers/next-state.ts';
 import type { CallConsent } from '../../schemas/consent.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
@@ -13,6 +11,7 @@ import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
+import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 import { type Conflict, conflictBetween } from './conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
@@ -114,26 +113,6 @@ export function explainCall(records: Iterable<StreamRecord>, id: CallId): readon
   return history.result();
 }
 
-interface Folded {
-  readonly record: EventRecord;
-  readonly before: SessionState;
-  readonly after: SessionState;
-}
-
-interface Made {
-  readonly calls: readonly ToolCallObserved[];
-  readonly run_id: RunId;
-  readonly turn: number;
-}
-
-/** The calls that an event brings: those of a turn, or those that a person made in place of a turn's. */
-function callsMade({ record: { event }, before, after }: Folded): Made | null {
-  if (event.kind === 'ToolCallsObserved') return event;
-  const batch = after.active_tool_batch;
-  if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return null;
-  return { calls: batch.observed, run_id: batch.run_id, turn: batch.turn };
-}
-
 function observe(
   call: ToolCallObserved,
   index: number,
@@ -204,11 +183,6 @@ function rejectedIn({ plan }: ActiveToolBatch, index: number): CallExplanation['
   return found === undefined ? null : { code: found.code, message: found.message };
 }
 
-function refusedTurn({ run_history }: SessionState): NonNullable<CallExplanation['rejected']> {
-  const ending = run_history.at(-1)?.ending;
-  return { code: ending?.code ?? 'run_ended', message: ending?.message ?? 'the run has ended' };
-}
-
 function placeOf({ plan }: ActiveToolBatch, id: CallId): PlannedPlace | null {
   const found = plannedOf(plan, id);
   if (found === undefined) return null;
@@ -269,15 +243,3 @@ const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment
 
 const durationOf = (event: IngressEvent): number | null =>
   event.kind === 'ToolCallSettled' ? (event.duration_ms ?? null) : null;
-
-/** The batch after an event. An event that closes the batch takes it out of state, so it is folded here once more. */
-function batchAfter({ record, before, after }: Folded): ActiveToolBatch | null {
-  const event = upcast(record.event);
-  const open = before.active_tool_batch;
-  if (open === null || after.active_tool_batch?.batch_id === open.batch_id) return after.active_tool_batch;
-  const next: NextState = { ...before };
-  if (event.kind === 'ToolCallSettled') settleCall(next, event);
-  else if (event.kind === 'LeaseExpired') loseCall(next, event);
-  else if (event.kind !== 'ToolBatchSettled') cancelCalls(next, 'error: cancelled');
-  return next.active_tool_batch;
-}

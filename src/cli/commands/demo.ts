@@ -97,6 +97,7 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
   output.line('next:');
   output.line(`  npx refold show ${sessionId} --data-dir ${data}`);
   output.line(`  npx refold events ${sessionId} --data-dir ${data}`);
+  output.line(`  npx refold timeline ${sessionId} --data-dir ${data}`);
   output.line(
     `  npx refold export ${sessionId} --data-dir ${data} --output session.jsonl && npx refold replay session.jsonl`,
   );

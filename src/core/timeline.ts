@@ -1,0 +1,161 @@
+// When what happened in the turns of a session: how long the model took, and what each of its calls waited for and how
+// long it ran. Read off a stream as it is folded. Times are those at which the edge received each fact, in milliseconds
+// since 1970; a call whose start is not recorded began as long before its report as the report says that it took.
+import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
+import { isTerminal } from '../../reducers/call-status.ts';
+import type { RunId } from '../../schemas/ids.ts';
+import { CALL_PAGE_SIZE } from '../../schemas/limits.ts';
+import type { EventRecord } from '../../schemas/record.ts';
+import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { RecordedEvent } from '../../schemas/upcast.ts';
+import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+
+/** A stretch in the life of a call: it waited for a person, waited for its turn, or ran. */
+export interface CallSpan {
+  readonly what: 'person' | 'queue' | 'run';
+  readonly from_ms: number;
+  /** Null while it goes on. */
+  readonly to_ms: number | null;
+}
+
+export interface CallTimeline {
+  readonly call: ToolCallObserved;
+  /** Its group in the plan; null of a call that was rejected. */
+  readonly group: number | null;
+  readonly status: CallStatus;
+  readonly code: string | null;
+  /** In the order in which they came. */
+  readonly spans: readonly CallSpan[];
+}
+
+export interface TurnTimeline {
+  readonly run_id: RunId;
+  readonly turn: number;
+  /** When the model was asked; null of calls that a person made in place of a turn's. */
+  readonly asked_ms: number | null;
+  readonly observed_ms: number;
+  /** When its results went to the model, or its run ended; null while it goes on. */
+  readonly over_ms: number | null;
+  readonly calls: readonly CallTimeline[];
+}
+
+/** Follows a stream as it is folded. It keeps the turn that is open, and no other. */
+export interface Timeline {
+  /** The turn that this event ended; null when it ended none. */
+  add(record: EventRecord, before: SessionState, after: SessionState): TurnTimeline | null;
+  /** The turn that goes on after the last event, if there is one. */
+  open(): TurnTimeline | null;
+}
+
+export function newTimeline(): Timeline {
+  let asked: number | null = null;
+  let open: OpenTurn | null = null;
+  return {
+    add(record, before, after) {
+      const folded = { record, before, after };
+      const { at_ms } = record.event;
+      let over = open === null ? null : advance(open, folded);
+      if (over !== null) open = null;
+      const made = callsMade(folded);
+      if (made !== null) {
+        open = begin(made, folded, record.event.kind === 'ToolCallsObserved' ? asked : null);
+        if (after.active_tool_batch === null) [over, open] = [turnOf(open, at_ms), null];
+      }
+      if (isAsked(after) && !(isAsked(before) && isSameTurn(before, after))) asked = at_ms;
+      return over;
+    },
+    open: () => (open === null ? null : turnOf(open, null)),
+  };
+}
+
+interface OpenTurn extends Omit<TurnTimeline, 'over_ms' | 'calls'> {
+  readonly calls: readonly OpenCall[];
+}
+
+interface OpenCall {
+  readonly call: ToolCallObserved;
+  readonly group: number | null;
+  /** A person fulfils it: it never waits for a bridge. */
+  readonly custom: boolean;
+  status: CallStatus;
+  code: string | null;
+  readonly spans: { what: CallSpan['what']; from_ms: number; to_ms: number | null }[];
+}
+
+const isAsked = ({ run }: SessionState): boolean => run?.phase === 'generating' || run?.phase === 'paused_generating';
+
+const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
+  a?.run_id === b?.run_id && a?.turn === b?.turn;
+
+function begin({ calls, run_id, turn }: Made, { record, after }: Folded, asked_ms: number | null): OpenTurn {
+  const batch = after.active_tool_batch;
+  const { at_ms } = record.event;
+  const begun = calls.map((call, index): OpenCall => {
+    const state = batch === null ? undefined : callStateAt(batch, index);
+    const planned = batch === null || state?.status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id);
+    const { status, code } = state ?? { status: 'rejected' as const, code: refusedTurn(after).code };
+    const custom = planned?.call.executor.kind === 'custom';
+    const group = planned?.group ?? null;
+    const open: OpenCall = { call, group, custom, status, code, spans: [] };
+    enter(open, at_ms);
+    return open;
+  });
+  return { run_id, turn, asked_ms, observed_ms: at_ms, calls: begun };
+}
+
+/** Begins the stretch that the status of a call stands for, if it stands for one. */
+function enter({ status, custom, spans }: OpenCall, at_ms: number): void {
+  if (isTerminal(status)) return;
+  const what = status === 'running' ? 'run' : custom || status === 'waiting' ? 'person' : 'queue';
+  spans.push({ what, from_ms: at_ms, to_ms: null });
+}
+
+/** Takes what an event did to the calls of the open turn; the turn, when that was its end. */
+function advance(open: OpenTurn, folded: Folded): TurnTimeline | null {
+  const { record, before, after } = folded;
+  const was = before.active_tool_batch;
+  const now = batchAfter(folded);
+  if (was !== null && now !== null) {
+    for (const index of changedBetween(was, now)) {
+      const call = open.calls[index];
+      const state = callStateAt(now, index);
+      if (call !== undefined && state !== undefined) move(call, state, record);
+    }
+  }
+  return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, record.event.at_ms);
+}
+
+/** The calls in pages that an event wrote anew: state shares all others. */
+function* changedBetween(was: ActiveToolBatch, now: ActiveToolBatch): Generator<number> {
+  for (const [page, calls] of now.pages.entries()) {
+    if (calls === was.pages[page]) continue;
+    for (const slot of calls.keys()) {
+      if (calls[slot] !== was.pages[page]?.[slot]) yield page * CALL_PAGE_SIZE + slot;
+    }
+  }
+}
+
+function move(call: OpenCall, { status, code }: CallState, { event }: EventRecord): void {
+  if (status === call.status) return;
+  const last = call.spans.at(-1);
+  const at_ms = Math.max(event.at_ms, last?.from_ms ?? 0);
+  if (last !== undefined) {
+    const ran = last.what === 'queue' ? ranUntil(event, call) : null;
+    last.to_ms = ran === null ? at_ms : Math.max(last.from_ms, at_ms - ran);
+    if (ran !== null) call.spans.push({ what: 'run', from_ms: last.to_ms, to_ms: at_ms });
+  }
+  call.status = status;
+  call.code = code;
+  enter(call, at_ms);
+}
+
+/** How long a call ran until its own report, when that says so. */
+const ranUntil = (event: RecordedEvent, { call }: OpenCall): number | null =>
+  event.kind === 'ToolCallSettled' && event.call_id === call.call_id ? (event.duration_ms ?? null) : null;
+
+const turnOf = ({ calls, ...turn }: OpenTurn, over_ms: number | null): TurnTimeline => ({
+  ...turn,
+  over_ms,
+  calls: calls.map(({ custom: _custom, spans, ...call }) => ({ ...call, spans: spans.map((span) => ({ ...span })) })),
+});

@@ -1,0 +1,174 @@
+// When what happened in the turns of a session. Events of the tests come a second after each other, the first at 1,000.
+import { describe, expect, test } from 'vitest';
+import { isTerminal } from '../../reducers/call-status.ts';
+import type { IngressEvent } from '../../schemas/index.ts';
+import {
+  type CallExplanation,
+  type TurnTimeline,
+  initialState,
+  newCallHistory,
+  newTimeline,
+} from '../../src/core/index.ts';
+import { ASKS_WRITE, asking, calling } from '../support/consent.ts';
+import { roundsOf } from '../support/random.ts';
+import { type Session, accepted, call, session } from '../support/session.ts';
+import { walk } from '../support/streams.ts';
+import { recordsOf } from './records.ts';
+
+interface Turns {
+  readonly over: readonly TurnTimeline[];
+  readonly open: TurnTimeline | null;
+}
+
+function turnsOf(story: Session): Turns {
+  const timeline = newTimeline();
+  const over: TurnTimeline[] = [];
+  let before = initialState(story.genesis);
+  for (const record of recordsOf(story)) {
+    if (record.kind !== 'event') continue;
+    const after = accepted(before, record.event as IngressEvent);
+    const turn = timeline.add(record, before, after);
+    if (turn !== null) over.push(turn);
+    before = after;
+  }
+  return { over, open: timeline.open() };
+}
+
+const spansOf = (turn: TurnTimeline | null | undefined, id: string): readonly string[] =>
+  turn?.calls
+    .find(({ call: { call_id } }) => call_id === id)
+    ?.spans.map(({ what, from_ms, to_ms }) => `${what} ${from_ms}..${to_ms ?? ''}`) ?? [];
+
+const took = (story: Session, id: string, duration_ms: number): Session =>
+  story.takes('ToolCallSettled', { ...story.settlementFields(id), duration_ms });
+
+const begun = session().runRequested();
+
+describe('a turn', () => {
+  test('lasts from the moment its model is asked until its results are said', () => {
+    const story = begun
+      .observed([call('r', 'read', { path: 'x' })])
+      .settled('r')
+      .batchSettled()
+      .answered('done');
+    expect(turnsOf(story)).toMatchObject({
+      over: [
+        { run_id: 'run-1', turn: 1, asked_ms: 1_000, observed_ms: 2_000, over_ms: 4_000 },
+        { run_id: 'run-1', turn: 2, asked_ms: 4_000, observed_ms: 5_000, over_ms: 5_000, calls: [] },
+      ],
+      open: null,
+    });
+  });
+
+  test('goes on until then', () => {
+    const { over, open } = turnsOf(begun.observed([call('r', 'read', { path: 'x' })]));
+    expect(over).toEqual([]);
+    expect(open).toMatchObject({ turn: 1, over_ms: null });
+    expect(spansOf(open, 'r')).toEqual(['queue 2000..']);
+  });
+
+  test('counts a model that is asked again from the first time', () => {
+    const again = begun.takes('GenerateFailed', {
+      ...begun.turnFields(),
+      code: 'overloaded',
+      message: 'busy',
+      retryable: true,
+      jitter_permille: 1_000,
+    });
+    const due_at_ms = again.state.run?.retry?.not_before_ms ?? 0;
+    const asked = again.takes('TimeReached', { due_at_ms });
+    expect(turnsOf(asked.answered('at last')).over).toMatchObject([{ asked_ms: 1_000, observed_ms: 4_000 }]);
+  });
+});
+
+describe('a call', () => {
+  test('waits, and runs from its start to its report', () => {
+    const story = begun
+      .observed([call('w', 'write', { path: 'x' }), call('r', 'read', { path: 'x' }), call('n', 'nobody')])
+      .started('w')
+      .settled('w');
+    const { open } = turnsOf(took(story, 'r', 300));
+    expect(spansOf(open, 'w')).toEqual(['queue 2000..3000', 'run 3000..4000']);
+    expect(spansOf(open, 'r')).toEqual(['queue 2000..4700', 'run 4700..5000']);
+    expect(open?.calls).toMatchObject([
+      { group: 0, status: 'succeeded' },
+      { group: 1, status: 'succeeded' },
+      { group: null, status: 'rejected', code: 'tool_unknown', spans: [] },
+    ]);
+  });
+
+  test('whose report does not say how long it took only waited, for all that is known', () => {
+    const story = begun.observed([call('r', 'read', { path: 'x' })]).settled('r');
+    expect(spansOf(turnsOf(story).open, 'r')).toEqual(['queue 2000..3000']);
+  });
+
+  test('that says it took longer than there was ran all the time', () => {
+    const story = took(begun.observed([call('r', 'read', { path: 'x' })]), 'r', 60_000);
+    expect(spansOf(turnsOf(story).open, 'r')).toEqual(['queue 2000..2000', 'run 2000..3000']);
+  });
+
+  test('whose bridge was lost waits again', () => {
+    const story = begun
+      .observed([call('r', 'read', { path: 'x' })])
+      .started('r')
+      .leaseExpired('r');
+    expect(spansOf(turnsOf(story).open, 'r')).toEqual(['queue 2000..3000', 'run 3000..4000', 'queue 4000..']);
+  });
+
+  test('that asks waits for a person first', () => {
+    const story = calling(asking(), call('a', ASKS_WRITE.tool_name, { path: 'x' })).allowed('a');
+    expect(spansOf(turnsOf(took(story, 'a', 0)).open, 'a')).toEqual([
+      'person 2000..3000',
+      'queue 3000..4000',
+      'run 4000..4000',
+    ]);
+  });
+
+  test('that the end of its run cut off ends with it', () => {
+    const { over } = turnsOf(begun.observed([call('r', 'read', { path: 'x' })]).cancelled());
+    expect(over).toMatchObject([{ over_ms: 3_000, calls: [{ status: 'cancelled' }] }]);
+    expect(spansOf(over[0], 'r')).toEqual(['queue 2000..3000']);
+  });
+});
+
+test('of any session every turn has its calls once, each as explain tells it, in stretches without gaps', () => {
+  for (let seed = 1; seed <= roundsOf(25); seed += 1) {
+    const story = walk(seed, 80).session;
+    const explained = explainedIn(story);
+    const { over, open } = turnsOf(story);
+    const turns = [...over, ...(open === null ? [] : [open])];
+    const calls = turns.flatMap((turn) => turn.calls.map((timeline, index) => ({ turn, index, ...timeline })));
+    expect(calls.length).toBe(explained.length);
+    for (const { turn, index, call: made, status, code, spans } of calls) {
+      const told = explained.find(
+        (row) => row.observed.at_ms === turn.observed_ms && row.index === index && row.turn === turn.turn,
+      );
+      expect(told).toMatchObject({ call: made, status });
+      expect(code).toBe(told?.settled?.code ?? null);
+      expect(spans.at(-1)?.to_ms === null).toBe(!isTerminal(status));
+      for (const [at, span] of spans.entries()) {
+        expect(span.from_ms).toBe(at === 0 ? turn.observed_ms : spans[at - 1]?.to_ms);
+        expect(span.to_ms ?? Infinity).toBeGreaterThanOrEqual(span.from_ms);
+      }
+    }
+  }
+});
+
+/** What explain tells of every call of a session. */
+function explainedIn(story: Session): readonly CallExplanation[] {
+  const ids = new Set(
+    story.events.flatMap((event) => {
+      if (event.kind === 'ToolCallsObserved') return event.calls.map(({ call_id }) => call_id);
+      return event.kind === 'user.tool_confirmation' && event.instead !== undefined ? [event.instead.call_id] : [];
+    }),
+  );
+  const histories = Array.from(ids, newCallHistory);
+  let before = initialState(story.genesis);
+  for (const record of recordsOf(story)) {
+    if (record.kind !== 'event') continue;
+    const after = accepted(before, record.event as IngressEvent);
+    for (const history of histories) history.add(record, before, after);
+    before = after;
+  }
+  return histories.flatMap((history) => history.result());
+}
