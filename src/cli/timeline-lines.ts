@@ -1,5 +1,6 @@
 // A turn as a picture: one line for the model and one for each call, on a scale of its own, so that what ran beside what
 // can be seen.
+import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { CallSpan, CallTimeline, TurnTimeline } from '../core/timeline.ts';
@@ -90,11 +91,9 @@ function endOf({ status, code }: CallTimeline): string {
   return pc.red(`✗ ${code ?? status}`);
 }
 
-const ESCAPES = new RegExp(`${'\u001B'}\\[[0-9;]*m`, 'g');
-
 /** A label may bear colours, which take no room. */
 function row(label: string, drawn: string, beside: string): string {
-  const plain = label.replaceAll(ESCAPES, '');
+  const plain = stripVTControlCharacters(label);
   const fits = plain.length <= LABEL_WIDTH - 3;
   const shown = fits ? label + ' '.repeat(LABEL_WIDTH - 3 - plain.length) : `${plain.slice(0, LABEL_WIDTH - 4)}…`;
   return `  ${shown} ${pc.dim('│')}${drawn}${pc.dim('│')} ${beside}`;

@@ -1,5 +1,6 @@
 // A turn as a picture, and the command that prints it.
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { CallTimeline, TurnTimeline } from '../../src/core/index.ts';
 import { inWords, turnLines } from '../../src/cli/timeline-lines.ts';
@@ -33,7 +34,7 @@ const turn = (calls: readonly CallTimeline[], rest: Partial<TurnTimeline> = {}):
 
 const drawn = (of: TurnTimeline, now_ms = 3_000): readonly string[] =>
   // Colours are off where nobody looks; a terminal that runs the tests would turn them on.
-  turnLines(of, now_ms, NARROW).map((line) => line.replaceAll(new RegExp(`${'\u001B'}\\[[0-9;]*m`, 'g'), ''));
+  turnLines(of, now_ms, NARROW).map((line) => stripVTControlCharacters(line));
 
 test('a turn is drawn on a scale of its own: what waited, and what ran beside what', () => {
   const calls = [
