@@ -1,7 +1,8 @@
 // `refold run`: one prompt, from the first turn to the end, with live progress.
+import { randomUUID } from 'node:crypto';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
-import type { SessionId } from '../../../schemas/ids.ts';
+import { type SessionId, brand } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -59,9 +60,11 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
   const started: Child[] = [];
   try {
     const { client, url, engine } = await engineFor(command.dataDir, started, output);
-    const id = command.session ?? (await must(client.createSession(newSession(command)))).session_id;
+    const id = command.session ?? newSessionId();
     const bridge = await startBridge(command, { url, id }, output);
     started.push(bridge);
+    // Not before: a bridge that cannot start (its recording is none) would leave an empty session behind.
+    if (command.session === undefined) await must(client.createSession({ ...newSession(command), session_id: id }));
     const lost = [bridge.givenUp, ...(engine === undefined ? [] : [engine.givenUp])];
     const summary = await Promise.race([follow(command, client, id, output), ...lost]);
     await client.close();
@@ -70,6 +73,9 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
     for (const child of started.reverse()) await child.stop();
   }
 }
+
+/** Named by its time, as an engine names those that it is to name. */
+const newSessionId = (): SessionId => brand(`s-${Date.now().toString(36)}-${randomUUID().slice(0, 8)}`);
 
 const newSession = ({ config, policy }: RunCommand): CreateSession =>
   policy === undefined ? { config } : { config, consent: CONSENT_PRESETS[policy] };
