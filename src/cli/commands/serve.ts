@@ -9,6 +9,7 @@ import { makeDataDir } from '../data-dir.ts';
 import { publishAddress, withdrawAddress } from '../engine-address.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
+import { freeBytesOf, noteStorage } from '../storage-notes.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;
@@ -42,7 +43,8 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     ...(atWorkMax === undefined ? {} : { atWorkMax }),
   };
   const opening = must(openEngine({ dataDir, tell, ...bounds }));
-  const opened = opening.then(({ client }) => client);
+  const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
+  const opened = opening.then(({ client }) => noteStorage(client, { tell, freeBytes }));
   const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
     await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
