@@ -1,9 +1,10 @@
 // Which engine a command finds by its data directory, and an engine that cannot be found.
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
+import { openEngine } from '../../src/engine/engine.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
 import { type Started, freshDirectory, jsonLines, must, refold, start } from '../support/e2e/refold.ts';
 
@@ -37,5 +38,26 @@ test('an engine that cannot tell where it listens ends, and says so', async () =
   expect({ code, stderr }).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^refold: cannot tell where .*folder\n$/),
+  });
+});
+
+describe('a data directory whose journal is gone', () => {
+  test.each([
+    ['deleted', 'sessions'],
+    ['deleted', 'verify --all'],
+    ['emptied', 'serve --port 0'],
+    ['emptied', 'sessions'],
+  ])('%s, is told by refold %s, and no empty one made in its place', async (how, command) => {
+    const lost = await mkdtemp(at('lost-'));
+    await (await must(openEngine({ dataDir: lost }))).close();
+    await rm(join(lost, 'journal'), { recursive: true });
+    if (how === 'emptied') await mkdir(join(lost, 'journal'));
+    const before = await readdir(lost, { recursive: true });
+    const { code, stderr } = await refold([...command.split(' '), '--data-dir', lost]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^refold: an engine has worked in .* its journal is gone: .* from a backup/),
+    });
+    expect(await readdir(lost, { recursive: true })).toEqual(before);
   });
 });
