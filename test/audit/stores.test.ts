@@ -81,3 +81,42 @@ describe('a torn last write', () => {
     expect((await refold(['verify', '--all', '--data-dir', crashed])).stdout).toMatch(/cut back +the last write of/);
   });
 });
+
+describe('a table that is gone', () => {
+  let damaged: string;
+
+  beforeAll(async () => {
+    damaged = join(home, 'damaged');
+    // Each closing leaves a table with what came since the one before.
+    for (const session_id of ['a', 'b', 'c']) {
+      const engine = await must(openEngine({ dataDir: damaged }));
+      await must(engine.client.createSession({ session_id: brand(session_id) }));
+      await engine.close();
+    }
+    await (await must(openEngine({ dataDir: damaged }))).close();
+    const [first = ''] = (await readdir(join(damaged, 'journal'))).filter((name) => name.endsWith('.ldb')).sort();
+    await rm(join(damaged, 'journal', first));
+  });
+
+  test('fails refold verify --all, though everything that is left verifies', async () => {
+    for (const _ of ['while it is rebuilt', 'and from then on']) {
+      const { code, stdout } = await onData(damaged, 'verify', '--all');
+      const lines = jsonLines(stdout);
+      expect(lines.at(-2)).toMatchObject({
+        rebuilt: [
+          expect.stringContaining('.ldb of the journal was damaged: it is missing'),
+          expect.stringContaining('every session that is left is whole'),
+          expect.stringMatching(/may be gone without a trace.*restore the data directory from a backup$/),
+        ],
+      });
+      expect(lines.at(-1)).toEqual({ summary: { streams: 2, verified: 2, bad: 0, unreadable: 0, events: 0, gone: 1 } });
+      expect(code).toBe(1);
+    }
+    const { stdout } = await refold(['verify', '--all', '--data-dir', damaged]);
+    expect(stdout).toMatch(/\ngone\? +sessions between [^]*: all verified, and sessions may be gone\n$/);
+  });
+
+  test('is no fault of the sessions that are there', async () => {
+    expect((await onData(damaged, 'verify', 'c')).code).toBe(0);
+  });
+});
