@@ -1,5 +1,5 @@
 // Which engine a command finds by its data directory, and an engine that cannot be found.
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
@@ -30,6 +30,24 @@ test('a copy of a data directory that is in use is read itself, not through the 
     jsonLines((await refold(['sessions', '--json', '--data-dir', at(name)])).stdout).map((row) => row['session_id']);
   expect(await sessions('data')).toEqual(['later']);
   expect(await sessions('copy')).toEqual([]);
+});
+
+test('a second engine is told which process has the directory open, and where', async () => {
+  const { url, pid } = engine.ready;
+  const { code, stderr } = await refold(['serve', '--port', '0', '--data-dir', at('data')]);
+  const who = `refold: another refold engine has this data directory open (process ${String(pid)}, at ${String(url)}). `;
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(who) });
+});
+
+test.each([
+  ['is gone', /and it cannot be asked: its token cannot be read, .*token: no such file\)/],
+  ['is another', /and it cannot be asked: the token in .*token is not the one that it was started with\)/],
+])('a command is told why it cannot ask an engine whose token %s', async (how, told) => {
+  const running = await start(['serve', '--port', '0', '--data-dir', at(how)]);
+  await (how === 'is gone' ? rm(tokenFile(at(how))) : writeFile(tokenFile(at(how)), 'another\n'));
+  const { code, stderr } = await refold(['gc', '--data-dir', at(how)]);
+  await running.kill();
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(told) });
 });
 
 test('an engine that cannot tell where it listens ends, and says so', async () => {

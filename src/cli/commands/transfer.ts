@@ -10,10 +10,10 @@ import type { SessionSummary } from '../../../schemas/wire.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, makeDataDir } from '../data-dir.ts';
-import { findEngine } from '../engine-address.ts';
+import { findEngine, namingHolder } from '../engine-address.ts';
 import { withEngine } from '../with-engine.ts';
 import { cannotWrite } from '../files.ts';
-import { must, mustBe } from '../must.ts';
+import { mustBe } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
@@ -66,7 +66,7 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, import, and start it again.`);
   }
   await makeDataDir(dataDir);
-  const journal = await must(openLevelJournal(journalOf(dataDir)));
+  const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
   try {
     const imported = takenIn(await importStream(journal, readStreamFile(file)), file);
     output.object(imported);
