@@ -1,4 +1,5 @@
 // What an operator sees of a data directory's stores: blobs that nothing refers to, and last writes that were torn.
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm, stat, truncate, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -67,6 +68,26 @@ describe('refold gc', () => {
     await engine.kill();
     expect(code).toBe(2);
     expect(jsonLines(stdout)[0]).toMatchObject({ error: { code: 'engine_running' } });
+  });
+});
+
+describe('refold import', () => {
+  test('tells which blobs an export does not bring, and they are found once they are copied', async () => {
+    const [file, other] = [join(home, 's.jsonl'), join(home, 'other')];
+    await onData(data, 'export', id, '-o', file);
+    const imported = await onData(other, 'import', file);
+    expect(jsonLines(imported.stdout)).toMatchObject([{ session_id: id, blobs: { referred: 1, missing: 1 } }]);
+    expect((await onData(other, 'verify', id)).code).toBe(1);
+    const told = await refold(['import', file, '--data-dir', join(home, 'third')]);
+    expect(told.stdout).toContain('1 of the 1 blobs that it refers to are not here');
+    await cp(join(data, 'blobs'), join(other, 'blobs'), { recursive: true });
+    expect((await onData(other, 'verify', id)).code).toBe(0);
+  });
+
+  test('of a file that is not there makes no data directory', async () => {
+    const missing = join(home, 'missing');
+    expect((await onData(missing, 'import', join(home, 'nothing.jsonl'))).code).toBe(2);
+    expect(existsSync(missing)).toBe(false);
   });
 });
 
