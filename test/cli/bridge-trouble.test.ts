@@ -101,6 +101,21 @@ test('a run whose recording is none leaves no session behind', async () => {
   expect(sessions).toEqual({ code: 0, stdout: '', stderr: '' });
 });
 
+test('a run in a session whose run is not over starts no bridge, and says how to go on', async () => {
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const id = brand<'SessionId'>('left');
+  await must(client.createSession({ session_id: id }));
+  await must(client.submit(id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
+  const told = await refold(['run', 'more', ...work(), '--session', id]);
+  expect(told).toMatchObject({
+    code: 2,
+    stdout: expect.not.stringContaining('bridge'),
+    stderr: `refold: run-1 of left is not over. To go on with it: refold serve and refold bridge; to end it: refold interrupt left\n`,
+  });
+  expect((await must(client.session(id))).state.version).toBe(1);
+  await client.close();
+});
+
 test('a bridge that is killed ends its command with 2', async () => {
   const bridge = await start(['bridge', ...work()]);
   process.kill(Number(bridge.ready['pid']), 'SIGKILL');
