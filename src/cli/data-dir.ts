@@ -1,5 +1,5 @@
 // Where an engine keeps its data.
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeDirectory } from '../files/directories.ts';
@@ -23,10 +23,12 @@ export async function makeDataDir(dataDir: string): Promise<void> {
     const why = reasonOf(error, { EEXIST: 'something else is there' });
     throw new CommandFailure('storage_failed', `cannot make the data directory ${dataDir}: ${why}`);
   });
+  await refuseWithoutJournal(dataDir);
 }
 
 /** Whether an engine has ever had its data here; that the folder is there says nothing: it may be any. */
 export async function hasData(dataDir: string): Promise<boolean> {
+  await refuseWithoutJournal(dataDir);
   const journal = journalOf(dataDir);
   const there = await stat(journal).then(
     () => true,
@@ -36,6 +38,26 @@ export async function hasData(dataDir: string): Promise<boolean> {
     },
   );
   return there || (await isSwitchPending(journal));
+}
+
+/**
+ * Ends a command where an engine has worked and its journal is gone: opening it would begin an empty one there, and
+ * nobody would be told. Epochs are put aside only beside a journal, and stay when it is deleted.
+ */
+async function refuseWithoutJournal(dataDir: string): Promise<void> {
+  const journal = journalOf(dataDir);
+  const namesIn = (directory: string): Promise<readonly string[]> =>
+    readdir(directory).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw cannotRead(directory, error);
+    });
+  if (!(await namesIn(dataDir)).includes('epochs')) return;
+  const isOfJournal = (name: string): boolean => /^(?:CURRENT|\d+\.(?:ldb|sst|log))$/.test(name);
+  if ((await namesIn(journal)).some(isOfJournal) || (await isSwitchPending(journal))) return;
+  const message =
+    `an engine has worked in ${dataDir}, and its journal is gone: nothing of it is in ${journal}. ` +
+    'Restore it from a backup; to begin anew, choose another directory.';
+  throw new CommandFailure('damaged', message);
 }
 
 /** Ends a command that may not begin a data directory where there is none: its path may be mistyped. */

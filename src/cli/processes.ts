@@ -107,7 +107,13 @@ export async function startBridgeProcess(
   const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
   const argv = [BRIDGE, ...fixed, ...own, ...args];
-  return await start(argv, { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` });
+  const options = { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` };
+  return await start(argv, options).catch((error: unknown) => {
+    // What a disk or a file says of itself does not tell whom it stopped.
+    throw error instanceof CommandFailure
+      ? new CommandFailure(error.code, `the bridge cannot start: ${error.message}`)
+      : error;
+  });
 }
 
 interface StartOptions {

@@ -4,7 +4,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Engine } from '../engine/engine.ts';
 import { requireData } from './data-dir.ts';
-import { findEngine } from './engine-address.ts';
+import { findEngine, namingHolder } from './engine-address.ts';
 import { mustBe } from './must.ts';
 
 /** Works with the engine of a data directory that is there: the running one, or one opened for this command alone. */
@@ -16,7 +16,7 @@ export async function withEngine<T>(dataDir: string, work: (client: EngineClient
     const opened = await openAlone(dataDir);
     if (!isLeft(opened)) return await workWith(opened.right, work);
     // Whoever has the directory open may be an engine that is just starting, and is found a moment later.
-    if (opened.left.code !== 'in_use' || looks >= LOOKS_MAX) return mustBe(opened);
+    if (opened.left.code !== 'in_use' || looks >= LOOKS_MAX) return mustBe(await namingHolder(dataDir, opened));
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

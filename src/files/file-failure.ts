@@ -36,8 +36,20 @@ const WORDS: Readonly<Record<string, string>> = {
 export function fileFailure(doing: string, error: unknown): Rejection {
   if (codeOf(error) === null) throw error;
   const message = error instanceof Error ? error.message : '';
-  return reject(storageCode(`${codeOf(error)} ${message}`), '', `${doing}: ${message}`);
+  return reject(storageCode(`${codeOf(error)} ${message}`), '', `${doing}: ${withRemedy(message)}`);
 }
+
+/** What a failure of the file system says, and what to do where no disk is at fault. */
+export function withRemedy(failure: string): string {
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(failure));
+  return remedy === undefined ? failure : `${failure}; ${remedy[1]}`;
+}
+
+// The codes of Node, and the texts of strerror(3) that LevelDB passes on.
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/\bEACCES\b|\bEPERM\b|Permission denied|Operation not permitted/, 'run it as the user whose files these are'],
+  [/\bEROFS\b|Read-only file system/, 'even what only reads needs a directory that can be written: work on a copy'],
+];
 
 /** `storage_full` when a failure says that there is no space or no quota left, else `storage_failed`. */
 export const storageCode = (failure: string): RejectionCode => (FULL.test(failure) ? 'storage_full' : 'storage_failed');

@@ -87,14 +87,19 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
   };
 }
 
+const GONE = 'may be gone without a trace';
+
+/** Whether what an operator was told says that sessions may be gone of which nothing is left. */
+export const tellsOfGone = (notice: string): boolean => notice.includes(GONE);
+
 /** What to tell an operator. */
 export function describeDamage({ aside, sessions, vanished: spans }: Damage): readonly string[] {
   const gone = spans.map(
     ({ first, last }) =>
-      `sessions between "${first}" and ${last === null ? 'the end' : `"${last}"`} may be gone without a trace; their ids are refused as damaged`,
+      `sessions between "${first}" and ${last === null ? 'the end' : `"${last}"`} ${GONE}; their ids are refused as damaged. If there were any, restore the data directory from a backup`,
   );
-  const lost =
-    sessions.size === 0 ? 'every session is whole' : `${sessions.size} sessions lost something, the others are whole`;
+  const whole = gone.length === 0 ? 'every session is whole' : 'every session that is left is whole';
+  const lost = sessions.size === 0 ? whole : `${sessions.size} sessions lost something, the others are whole`;
   return [`the journal was rebuilt after damage to its files, which are kept in ${aside}: ${lost}`, ...gone];
 }
 

@@ -5,7 +5,7 @@ import type { Buffer } from 'node:buffer';
 import { open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory } from '../files/directories.ts';
-import { codeOf } from '../files/file-failure.ts';
+import { codeOf, withRemedy } from '../files/file-failure.ts';
 import { readManifest } from './level-manifest.ts';
 import { refuseWhenOpen } from './level-lock.ts';
 import { refuse } from './refusal.ts';
@@ -24,7 +24,7 @@ export async function findManifest(directory: string): Promise<Manifest | null> 
     // What is no directory, LevelDB itself reports.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
     if (!(error instanceof Error) || codeOf(error) === null) throw error;
-    return refuse('storage_failed', `verifying the journal: ${error.message}`);
+    return refuse('storage_failed', `verifying the journal: ${withRemedy(error.message)}`);
   }
 }
 

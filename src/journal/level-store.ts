@@ -3,7 +3,7 @@
 import { Level } from 'level';
 import { makeDirectory } from '../files/directories.ts';
 import { LEVEL_FILES_OPEN_MAX, LEVEL_FILE_BYTES, SCAN_BYTES_MAX } from '../../schemas/limits.ts';
-import { storageCode } from '../files/file-failure.ts';
+import { storageCode, withRemedy } from '../files/file-failure.ts';
 import { Refusal, refuse } from './refusal.ts';
 import type { KeyRange, Put, ScanOptions, Store, StoreView } from './store.ts';
 
@@ -94,5 +94,5 @@ function refuseFailure(doing: string, error: unknown): never {
     refuse('in_use', 'another refold engine has this data directory open');
   }
   if (codes.includes('LEVEL_CORRUPTION')) refuse('damaged', `${doing}: ${message}`);
-  refuse(storageCode(message), `${doing}: ${message} (${codes.at(-1)})`);
+  refuse(storageCode(message), `${doing}: ${withRemedy(`${message} (${codes.at(-1)})`)}`);
 }

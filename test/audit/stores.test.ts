@@ -1,4 +1,5 @@
 // What an operator sees of a data directory's stores: blobs that nothing refers to, and last writes that were torn.
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm, stat, truncate, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -70,6 +71,26 @@ describe('refold gc', () => {
   });
 });
 
+describe('refold import', () => {
+  test('tells which blobs an export does not bring, and they are found once they are copied', async () => {
+    const [file, other] = [join(home, 's.jsonl'), join(home, 'other')];
+    await onData(data, 'export', id, '-o', file);
+    const imported = await onData(other, 'import', file);
+    expect(jsonLines(imported.stdout)).toMatchObject([{ session_id: id, blobs: { referred: 1, missing: 1 } }]);
+    expect((await onData(other, 'verify', id)).code).toBe(1);
+    const told = await refold(['import', file, '--data-dir', join(home, 'third')]);
+    expect(told.stdout).toContain('1 of the 1 blobs that it refers to are not here');
+    await cp(join(data, 'blobs'), join(other, 'blobs'), { recursive: true });
+    expect((await onData(other, 'verify', id)).code).toBe(0);
+  });
+
+  test('of a file that is not there makes no data directory', async () => {
+    const missing = join(home, 'missing');
+    expect((await onData(missing, 'import', join(home, 'nothing.jsonl'))).code).toBe(2);
+    expect(existsSync(missing)).toBe(false);
+  });
+});
+
 describe('a torn last write', () => {
   test('is told by refold verify, and no fault', async () => {
     const { code, stdout } = await onData(crashed, 'verify', '--all');
@@ -79,5 +100,44 @@ describe('a torn last write', () => {
     expect(lines[1]).toMatchObject({ torn_tails: [{ file: expect.stringMatching(/\.log$/) }] });
     // Also later on, when the journal itself has long been whole again.
     expect((await refold(['verify', '--all', '--data-dir', crashed])).stdout).toMatch(/cut back +the last write of/);
+  });
+});
+
+describe('a table that is gone', () => {
+  let damaged: string;
+
+  beforeAll(async () => {
+    damaged = join(home, 'damaged');
+    // Each closing leaves a table with what came since the one before.
+    for (const session_id of ['a', 'b', 'c']) {
+      const engine = await must(openEngine({ dataDir: damaged }));
+      await must(engine.client.createSession({ session_id: brand(session_id) }));
+      await engine.close();
+    }
+    await (await must(openEngine({ dataDir: damaged }))).close();
+    const [first = ''] = (await readdir(join(damaged, 'journal'))).filter((name) => name.endsWith('.ldb')).sort();
+    await rm(join(damaged, 'journal', first));
+  });
+
+  test('fails refold verify --all, though everything that is left verifies', async () => {
+    for (const _ of ['while it is rebuilt', 'and from then on']) {
+      const { code, stdout } = await onData(damaged, 'verify', '--all');
+      const lines = jsonLines(stdout);
+      expect(lines.at(-2)).toMatchObject({
+        rebuilt: [
+          expect.stringContaining('.ldb of the journal was damaged: it is missing'),
+          expect.stringContaining('every session that is left is whole'),
+          expect.stringMatching(/may be gone without a trace.*restore the data directory from a backup$/),
+        ],
+      });
+      expect(lines.at(-1)).toEqual({ summary: { streams: 2, verified: 2, bad: 0, unreadable: 0, events: 0, gone: 1 } });
+      expect(code).toBe(1);
+    }
+    const { stdout } = await refold(['verify', '--all', '--data-dir', damaged]);
+    expect(stdout).toMatch(/\ngone\? +sessions between [^]*: all verified, and sessions may be gone\n$/);
+  });
+
+  test('is no fault of the sessions that are there', async () => {
+    expect((await onData(damaged, 'verify', 'c')).code).toBe(0);
   });
 });

@@ -1,8 +1,10 @@
 // What `refold run` and `refold bridge` tell of a bridge in trouble.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
@@ -39,7 +41,14 @@ afterAll(async () => {
 
 const work = (): readonly string[] => ['--data-dir', at('data'), '--workspace', workspace, '--recording', recording];
 
-test('a run that waits for storage says so, and goes on once there is some', async () => {
+test('a run that waits for storage says so, as its engine does, and goes on once there is some', async () => {
+  const notices: unknown[] = [];
+  const lines = createInterface({ input: engine.process.stdout as Readable });
+  const isOver = new Promise<void>((resolve) => {
+    lines.on('line', (line) => {
+      if (notices.push((JSON.parse(line) as { message: unknown }).message) === 2) resolve();
+    });
+  });
   const [place, aside] = [at('data/blobs/tmp'), at('aside')];
   await rename(place, aside);
   const env = { ...process.env, NO_COLOR: '1' };
@@ -56,6 +65,11 @@ test('a run that waits for storage says so, and goes on once there is some', asy
     code: 0,
     told: expect.stringMatching(/the bridge goes on\n[^]*run-1 completed/),
   });
+  await isOver;
+  expect(notices).toEqual([
+    expect.stringMatching(/^the stores fail, and work is refused: writing a blob: ENOENT.* Look at the disk: /),
+    'the stores take everything again; what waited for them goes on',
+  ]);
 });
 
 test('a bridge for one session leaves the others alone', async () => {
@@ -74,7 +88,32 @@ test('a bridge for one session leaves the others alone', async () => {
 
 test('a bridge that cannot work where it is told to says which file that is, and why', async () => {
   const told = await refold(['bridge', ...work(), '--workspace', recording]);
-  expect(told).toEqual({ code: 2, stdout: '', stderr: `refold: ${recording}: a part of its path is no folder\n` });
+  const stderr = `refold: the bridge cannot start: ${recording}: a part of its path is no folder\n`;
+  expect(told).toEqual({ code: 2, stdout: '', stderr });
+});
+
+test('a run whose recording is none leaves no session behind', async () => {
+  const broken = at('broken.jsonl');
+  await writeFile(broken, '{"turn":1,"content":\n');
+  const told = await refold(['run', 'go', ...work(), '--recording', broken, '--data-dir', at('never')]);
+  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining('line 1: the text is not JSON') });
+  const sessions = await refold(['sessions', '--json', '--data-dir', at('never')]);
+  expect(sessions).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('a run in a session whose run is not over starts no bridge, and says how to go on', async () => {
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const id = brand<'SessionId'>('left');
+  await must(client.createSession({ session_id: id }));
+  await must(client.submit(id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
+  const told = await refold(['run', 'more', ...work(), '--session', id]);
+  expect(told).toMatchObject({
+    code: 2,
+    stdout: expect.not.stringContaining('bridge'),
+    stderr: `refold: run-1 of left is not over. To go on with it: refold serve and refold bridge; to end it: refold interrupt left\n`,
+  });
+  expect((await must(client.session(id))).state.version).toBe(1);
+  await client.close();
 });
 
 test('a bridge that is killed ends its command with 2', async () => {

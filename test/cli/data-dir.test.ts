@@ -1,9 +1,10 @@
 // Which engine a command finds by its data directory, and an engine that cannot be found.
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
+import { openEngine } from '../../src/engine/engine.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
 import { type Started, freshDirectory, jsonLines, must, refold, start } from '../support/e2e/refold.ts';
 
@@ -31,11 +32,50 @@ test('a copy of a data directory that is in use is read itself, not through the 
   expect(await sessions('copy')).toEqual([]);
 });
 
+test('a second engine is told which process has the directory open, and where', async () => {
+  const { url, pid } = engine.ready;
+  const { code, stderr } = await refold(['serve', '--port', '0', '--data-dir', at('data')]);
+  const who = `refold: another refold engine has this data directory open (process ${String(pid)}, at ${String(url)}). `;
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(who) });
+});
+
+test.each([
+  ['is gone', /and it cannot be asked: its token cannot be read, .*token: no such file\)/],
+  ['is another', /and it cannot be asked: the token in .*token is not the one that it was started with\)/],
+])('a command is told why it cannot ask an engine whose token %s', async (how, told) => {
+  const running = await start(['serve', '--port', '0', '--data-dir', at(how)]);
+  await (how === 'is gone' ? rm(tokenFile(at(how))) : writeFile(tokenFile(at(how)), 'another\n'));
+  const { code, stderr } = await refold(['gc', '--data-dir', at(how)]);
+  await running.kill();
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(told) });
+});
+
 test('an engine that cannot tell where it listens ends, and says so', async () => {
   await mkdir(at('other/engine.json'), { recursive: true });
   const { code, stderr } = await refold(['serve', '--port', '0', '--data-dir', at('other')]);
   expect({ code, stderr }).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^refold: cannot tell where .*folder\n$/),
+  });
+});
+
+describe('a data directory whose journal is gone', () => {
+  test.each([
+    ['deleted', 'sessions'],
+    ['deleted', 'verify --all'],
+    ['emptied', 'serve --port 0'],
+    ['emptied', 'sessions'],
+  ])('%s, is told by refold %s, and no empty one made in its place', async (how, command) => {
+    const lost = await mkdtemp(at('lost-'));
+    await (await must(openEngine({ dataDir: lost }))).close();
+    await rm(join(lost, 'journal'), { recursive: true });
+    if (how === 'emptied') await mkdir(join(lost, 'journal'));
+    const before = await readdir(lost, { recursive: true });
+    const { code, stderr } = await refold([...command.split(' '), '--data-dir', lost]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^refold: an engine has worked in .* its journal is gone: .* from a backup/),
+    });
+    expect(await readdir(lost, { recursive: true })).toEqual(before);
   });
 });

@@ -9,13 +9,27 @@ describe('what the file system throws', () => {
     ['ENOSPC', 'ENOSPC: no space left on device, write', 'storage_full'],
     ['EDQUOT', 'EDQUOT: disk quota exceeded, write', 'storage_full'],
     ['EIO', 'EIO: i/o error, write', 'storage_failed'],
-    ['EACCES', 'EACCES: permission denied, open', 'storage_failed'],
   ])('becomes a rejection: %s', (code, message, expected) => {
     expect(fileFailure('writing', thrown(code, message))).toEqual({
       code: expected,
       path: '',
       message: `writing: ${message}`,
     });
+  });
+
+  it.each([
+    ['EACCES: permission denied, open', 'run it as the user whose files these are'],
+    ['IO error: /data/LOCK: Permission denied', 'run it as the user whose files these are'],
+    [
+      'EROFS: read-only file system, mkdir',
+      'even what only reads needs a directory that can be written: work on a copy',
+    ],
+    [
+      'IO error: /data/LOCK: Read-only file system',
+      'even what only reads needs a directory that can be written: work on a copy',
+    ],
+  ])('says what to do where no disk is at fault: %s', (message, remedy) => {
+    expect(fileFailure('opening', thrown('EACCES', message)).message).toBe(`opening: ${message}; ${remedy}`);
   });
 
   it('is told from what is a fault of ours, which is thrown again', () => {

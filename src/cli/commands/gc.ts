@@ -6,8 +6,8 @@ import { systemClock } from '../../engine/clock.ts';
 import { collectBlobs } from '../../engine/collect-blobs.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, requireData } from '../data-dir.ts';
-import { findEngine } from '../engine-address.ts';
-import { must } from '../must.ts';
+import { findEngine, namingHolder } from '../engine-address.ts';
+import { must, mustBe } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 export interface GcCommand {
@@ -22,7 +22,7 @@ export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output:
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, collect, and start it again.`);
   }
   await requireData(dataDir);
-  const journal = await must(openLevelJournal(journalOf(dataDir)));
+  const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
   try {
     if ((journal.damage?.vanished.length ?? 0) > 0) {
       const message = `sessions may be gone whose blobs would be collected: ${journal.notices.join('; ')}. Restore ${dataDir} from a backup first.`;

@@ -1,7 +1,8 @@
 // `refold run`: one prompt, from the first turn to the end, with live progress.
+import { randomUUID } from 'node:crypto';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
-import type { SessionId } from '../../../schemas/ids.ts';
+import { type SessionId, brand } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -13,7 +14,7 @@ import { readToken, tokenFile } from '../../server/token.ts';
 import { bridgeStateDir } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../must.ts';
-import { type Output } from '../output.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
 import { type Child, type KeptChild, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
 import { newTerminalAsker, type Asker } from '../people/terminal.ts';
@@ -59,9 +60,12 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
   const started: Child[] = [];
   try {
     const { client, url, engine } = await engineFor(command.dataDir, started, output);
-    const id = command.session ?? (await must(client.createSession(newSession(command)))).session_id;
+    const id = command.session ?? newSessionId();
+    if (command.session !== undefined) await refuseWhileRunning(client, id);
     const bridge = await startBridge(command, { url, id }, output);
     started.push(bridge);
+    // Not before: a bridge that cannot start (its recording is none) would leave an empty session behind.
+    if (command.session === undefined) await must(client.createSession({ ...newSession(command), session_id: id }));
     const lost = [bridge.givenUp, ...(engine === undefined ? [] : [engine.givenUp])];
     const summary = await Promise.race([follow(command, client, id, output), ...lost]);
     await client.close();
@@ -70,6 +74,20 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
     for (const child of started.reverse()) await child.stop();
   }
 }
+
+/** A session that was left amid a run takes no other: its bridge would go on with that one, and nobody would watch. */
+async function refuseWhileRunning(client: EngineClient, id: SessionId): Promise<void> {
+  const { run } = (await must(client.session(id))).state;
+  if (run === null) return;
+  const goOn = run.phase.startsWith('paused_')
+    ? `refold resume ${id}, then a bridge`
+    : 'refold serve and refold bridge';
+  const message = `${run.run_id} of ${id} is not over. To go on with it: ${goOn}; to end it: refold interrupt ${id}`;
+  throw new CommandFailure('run_already_active', message);
+}
+
+/** Named by its time, as an engine names those that it is to name. */
+const newSessionId = (): SessionId => brand(`s-${Date.now().toString(36)}-${randomUUID().slice(0, 8)}`);
 
 const newSession = ({ config, policy }: RunCommand): CreateSession =>
   policy === undefined ? { config } : { config, consent: CONSENT_PRESETS[policy] };

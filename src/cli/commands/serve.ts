@@ -6,9 +6,10 @@ import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
 import { makeDataDir } from '../data-dir.ts';
-import { publishAddress, withdrawAddress } from '../engine-address.ts';
-import { must } from '../must.ts';
+import { namingHolder, publishAddress, withdrawAddress } from '../engine-address.ts';
+import { mustBe } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
+import { freeBytesOf, noteStorage } from '../storage-notes.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;
@@ -41,8 +42,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(atWorkMax === undefined ? {} : { atWorkMax }),
   };
-  const opening = must(openEngine({ dataDir, tell, ...bounds }));
-  const opened = opening.then(({ client }) => client);
+  const opening = openEngine({ dataDir, tell, ...bounds })().then(async (opened) =>
+    mustBe(await namingHolder(dataDir, opened)),
+  );
+  const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
+  const opened = opening.then(({ client }) => noteStorage(client, { tell, freeBytes }));
   const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
     await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);

@@ -1,16 +1,21 @@
 // `refold export` and `refold import`: a session as a file of JSON Lines, and back.
 import { type WriteStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
 import { canonicalText } from '../../../schemas/canonical.ts';
-import type { SessionId } from '../../../schemas/ids.ts';
+import type { Digest, SessionId } from '../../../schemas/ids.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
+import { openFileBlobs } from '../../blobs/file-blobs.ts';
+import { contentRefs } from '../../core/content-refs.ts';
 import { importStream } from '../../engine/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, makeDataDir } from '../data-dir.ts';
-import { findEngine } from '../engine-address.ts';
+import { findEngine, namingHolder } from '../engine-address.ts';
 import { withEngine } from '../with-engine.ts';
 import { cannotWrite } from '../files.ts';
 import { must, mustBe } from '../must.ts';
@@ -65,17 +70,52 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   if ((await findEngine(dataDir)) !== null) {
     throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, import, and start it again.`);
   }
+  const refs = new Set<Digest>();
+  const records = readStreamFile(file);
+  // Before anything is made: the name of the file may be mistyped.
+  const first = await records.next();
   await makeDataDir(dataDir);
-  const journal = await must(openLevelJournal(journalOf(dataDir)));
+  const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
   try {
-    const imported = takenIn(await importStream(journal, readStreamFile(file)), file);
-    output.object(imported);
+    const imported = takenIn(await importStream(journal, notingRefs(first, records, refs)), file);
+    const missing = await missingBlobs(dataDir, refs);
+    output.object({ ...imported, blobs: { referred: refs.size, missing } });
     output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
+    if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
   } finally {
     await journal.close();
   }
   return 0;
 }
+
+/** The records of a file whose first one was read already; notes the blobs that its events refer to. */
+async function* notingRefs(
+  first: IteratorResult<StreamRecord, unknown>,
+  rest: AsyncIterable<StreamRecord>,
+  refs: Set<Digest>,
+): AsyncGenerator<StreamRecord> {
+  const noted = (record: StreamRecord): StreamRecord => {
+    if (record.kind === 'event') for (const { ref } of contentRefs(record.event)) refs.add(ref);
+    return record;
+  };
+  if (first.done === true) return;
+  yield noted(first.value);
+  for await (const record of rest) yield noted(record);
+}
+
+/** How many blobs of these are not in a data directory: an export holds none. */
+async function missingBlobs(dataDir: string, refs: ReadonlySet<Digest>): Promise<number> {
+  if (refs.size === 0) return 0;
+  const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
+  let missing = 0;
+  for (const ref of refs) if (!(await must(blobs.has(ref)))) missing += 1;
+  await blobs.close();
+  return missing;
+}
+
+const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { missing: number; of: number }): string =>
+  pc.yellow(`${missing} of the ${of} blobs that it refers to are not here, because an export holds none. `) +
+  `Copy blobs/ of the data directory that it is from into ${dataDir}, and look: refold verify ${id} --data-dir ${dataDir}`;
 
 /** What was imported; a file that does not verify is what was checked, and is wrong. */
 function takenIn(imported: Either<Rejection, SessionSummary>, file: string): SessionSummary {

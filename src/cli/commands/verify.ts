@@ -5,14 +5,12 @@ import { InvariantError } from '../../../schemas/rejection.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
-import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
-import { readRebuilt } from '../../journal/rebuild-switch.ts';
-import { journalOf } from '../data-dir.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
 import { openCheckpoint } from './audit-checkpoint.ts';
+import { reportFindings } from './audit-findings.ts';
 import { type Against, type Held, heldLines, heldObject, newHeldCheck } from './audit-held.ts';
 import { type SnapshotsChecked, newSnapshotCheck } from './audit-snapshots.ts';
 import { type Source, sessionSource, withSources } from './audit-source.ts';
@@ -77,10 +75,12 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
       await verify([...wanted].map((id) => sessionSource(client, id)));
     });
   }
-  if (all || verdicts.some(({ snapshots }) => snapshots !== null)) await reportFindings(dataDir, output);
+  const ofData = all || verdicts.some(({ snapshots }) => snapshots !== null);
+  const gone = ofData ? await reportFindings(dataDir, output) : 0;
   const unseen = checkpoint?.unseen().length ?? 0;
   if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not looked at; --all looks at each`));
-  return summarise(verdicts, since(startedAt), output);
+  // Sessions that were named are there or not; only of all of them may some be missing.
+  return summarise(verdicts, { gone: all ? gone : 0, elapsedMs: since(startedAt) }, output);
 }
 
 /** Throws where there is nothing to verify: all of nothing is well. */
@@ -88,16 +88,6 @@ function refuseNothing({ all, sources, checkpoint }: VerifyCommand): void {
   // A checkpoint names what is to be there.
   if (checkpoint !== undefined || sources.length > 0 || all) return;
   throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
-}
-
-/** Last writes that crashes tore, and damage that was put aside: not to be kept from the operator. */
-async function reportFindings(dataDir: string, output: Output): Promise<void> {
-  const torn = await readTornTails(journalOf(dataDir));
-  if (torn.length > 0) output.object({ torn_tails: torn });
-  for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
-  const rebuilt = await readRebuilt(journalOf(dataDir));
-  if (rebuilt.length > 0) output.object({ rebuilt });
-  for (const notice of rebuilt) output.line(`${pc.yellow('rebuilt')}     ${notice}`);
 }
 
 const PROGRESS_EVERY = 10_000;
@@ -281,13 +271,21 @@ function reportFault(fault: Fault, { blobs, snapshots }: Verdict, output: Output
 
 const BAD_BLOBS_SHOWN = 20;
 
-function summarise(verdicts: readonly Verdict[], elapsedMs: number, output: Output): number {
+interface Beside {
+  /** In how many places sessions may be gone without a trace. */
+  readonly gone: number;
+  readonly elapsedMs: number;
+}
+
+function summarise(verdicts: readonly Verdict[], { gone, elapsedMs }: Beside, output: Output): number {
   const bad = verdicts.filter(({ fault }) => fault !== null).length;
   const unreadable = verdicts.filter((verdict) => verdict.unreadable !== null).length;
   const events = verdicts.reduce((sum, verdict) => sum + verdict.events, 0);
   const streams = verdicts.length;
-  output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events } });
-  const found = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
+  const lost = gone === 0 ? {} : { gone };
+  output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events, ...lost } });
+  const ofStreams = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
+  const found = gone === 0 ? ofStreams : `${ofStreams}, ${pc.red('and sessions may be gone')}`;
   output.line(`${streams} stream${streams === 1 ? '' : 's'}, ${events} events in ${elapsedMs} ms: ${found}`);
-  return bad > 0 ? 1 : unreadable > 0 ? 2 : 0;
+  return bad + gone > 0 ? 1 : unreadable > 0 ? 2 : 0;
 }

@@ -1,0 +1,23 @@
+// What opening a journal found that no stream of it tells: last writes that were torn, and damage that was put aside.
+import pc from 'picocolors';
+import { tellsOfGone } from '../../journal/damage-record.ts';
+import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
+import { readRebuilt } from '../../journal/rebuild-switch.ts';
+import { journalOf } from '../data-dir.ts';
+import type { Output } from '../output.ts';
+
+/**
+ * Tells what was found: it is not to be kept from the operator. Gives in how many places sessions may be gone of which
+ * nothing is left to verify.
+ */
+export async function reportFindings(dataDir: string, output: Output): Promise<number> {
+  const torn = await readTornTails(journalOf(dataDir));
+  if (torn.length > 0) output.object({ torn_tails: torn });
+  for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
+  const rebuilt = await readRebuilt(journalOf(dataDir));
+  if (rebuilt.length > 0) output.object({ rebuilt });
+  for (const notice of rebuilt) {
+    output.line(`${tellsOfGone(notice) ? pc.red('gone?   ') : pc.yellow('rebuilt ')}    ${notice}`);
+  }
+  return rebuilt.filter(tellsOfGone).length;
+}

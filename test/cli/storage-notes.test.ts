@@ -1,0 +1,104 @@
+// What is told of stores that refuse: once when it begins, once when it is over.
+import { left, right } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import { brand } from '../../schemas/index.ts';
+import { reject } from '../../schemas/rejection.ts';
+import { freeBytesOf, noteStorage } from '../../src/cli/storage-notes.ts';
+import { newWorld } from '../support/engine/world.ts';
+import { done, outcome } from '../support/journal/outcomes.ts';
+
+const MEBIBYTE = 1_048_576;
+const FULL = reject('storage_full', '', 'writing a blob: ENOSPC: no space left on device, write');
+
+async function setUp() {
+  const { engine } = await newWorld();
+  const disk = { free: 100 * MEBIBYTE, events: true, blobs: true, fault: FULL };
+  const told: string[] = [];
+  const { client } = engine;
+  const notes = noteStorage(
+    {
+      ...client,
+      submit: (id, request) => (disk.events ? client.submit(id, request) : async () => left(disk.fault)),
+      putBlob: (bytes) =>
+        disk.blobs || bytes.length < disk.free ? client.putBlob(bytes) : async () => left(disk.fault),
+    },
+    { tell: (message) => told.push(message), freeBytes: () => Promise.resolve(disk.free) },
+  );
+  const id = brand<'SessionId'>('s');
+  await done(notes.createSession({ session_id: id }));
+  let count = 0;
+  const submit = (event_id = `e${(count += 1)}`): Promise<string> =>
+    outcome(notes.submit(id, { events: [{ event_id: brand(event_id), kind: 'SessionConfigured', config: {} }] }));
+  const put = (bytes: number): Promise<string> => outcome(notes.putBlob(new Uint8Array(bytes)));
+  return { disk, told, submit, put, close: () => engine.close() };
+}
+
+describe('the stores of an engine that serves', () => {
+  it('are told to be full once, and to go on once', async () => {
+    const { disk, told, submit, put, close } = await setUp();
+    expect([await put(10), await submit()]).toEqual(['done', 'done']);
+    expect(told).toEqual([]);
+    Object.assign(disk, { free: 0, events: false, blobs: false });
+    expect([await put(20), await submit(), await put(30)]).toEqual(['storage_full', 'storage_full', 'storage_full']);
+    expect(told).toEqual([
+      'the disk is full, and work is refused: writing a blob: ENOSPC: no space left on device, write. ' +
+        'Free some space: what waits goes on then, without a restart.',
+    ]);
+    Object.assign(disk, { free: 100 * MEBIBYTE, events: true, blobs: true });
+    await put(20);
+    expect(told).toHaveLength(1);
+    await submit();
+    await put(30);
+    await submit();
+    expect(told.slice(1)).toEqual(['the stores take everything again; what waited for them goes on']);
+    disk.events = false;
+    await submit();
+    expect(told).toHaveLength(3);
+    await close();
+  });
+
+  it('are still full when only what is small is taken, and when what was there is put or sent again', async () => {
+    const { disk, told, submit, put, close } = await setUp();
+    await submit('there');
+    Object.assign(disk, { free: 2 * MEBIBYTE, blobs: false });
+    expect(await put(3 * MEBIBYTE)).toBe('storage_full');
+    expect(await put(5)).toBe('done');
+    disk.events = false;
+    disk.free = 0;
+    expect(await submit()).toBe('storage_full');
+    disk.events = true;
+    disk.free = 2 * MEBIBYTE;
+    expect(await submit('there')).toBe('done');
+    expect(told).toHaveLength(1);
+    disk.free = 3 * MEBIBYTE;
+    await submit();
+    await put(5);
+    expect(told).toHaveLength(2);
+    await close();
+  });
+
+  it('are told to fail when that is no question of space, and refusals of anything else are not told', async () => {
+    const { disk, told, submit, close } = await setUp();
+    Object.assign(disk, { events: false, fault: reject('queue_full', '', 'too much at once') });
+    await submit();
+    expect(told).toEqual([]);
+    disk.fault = reject('storage_failed', '', 'writing to the journal: EIO: i/o error');
+    await submit();
+    expect(told).toEqual([
+      'the stores fail, and work is refused: writing to the journal: EIO: i/o error. ' +
+        'Look at the disk: what waits goes on once it takes writes again.',
+    ]);
+    await close();
+  });
+});
+
+it('the free space of a directory is that of its file system', async () => {
+  expect(await freeBytesOf('.')).toBeGreaterThan(0);
+});
+
+it('a client that notes answers as the one behind it', async () => {
+  const { engine } = await newWorld();
+  const notes = noteStorage(engine.client, { tell: () => undefined, freeBytes: () => Promise.resolve(0) });
+  expect(await notes.info()()).toEqual(right(await done(engine.client.info())));
+  await engine.close();
+});
