@@ -108,6 +108,8 @@ export const OUTPUT_BYTES_MAX = 1_048_576;
 export const LEASE_EFFECTS_MAX = 256;
 /** How long a lease lasts without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 15_000;
+/** Kinds of lease requests for which the engine remembers where nothing was free. */
+export const LEASE_REQUESTS_KEPT = 32;
 /** Epochs of leases that the engine puts aside at a time, so that no later engine hands them out again. */
 export const EPOCHS_RESERVED = 1_048_576;
 /** Longest wait of one lease request, in milliseconds. */
