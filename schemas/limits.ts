@@ -15,6 +15,8 @@ export const INLINE_CHARS_MAX = 4_096;
 /** What a blob reference repeats of the start and of the end of its text, in UTF-16 units. */
 export const EXCERPT_CHARS = 512;
 
+/** Longest event that is recorded, in UTF-16 units of its canonical text: as bytes it fits a line that is read. */
+export const EVENT_CHARS_MAX = 20 * 1_048_576;
 /** Most events one append may carry. */
 export const EVENTS_PER_APPEND_MAX = 256;
 /** Most calls one batch may hold. */
