@@ -7,11 +7,15 @@ import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { isGranted } from './consent.ts';
-import { type Settlement, admitCall, endsRun, errorText, letCallTry, settle } from './batch.ts';
-import { callStateAt, callStateOf, plannedOf } from './batch-index.ts';
+import { endsRun, errorText, settle } from './batch.ts';
+import { type BatchEdit, type Settlement, editBatch } from './batch-edit.ts';
+import { callStateAt, plannedOf } from './batch-index.ts';
+import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 
-export function confirmCall(next: NextState, event: EventOfKind<'user.tool_confirmation'>, state: SessionState): void {
+type Confirmation = EventOfKind<'user.tool_confirmation'>;
+
+export function confirmCall(next: NextState, event: Confirmation, state: SessionState): void {
   if (event.result === 'deny') {
     settle(next, event.call_id, denied('permission_denied', event.message ?? 'A person denied this call.'));
     if (event.instead !== undefined && next.run !== null) {
@@ -19,13 +23,20 @@ export function confirmCall(next: NextState, event: EventOfKind<'user.tool_confi
     }
     return;
   }
-  admitCall(next, event.call_id);
-  if (event.grant === undefined || next.consent === undefined) return;
+  const edit = editBatch(next);
+  edit.admit(event.call_id);
+  if (event.grant !== undefined) admitGranted(next, edit, event, state);
+  edit.finish();
+}
+
+/** What a person grants for the rest of the session answers the other questions of the batch as well. */
+function admitGranted(next: NextState, edit: BatchEdit, event: Confirmation, state: SessionState): void {
+  if (next.consent === undefined) return;
   const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
   invariant(planned !== undefined, 'an admitted answer names a planned call');
   const grant: Grant = { ...event.grant, tool_id: planned.tool_id };
   next.consent = { ...next.consent, grants: [...next.consent.grants, grant] };
-  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) admitCall(next, id);
+  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.admit(id);
 }
 
 /** Calls of the open batch that a new grant answers as well. */
@@ -57,13 +68,15 @@ const EXPIRED_QUESTION = 'Nobody answered in time whether this call may run, so 
 const EXPIRED_WORK = 'Nobody fulfilled this call in time.';
 
 /** The time of a call has come: a question is denied, work is given up, an attempt that had to wait is owed. */
-export function expireCall(next: NextState, id: CallId): void {
-  const call = callStateOf(openBatchOf(next), id);
-  if (call?.not_before_ms !== undefined) letCallTry(next, id);
-  else if (call?.status === 'waiting') settle(next, id, denied('approval_expired', EXPIRED_QUESTION));
+export function expireCall(edit: BatchEdit, id: CallId): void {
+  const call = edit.call(id);
+  // It shares the result of a call whose time came at the same moment, and has it.
+  if (isTerminal(call.status)) return;
+  if (call.not_before_ms !== undefined) edit.letTry(id);
+  else if (call.status === 'waiting') edit.settle(id, denied('approval_expired', EXPIRED_QUESTION));
   else {
     const output = { text: errorText({ code: 'tool_timeout', message: EXPIRED_WORK }) };
-    settle(next, id, { status: 'failed', output, code: 'tool_timeout', terminal: false });
+    edit.settle(id, { status: 'failed', output, code: 'tool_timeout', terminal: false });
   }
 }
 

@@ -10,9 +10,17 @@ export interface PlannedAt {
   readonly group: number;
 }
 
+export interface TimedCustom {
+  readonly call_id: CallId;
+  /** Among the planned calls. */
+  readonly place: number;
+  readonly withinMs: number;
+}
+
 const positions = new WeakMap<ActiveToolBatch['observed'], ReadonlyMap<CallId, number>>();
 const sharers = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, readonly CallId[]>>();
-const customs = new WeakMap<ToolBatchPlan, readonly PlannedToolCall[]>();
+const customs = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, TimedCustom>>();
+const dependents = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, readonly CallId[]>>();
 const plans = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, PlannedAt>>();
 
 /** The index of a call among the observed ones (of two calls with one id, the first). */
@@ -44,7 +52,7 @@ export function sharersOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
   if (known === undefined) {
     const lists = new Map<CallId, CallId[]>();
     for (const { call_id, shares } of plan.planned_calls) {
-      if (shares !== undefined) lists.set(shares, [...(lists.get(shares) ?? []), call_id]);
+      if (shares !== undefined) listOf(lists, shares).push(call_id);
     }
     known = lists;
     sharers.set(plan, known);
@@ -52,10 +60,37 @@ export function sharersOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
   return known.get(id) ?? [];
 }
 
-/** The calls that a person must fulfil in time. */
-export function timedCustomsOf(plan: ToolBatchPlan): readonly PlannedToolCall[] {
-  const known = customs.get(plan) ?? plan.planned_calls.filter((call) => call.answer_within_ms !== undefined);
-  customs.set(plan, known);
+/** The calls that wait for this one, and for nothing between. */
+export function dependentsOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
+  let known = dependents.get(plan);
+  if (known === undefined) {
+    const lists = new Map<CallId, CallId[]>();
+    for (const { call_id } of plan.planned_calls) {
+      for (const earlier of plan.execution_plan.after[call_id] ?? []) listOf(lists, earlier).push(call_id);
+    }
+    known = lists;
+    dependents.set(plan, known);
+  }
+  return known.get(id) ?? [];
+}
+
+function listOf(lists: Map<CallId, CallId[]>, id: CallId): CallId[] {
+  let list = lists.get(id);
+  if (list === undefined) lists.set(id, (list = []));
+  return list;
+}
+
+/** The calls that a person must fulfil in time, by their ids, in the order of the plan. */
+export function timedCustomsOf(plan: ToolBatchPlan): ReadonlyMap<CallId, TimedCustom> {
+  let known = customs.get(plan);
+  if (known === undefined) {
+    known = new Map(
+      plan.planned_calls.flatMap(({ call_id, answer_within_ms: withinMs }, place) =>
+        withinMs === undefined ? [] : [[call_id, { call_id, place, withinMs }] as const],
+      ),
+    );
+    customs.set(plan, known);
+  }
   return known;
 }
 

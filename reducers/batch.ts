@@ -1,6 +1,5 @@
 // The open batch: planned once, settled call by call, never edited otherwise (DESIGN section 4, "Batch").
 import { canonicalText } from '../schemas/canonical.ts';
-import type { Content } from '../schemas/content.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
@@ -9,22 +8,13 @@ import { invariant } from '../schemas/rejection.ts';
 import type { RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../schemas/state.ts';
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
-import {
-  callStateAt,
-  callStateOf,
-  pageOf,
-  plannedOf,
-  positionOf,
-  sharersOf,
-  slotOf,
-  timedCustomsOf,
-} from './batch-index.ts';
-import { isTerminal } from './call-status.ts';
+import { type Settlement, editBatch } from './batch-edit.ts';
+import { plannedOf } from './batch-index.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
 import { retryDelay } from './retry.ts';
-import { openWaits, openWaitsIn } from './waits.ts';
+import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 
 /** The calls that make up a batch, and what is known of them before they are planned. */
@@ -118,16 +108,10 @@ const toPages = (calls: readonly CallState[]): readonly (readonly CallState[])[]
     calls.slice(page * CALL_PAGE_SIZE, (page + 1) * CALL_PAGE_SIZE),
   );
 
-export interface Settlement {
-  readonly status: Exclude<CallStatus, 'waiting' | 'queued' | 'running'>;
-  readonly output: Content;
-  readonly code: string | null;
-  readonly terminal: boolean;
-}
-
 export function startCall(next: NextState, { call_id, owner }: EventOfKind<'ToolCallStarted'>): void {
-  const batch = openBatchOf(next);
-  next.active_tool_batch = withCall(batch, call_id, { ...callOf(batch, call_id), owner, status: 'running' });
+  const edit = editBatch(next);
+  edit.put(call_id, { ...edit.call(call_id), owner, status: 'running' });
+  edit.finish();
 }
 
 export function settleCall(next: NextState, event: EventOfKind<'ToolCallSettled'>): void {
@@ -153,15 +137,13 @@ const faultOf = ({ path = '', message = 'it does not fit' }: SchemaVerdict): str
 function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boolean {
   const { run } = next;
   if (run === null || run.ending !== null) return false;
-  const batch = openBatchOf(next);
-  if (plannedOf(batch.plan, event.call_id)?.call.repeatable !== true) return false;
+  if (plannedOf(openBatchOf(next).plan, event.call_id)?.call.repeatable !== true) return false;
   const wait = retryDelay(run.config.retry, event.attempt, event);
   if (wait === null) return false;
-  const queued = inOrder({ ...nextAttempt(callOf(batch, event.call_id)), not_before_ms: event.at_ms + wait });
-  next.active_tool_batch = inOrder({
-    ...withCall(batch, event.call_id, queued),
-    timed: [...(batch.timed ?? []), event.call_id],
-  });
+  const edit = editBatch(next);
+  edit.put(event.call_id, inOrder({ ...nextAttempt(edit.call(event.call_id)), not_before_ms: event.at_ms + wait }));
+  edit.addTime(event.call_id);
+  edit.finish();
   return true;
 }
 
@@ -184,11 +166,12 @@ const UNKNOWN_TEXT =
 
 /** Whoever held the call is gone: a repeatable call waits for its next attempt, any other has an unknown outcome. */
 export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired'>): void {
-  const batch = openBatchOf(next);
-  const repeatable = plannedOf(batch.plan, call_id)?.call.repeatable ?? false;
+  const repeatable = plannedOf(openBatchOf(next).plan, call_id)?.call.repeatable ?? false;
   const ending = next.run?.phase === 'interrupting' || next.run?.phase === 'cancelling';
   if (repeatable && !ending) {
-    next.active_tool_batch = withCall(batch, call_id, nextAttempt(callOf(batch, call_id)));
+    const edit = editBatch(next);
+    edit.put(call_id, nextAttempt(edit.call(call_id)));
+    edit.finish();
     return;
   }
   const lost: Settlement = repeatable
@@ -200,88 +183,21 @@ export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired
 /** Cancels every call that has not started. */
 export function cancelCalls(next: NextState, text: string): void {
   const { observed, plan } = openBatchOf(next);
+  const edit = editBatch(next);
   for (const [position, { call_id }] of observed.entries()) {
-    const status = callStateAt(openBatchOf(next), position)?.status;
+    const { status } = edit.at(position);
     if (status !== 'queued' && status !== 'waiting') continue;
     if (plannedOf(plan, call_id)?.call.shares !== undefined) continue;
-    settle(next, call_id, { status: 'cancelled', output: { text }, code: 'cancelled', terminal: false });
+    edit.settle(call_id, { status: 'cancelled', output: { text }, code: 'cancelled', terminal: false });
   }
+  edit.finish();
 }
 
-/** Gives a call its result, and the same to the calls that share it. */
-export function settle(next: NextState, id: CallId, { status, output, code, terminal }: Settlement): void {
-  let batch = openBatchOf(next);
-  for (const call_id of [id, ...sharersOf(batch.plan, id)]) {
-    const call = callOf(batch, call_id);
-    invariant(!isTerminal(call.status), `the call "${call_id}" is settled already`);
-    batch = withCall(withoutTimes(batch, call_id), call_id, { ...withoutTime(call), code, output, status, terminal });
-  }
-  next.active_tool_batch = beginCustomCalls(batch, next.updated_at_ms);
-}
-
-/** People have said that the call may run. */
-export function admitCall(next: NextState, id: CallId): void {
-  const batch = openBatchOf(next);
-  const queued: CallState = { ...withoutTime(callOf(batch, id)), status: 'queued' };
-  next.active_tool_batch = beginCustomCalls(withCall(withoutTimes(batch, id), id, queued), next.updated_at_ms);
-}
-
-/** The time that the next attempt of a call had to wait for has come. */
-export function letCallTry(next: NextState, id: CallId): void {
-  const batch = openBatchOf(next);
-  next.active_tool_batch = withCall(withoutTimes(batch, id), id, withoutTime(callOf(batch, id)));
-}
-
-/** State waits for no time on account of this call any more. */
-function withoutTime(call: CallState): CallState {
-  if (call.due_at_ms === undefined && call.not_before_ms === undefined) return call;
-  const { due_at_ms: _due, not_before_ms: _notBefore, ...rest } = call;
-  return rest;
-}
-
-/** The batch of which this call waits for no time any more. */
-function withoutTimes(batch: ActiveToolBatch, id: CallId): ActiveToolBatch {
-  if (batch.timed?.includes(id) !== true) return batch;
-  const { timed, ...rest } = batch;
-  const others = timed.filter((other) => other !== id);
-  return others.length === 0 ? rest : inOrder({ ...rest, timed: others });
-}
-
-/** The time to fulfil a custom call begins once nothing that it waits for is open. */
-function beginCustomCalls(before: ActiveToolBatch, atMs: number): ActiveToolBatch {
-  let batch = before;
-  for (const { call_id, answer_within_ms = 0 } of timedCustomsOf(batch.plan)) {
-    const call = callStateOf(batch, call_id);
-    if (call?.status !== 'queued' || call.due_at_ms !== undefined) continue;
-    if (openWaitsIn(batch, call_id).length > 0) continue;
-    const due = withCall(batch, call_id, inOrder({ ...call, due_at_ms: atMs + answer_within_ms }));
-    batch = inOrder({ ...due, timed: [...(batch.timed ?? []), call_id] });
-  }
-  return batch;
-}
-
-/** The batch with another state of a call, and with its counts as they are then. */
-function withCall(batch: ActiveToolBatch, id: CallId, call: CallState): ActiveToolBatch {
-  const position = positionOf(batch, id) as number;
-  const pages = batch.pages.slice();
-  const page = (pages[pageOf(position)] ?? []).slice();
-  const { status } = page[slotOf(position)] as CallState;
-  page[slotOf(position)] = call;
-  pages[pageOf(position)] = page;
-  const { queued, running, waiting } = batch;
-  return {
-    ...batch,
-    pages,
-    queued: queued - Number(status === 'queued') + Number(call.status === 'queued'),
-    running: running - Number(status === 'running') + Number(call.status === 'running'),
-    ...(status === 'waiting' ? { waiting: (waiting ?? 0) - 1 } : {}),
-  };
-}
-
-function callOf(batch: ActiveToolBatch, id: CallId): CallState {
-  const call = callStateOf(batch, id);
-  invariant(call !== undefined, `the batch has no call "${id}"`);
-  return call;
+/** Gives one call its result, and the same to the calls that share it. */
+export function settle(next: NextState, id: CallId, settlement: Settlement): void {
+  const edit = editBatch(next);
+  edit.settle(id, settlement);
+  edit.finish();
 }
 
 /** How the batch bears on the run once all its calls are terminal; null when the run goes on. */

@@ -4,6 +4,7 @@ import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { expireCall } from './answers.ts';
+import { editBatch } from './batch-edit.ts';
 import { callStateOf } from './batch-index.ts';
 import { applyHostSession, hostSessionDeadline } from './host-session.ts';
 import type { NextState } from './next-state.ts';
@@ -38,11 +39,19 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
     beginEnding(next, { phase: 'cancelling', ending }, event.at_ms);
     return;
   }
-  for (const id of state.active_tool_batch?.timed ?? []) {
-    if (isDue(callDeadline(state, id))) expireCall(next, id);
-  }
+  expireCalls(
+    next,
+    (state.active_tool_batch?.timed ?? []).filter((id) => isDue(callDeadline(state, id))),
+  );
   const { run } = next;
   if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) {
     next.run = { ...run, retry: { ...run.retry, not_before_ms: null } };
   }
+}
+
+function expireCalls(next: NextState, ids: readonly CallId[]): void {
+  if (ids.length === 0) return;
+  const edit = editBatch(next);
+  for (const id of ids) expireCall(edit, id);
+  edit.finish();
 }

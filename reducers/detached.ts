@@ -4,8 +4,8 @@ import type { EventOfKind } from '../schemas/event.ts';
 import { DETACHED_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { DetachedCall, SessionState } from '../schemas/state.ts';
-import { settle } from './batch.ts';
-import { callStateAt, plannedOf } from './batch-index.ts';
+import { editBatch } from './batch-edit.ts';
+import { plannedOf } from './batch-index.ts';
 import { type NextState, openBatchOf } from './next-state.ts';
 
 const LEFT_RUNNING =
@@ -16,17 +16,19 @@ const LEFT_RUNNING =
 export function detachCalls(next: NextState): void {
   if (next.consent === undefined) return;
   const batch = openBatchOf(next);
+  const edit = editBatch(next);
   const detached: DetachedCall[] = [...(next.detached ?? [])];
   for (const [position, { call_id }] of batch.observed.entries()) {
-    const call = callStateAt(batch, position);
+    const call = edit.at(position);
     const planned = plannedOf(batch.plan, call_id)?.call;
-    if (call?.status !== 'running' || planned?.interrupt_behavior !== 'continue') continue;
+    if (call.status !== 'running' || planned?.interrupt_behavior !== 'continue') continue;
     if (detached.length >= DETACHED_MAX) break;
     const { attempt, owner } = call;
     detached.push({ batch_id: batch.batch_id, call_id, plan_hash: batch.plan.plan_hash, attempt, owner });
     const output = { text: LEFT_RUNNING };
-    settle(next, call_id, { status: 'unknown', output, code: 'left_running', terminal: false });
+    edit.settle(call_id, { status: 'unknown', output, code: 'left_running', terminal: false });
   }
+  edit.finish();
   if (detached.length > 0) next.detached = detached;
 }
 

@@ -26,7 +26,8 @@ export function openWaits(plan: ToolBatchPlan, id: CallId, statusOf: StatusOf): 
   return [...open];
 }
 
-const hasNotWaited = (plan: ToolBatchPlan, id: CallId, status: CallStatus): boolean =>
+/** Whether a call that has ended says nothing of those before it. */
+export const hasNotWaited = (plan: ToolBatchPlan, id: CallId, status: CallStatus): boolean =>
   status === 'denied' || plannedOf(plan, id)?.call.executor.kind === 'workflow';
 
 /** The same, in a batch as state has it. */

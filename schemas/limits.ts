@@ -15,6 +15,8 @@ export const INLINE_CHARS_MAX = 4_096;
 /** What a blob reference repeats of the start and of the end of its text, in UTF-16 units. */
 export const EXCERPT_CHARS = 512;
 
+/** Longest event that is recorded, in UTF-16 units of its canonical text: as bytes it fits a line that is read. */
+export const EVENT_CHARS_MAX = 20 * 1_048_576;
 /** Most events one append may carry. */
 export const EVENTS_PER_APPEND_MAX = 256;
 /** Most calls one batch may hold. */
@@ -108,6 +110,8 @@ export const OUTPUT_BYTES_MAX = 1_048_576;
 export const LEASE_EFFECTS_MAX = 256;
 /** How long a lease lasts without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 15_000;
+/** Kinds of lease requests for which the engine remembers where nothing was free. */
+export const LEASE_REQUESTS_KEPT = 32;
 /** Epochs of leases that the engine puts aside at a time, so that no later engine hands them out again. */
 export const EPOCHS_RESERVED = 1_048_576;
 /** Longest wait of one lease request, in milliseconds. */

@@ -35,11 +35,11 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<IngressEvent> {
   const missing = await findMissingBlob(ports.blobs, ingress);
   if (missing !== null) return left(missing);
-  const envelope = {
-    v: EVENT_VERSION,
-    event_id: ingress.event_id ?? ports.newEventId(),
-    at_ms: Math.max(state.updated_at_ms, ports.clock.now()),
-  };
+  const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
+  if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
+    return left(reject('time_not_due', '/due_at_ms', `it is ${at_ms} here: this time has not come`));
+  }
+  const envelope = { v: EVENT_VERSION, event_id: ingress.event_id ?? ports.newEventId(), at_ms };
   const measured = await measure(ports, state, ingress);
   return isLeft(measured) ? measured : right(inCanonicalOrder({ ...measured.right, ...envelope }));
 }

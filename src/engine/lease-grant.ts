@@ -35,6 +35,8 @@ interface Taken {
   readonly granted: readonly Granted[];
   /** Something of it is in nobody's hands still. */
   readonly more: boolean;
+  /** Something of that may be what was asked for, of this owner or of another one. */
+  readonly wanted: boolean;
 }
 
 interface GrantOptions {
@@ -52,13 +54,16 @@ export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant
   const plans: LeaseGrant['plans'][number][] = [];
   let matchesTool: ((tool: string) => boolean) | null = null;
 
-  const wanted = (effect: BridgeEffect): boolean => {
+  /** It is of a kind that was asked for, and on such a tool. */
+  const isWanted = (effect: BridgeEffect): boolean => {
     if (!request.kinds.includes(effect.kind)) return false;
-    if (effect.kind === 'tool.cancel') return effect.owner === null || effect.owner === request.owner;
     if (effect.kind !== 'tool.call') return true;
     matchesTool ??= toolMatcher(request.tools);
     return matchesTool(effect.tool_id);
   };
+  /** Whoever runs a call stops it. */
+  const isTheirs = (effect: BridgeEffect): boolean =>
+    effect.kind !== 'tool.cancel' || effect.owner === null || effect.owner === request.owner;
 
   function note(owed: Owed, granted: readonly Granted[]): void {
     for (const one of granted) taken.push(one);
@@ -73,11 +78,15 @@ export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant
       // Calls this owner has, now or from before: a call that waits for others goes to whoever has those.
       let ours: Set<CallId> | null = null;
       let free = 0;
+      let wanted = false;
       for (const effect of owed.list()) {
         if (held.has(effect.effect_id)) continue;
         free += 1;
-        if (taken.length + granted.length >= request.max) break;
-        if (!wanted(effect)) continue;
+        const isFull = taken.length + granted.length >= request.max;
+        if (isFull || isWanted(effect)) wanted = true;
+        else continue;
+        if (isFull) break;
+        if (!isTheirs(effect)) continue;
         const now = waitingNow(effect, owed);
         if (now.kind === 'tool.call' && now.after.length > 0) {
           ours ??= callsOf(request.owner, held, granted);
@@ -89,13 +98,13 @@ export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant
         granted.push({ effect: now, epoch });
       }
       note(owed, granted);
-      return { granted, more: free > granted.length };
+      return { granted, more: free > granted.length, wanted };
     },
     takeAgain(owed, held) {
       const granted: Granted[] = [];
       for (const [id, { owner, epoch, call }] of held) {
         const effect = owner === request.owner && epoch !== null ? owed.find(id) : undefined;
-        if (effect === undefined || epoch === null || !wanted(effect)) continue;
+        if (effect === undefined || epoch === null || !isWanted(effect) || !isTheirs(effect)) continue;
         if (call !== null && owed.isRunning(call)) continue;
         if (taken.length + granted.length >= request.max) break;
         granted.push({ effect: waitingNow(effect, owed), epoch });

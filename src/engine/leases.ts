@@ -19,6 +19,7 @@ import type {
 import type { Clock } from './clock.ts';
 import type { Epochs } from './epochs.ts';
 import { Fences } from './fences.ts';
+import { FreeSessions } from './free-sessions.ts';
 import { type Asked, type Granted, type Lease, newGrant } from './lease-grant.ts';
 import { Owed, mayRest } from './owed.ts';
 import { reportOn } from './reports.ts';
@@ -46,8 +47,8 @@ export class LeaseTable {
   readonly #options: LeaseOptions;
   /** What every session with a live run, or with an undo that waits, owes. */
   readonly #owed = new Map<SessionId, Owed>();
-  /** Sessions in which something may be free, in the order in which it became so. Of all others, everything is held. */
-  readonly #free = new Set<SessionId>();
+  /** Of all other sessions, everything is held. */
+  readonly #free = new FreeSessions();
   readonly #held = new Map<SessionId, Map<EffectId, Lease>>();
   readonly #fences = new Fences();
   readonly #waiters = new Set<Waiter>();
@@ -66,7 +67,9 @@ export class LeaseTable {
   /** Hands out effects, waiting for the first as long as the request says. An aborted request gets nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
     if (signal?.aborted === true) return Promise.resolve(right(this.#nothing()));
-    const granted = this.#grant(request, request.sessions ?? this.#free);
+    const { sessions } = request;
+    const free = sessions === undefined ? this.#free.candidates(request) : undefined;
+    const granted = this.#grant(request, sessions ?? free ?? [], free);
     if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
     if (this.#waiters.size >= QUEUE_MAX) {
       return Promise.resolve(left(reject('queue_full', '', `${QUEUE_MAX} lease requests wait already`)));
@@ -204,14 +207,20 @@ export class LeaseTable {
     else this.#serve(session);
   }
 
-  #grant(request: Asked & Pick<LeaseRequest, 'sessions'>, sessions: Iterable<SessionId>): LeaseGrant {
+  /** Where nothing of what is wanted is free is taken out of `free`. */
+  #grant(
+    request: Asked & Pick<LeaseRequest, 'sessions'>,
+    sessions: Iterable<SessionId>,
+    free?: Set<SessionId>,
+  ): LeaseGrant {
     const grant = newGrant(request, this.#options);
     for (const id of sessions) {
       const owed = this.#owed.get(id);
       if (owed === undefined || request.sessions?.includes(id) === false) continue;
-      const { granted, more } = grant.take(owed, this.#held.get(id) ?? NONE_HELD);
+      const { granted, more, wanted } = grant.take(owed, this.#held.get(id) ?? NONE_HELD);
       this.#holdAll(request.owner, granted);
       if (!more) this.#free.delete(id);
+      else if (!wanted) free?.delete(id);
       if (grant.full()) break;
     }
     return grant.result();

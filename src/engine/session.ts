@@ -18,6 +18,7 @@ import { type EdgePorts, toEvent } from './edge.ts';
 import { recordedNothing, stepFault, writeFault } from './faults.ts';
 import type { LoadedFrom, LoadedSession } from './load-session.ts';
 import { owesAnything } from './owed.ts';
+import { findUnreadable } from './readable.ts';
 import { eventRecords } from './records.ts';
 import { findOtherFact } from './same-event.ts';
 import { fillUndo } from './undo-request.ts';
@@ -232,8 +233,10 @@ export class LiveSession {
     if (isLeft(stepped)) return stepped;
     const begins = !owesAnything(mine.state) && owesAnything(stepped.right.state);
     const tooMany = begins ? this.#ports.refuseWork(this.id) : null;
-    if (tooMany !== null) return left(tooMany);
-    addStep(mine, event.right, stepped.right);
+    const text = canonicalText(event.right);
+    const refused = tooMany ?? findUnreadable(event.right, text);
+    if (refused !== null) return left(refused);
+    addStep(mine, event.right, text, stepped.right);
     return right({ event_id: event.right.event_id, position, repeated: false });
   }
 
@@ -311,8 +314,7 @@ function findPending(sent: Ingress, durable: Version, pending: readonly Tentativ
   return null;
 }
 
-function addStep(to: Tentative, event: IngressEvent, { state, stateDigest, sealed }: Step): void {
-  const text = canonicalText(event);
+function addStep(to: Tentative, event: IngressEvent, text: string, { state, stateDigest, sealed }: Step): void {
   to.state = state;
   to.chain = nextChain(to.chain, digestText(text), stateDigest);
   to.events.push(event);

@@ -141,10 +141,13 @@ export class Sessions {
     }
   }
 
-  /** A fact of the engine's own; false when storage did not take it now. Too late or not applicable is an answer. */
+  /**
+   * A fact of the engine's own; false when storage did not take it now, or a clock that went back has not come to it
+   * again. Too late or not applicable is an answer.
+   */
   async report(id: SessionId, event: Ingress): Promise<boolean> {
     const receipt = await this.submit(id, { events: [event] }, REPORT_BYTES);
-    return !isLeft(receipt) || !isTransient(receipt.left.code);
+    return !isLeft(receipt) || !(isTransient(receipt.left.code) || receipt.left.code === 'time_not_due');
   }
 
   async list(): Answer<readonly SessionSummary[]> {

@@ -119,6 +119,33 @@ describe('large arguments', () => {
   );
 });
 
+describe('calls that name one blob of many paths', () => {
+  const patch = `${Array.from({ length: 256 }, (_, at) => `*** Add File: f${at}`).join('\n')}${'\n'.repeat(5_000)}`;
+
+  it('are refused when nobody could read their event again, and taken when somebody can', async () => {
+    const world = await newWorld();
+    await world.talk.create();
+    await world.talk.run();
+    const bytes = new TextEncoder().encode(canonicalText({ patch }));
+    const ref = await done(world.talk.client.putBlob(bytes));
+    const observed = (count: number) => ({
+      kind: 'ToolCallsObserved' as const,
+      run_id: 'run-1',
+      turn: 1,
+      calls: Array.from({ length: count }, (_, at) => ({
+        call_id: `c${at}`,
+        tool_name: 'patch',
+        arguments_ref: { ref, bytes: bytes.length, head: '', tail: '' },
+      })),
+    });
+    expect(await world.talk.outcome(observed(1_400))).toBe('too_large');
+    expect(await world.talk.outcome(observed(20))).toBe('done');
+    const state = await world.talk.state();
+    await world.restart();
+    expect(await world.talk.state()).toEqual(state);
+  });
+});
+
 describe('what a client claims', () => {
   it('about verdict, claims and digest is not believed', async () => {
     const { call } = await recorded({

@@ -1,6 +1,8 @@
 // Times that state waits for, on a virtual clock.
 import { describe, expect, it } from 'vitest';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
+import { newDisk } from '../support/engine/disk.ts';
+import { type VirtualClock, newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { SESSION, type World, newWorld } from '../support/engine/world.ts';
 import { done } from '../support/journal/outcomes.ts';
 
@@ -61,6 +63,36 @@ describe('a time that state waits for', () => {
     await world.clock.advance(0);
     expect(await statusOf(world)).toBe('expired');
     expect(await wakesOf(world)).toHaveLength(2);
+  });
+
+  it('is not believed of a client before it has come', async () => {
+    const world = await expiring(HOUR_MS);
+    const due_at_ms = world.clock.now() + HOUR_MS;
+    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('time_not_due');
+    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms: 8_640_000_000_000_000 })).toBe('time_not_due');
+    expect(await statusOf(world)).toBe('ready');
+    world.clock.jump(HOUR_MS);
+    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('done');
+    expect(await statusOf(world)).toBe('expired');
+  });
+
+  it('is waited for again when the clock goes back at the moment it comes', async () => {
+    const clock = newVirtualClock();
+    let jumps = 1;
+    const after: VirtualClock['after'] = (ms, ring) =>
+      clock.after(ms, () => {
+        ring();
+        if (jumps > 0) clock.jump(-5_000);
+        jumps -= 1;
+      });
+    const world = await newWorld(newDisk(), { ...clock, after });
+    await world.talk.create();
+    await ready(world, 1_000);
+    await clock.advance(1_000);
+    expect(await statusOf(world)).toBe('ready');
+    await clock.advance(5_000 + RETRY_MS);
+    expect(await statusOf(world)).toBe('expired');
+    expect(clock.pending()).toBe(0);
   });
 
   it('is kept by an engine that is started again, without a run', async () => {

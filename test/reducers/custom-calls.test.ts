@@ -1,7 +1,7 @@
 // Calls that a person, or an application for them, fulfils (openboa "Custom tools").
 import { describe, expect, test } from 'vitest';
 import { initialState, sessionStatus } from '../../src/core/index.ts';
-import { TIMED_PERSON, asking, calling, owed, statuses } from '../support/consent.ts';
+import { PERSON_LOOKS, TIMED_PERSON, asking, calling, owed, statuses } from '../support/consent.ts';
 import { Session, call } from '../support/session.ts';
 
 describe('a custom call', () => {
@@ -134,6 +134,20 @@ describe('the time to fulfil it', () => {
   test('begins when a denial has let it come', () => {
     const denied = chain.denied('w');
     expect(denied.callState('t')?.due_at_ms).toBe(denied.state.updated_at_ms + WITHIN);
+  });
+
+  test('runs out once for calls that share an answer, and each of them is told', () => {
+    const looks = { ...PERSON_LOOKS, answer_within_ms: WITHIN };
+    const run = calling(
+      asking({}, { share_reads: true }, [looks]),
+      ...['l1', 'l2', 'l3'].map((id) => call(id, 'person_looks', { at: 1 })),
+    );
+    const due = run.state.updated_at_ms + WITHIN;
+    expect(run.state.active_tool_batch?.timed).toEqual(['l1', 'l2', 'l3']);
+    const late = run.takes('TimeReached', { due_at_ms: due });
+    expect(statuses(late)).toEqual(['failed', 'failed', 'failed']);
+    expect(late.state.active_tool_batch).not.toHaveProperty('timed');
+    expect(owed(late.batchSettled())).toEqual(['llm.generate']);
   });
 
   test('runs out: the call failed, what waits for it goes on, a late answer is refused', () => {

@@ -1,0 +1,216 @@
+// One event changes calls of the open batch: one of them, or every one of ten thousand when a person interrupts. The
+// changes are made here in their order, and the batch is put together once, so that the work follows the calls that
+// change and not their square.
+import type { CallId } from '../schemas/ids.ts';
+import { invariant } from '../schemas/rejection.ts';
+import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
+import {
+  type TimedCustom,
+  dependentsOf,
+  pageOf,
+  positionOf,
+  sharersOf,
+  slotOf,
+  timedCustomsOf,
+} from './batch-index.ts';
+import { isTerminal } from './call-status.ts';
+import { type NextState, inOrder, openBatchOf } from './next-state.ts';
+import { hasNotWaited, openWaits } from './waits.ts';
+
+/** How a call ended. */
+export type Settlement = Pick<CallState, 'code' | 'terminal'> & {
+  readonly status: Exclude<CallStatus, 'waiting' | 'queued' | 'running'>;
+  readonly output: NonNullable<CallState['output']>;
+};
+
+export interface BatchEdit {
+  /** The call as it is by now, at its place among the observed ones. */
+  at(position: number): CallState;
+  call(id: CallId): CallState;
+  put(id: CallId, call: CallState): void;
+  /** State waits for a time of this call from now on. */
+  addTime(id: CallId): void;
+  /** Gives a call its result, and the same to the calls that share it. */
+  settle(id: CallId, settlement: Settlement): void;
+  /** People have said that the call may run. */
+  admit(id: CallId): void;
+  /** The time that the next attempt of a call had to wait for has come. */
+  letTry(id: CallId): void;
+  /** Puts the batch as it is by now into the state. */
+  finish(): void;
+}
+
+export function editBatch(next: NextState): BatchEdit {
+  const batch = openBatchOf(next);
+  const pages = newPages(batch);
+  const times = newTimes(batch.timed ?? []);
+  const timing = newTiming(batch, pages);
+
+  const put = (id: CallId, call: CallState): void => pages.put(positionOf(batch, id) as number, call);
+  const call = (id: CallId): CallState => {
+    const position = positionOf(batch, id);
+    invariant(position !== undefined, `the batch has no call "${id}"`);
+    return pages.at(position);
+  };
+  const forgetTime = (id: CallId): CallState => {
+    times.remove(id);
+    return withoutTime(call(id));
+  };
+  /** The time to fulfil a custom call begins once nothing that it waits for is open. */
+  const begin = (changed: readonly CallId[]): void => {
+    for (const { call_id, withinMs } of timing.begins(changed)) {
+      put(call_id, inOrder({ ...call(call_id), due_at_ms: next.updated_at_ms + withinMs }));
+      times.add(call_id);
+    }
+  };
+
+  return {
+    at: (position) => pages.at(position),
+    call,
+    put,
+    addTime: (id) => times.add(id),
+    settle(id, { status, output, code, terminal }) {
+      const settled = [id, ...sharersOf(batch.plan, id)];
+      for (const call_id of settled) {
+        invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
+        put(call_id, { ...forgetTime(call_id), code, output, status, terminal });
+      }
+      begin(settled);
+    },
+    admit(id) {
+      put(id, { ...forgetTime(id), status: 'queued' });
+      begin([id]);
+    },
+    letTry(id) {
+      put(id, forgetTime(id));
+      timing.note(id);
+    },
+    finish() {
+      const { timed: _timed, ...rest } = { ...batch, ...pages.changed() };
+      const timed = times.list();
+      next.active_tool_batch = timed.length === 0 ? rest : inOrder({ ...rest, timed });
+    },
+  };
+}
+
+/** State waits for no time on account of this call any more. */
+function withoutTime(call: CallState): CallState {
+  if (call.due_at_ms === undefined && call.not_before_ms === undefined) return call;
+  const { due_at_ms: _due, not_before_ms: _notBefore, ...rest } = call;
+  return rest;
+}
+
+interface Pages {
+  at(position: number): CallState;
+  put(position: number, call: CallState): void;
+  changed(): Pick<ActiveToolBatch, 'pages' | 'queued' | 'running' | 'waiting'>;
+}
+
+/** The pages of a batch, each copied before the first change, and its counts. */
+function newPages(batch: ActiveToolBatch): Pages {
+  const pages = batch.pages.slice();
+  const own = new Map<number, CallState[]>();
+  const change = { queued: 0, running: 0, waiting: 0 };
+  const count = (status: CallStatus, by: number): void => {
+    if (status === 'queued' || status === 'running' || status === 'waiting') change[status] += by;
+  };
+  const at = (position: number): CallState => pages[pageOf(position)]?.[slotOf(position)] as CallState;
+  return {
+    at,
+    put(position, call) {
+      const index = pageOf(position);
+      let page = own.get(index);
+      if (page === undefined) {
+        page = (pages[index] ?? []).slice();
+        own.set(index, page);
+        pages[index] = page;
+      }
+      count(at(position).status, -1);
+      count(call.status, 1);
+      page[slotOf(position)] = call;
+    },
+    changed: () => ({
+      pages,
+      queued: batch.queued + change.queued,
+      running: batch.running + change.running,
+      ...(batch.waiting === undefined ? {} : { waiting: batch.waiting + change.waiting }),
+    }),
+  };
+}
+
+interface Times {
+  add(id: CallId): void;
+  remove(id: CallId): void;
+  list(): readonly CallId[];
+}
+
+/** The calls with a time that state waits for, in the order in which they got it. */
+function newTimes(before: readonly CallId[]): Times {
+  const gone = new Set<CallId>();
+  const added = new Set<CallId>();
+  return {
+    add(id) {
+      added.add(id);
+    },
+    remove(id) {
+      gone.add(id);
+      added.delete(id);
+    },
+    list() {
+      const left = gone.size === 0 || before.length === 0 ? before : before.filter((id) => !gone.has(id));
+      return added.size === 0 ? left : [...left, ...added];
+    },
+  };
+}
+
+interface Timing {
+  /** The custom calls whose time begins when these calls have changed, in the order of the plan. */
+  begins(changed: readonly CallId[]): readonly TimedCustom[];
+  /** The call has lost its time, and may get another one. */
+  note(id: CallId): void;
+}
+
+// After the first look at all of them, those that have no time yet wait for something: only what waits for a call that
+// changed, or for one behind it that has never waited itself, has to be looked at again.
+function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
+  const { plan } = batch;
+  const callOf = (id: CallId): CallState => pages.at(positionOf(batch, id) as number);
+  const statusOf = (id: CallId): CallStatus => callOf(id).status;
+  const noted = new Set<CallId>();
+  let looked = false;
+
+  const mayBegin = ({ call_id }: TimedCustom): boolean => {
+    const { status, due_at_ms } = callOf(call_id);
+    return status === 'queued' && due_at_ms === undefined && openWaits(plan, call_id, statusOf).length === 0;
+  };
+
+  /** The custom calls that may have waited for one of these. */
+  function waitingFor(changed: readonly CallId[]): readonly TimedCustom[] {
+    const found = new Set<CallId>([...changed, ...noted]);
+    const ended = [...changed];
+    for (let id = ended.pop(); id !== undefined; id = ended.pop()) {
+      for (const later of dependentsOf(plan, id)) {
+        if (found.has(later)) continue;
+        found.add(later);
+        const status = statusOf(later);
+        if (isTerminal(status) && hasNotWaited(plan, later, status)) ended.push(later);
+      }
+    }
+    const customs = [...found].flatMap((id) => timedCustomsOf(plan).get(id) ?? []);
+    return customs.sort((a, b) => a.place - b.place);
+  }
+
+  return {
+    note(id) {
+      noted.add(id);
+    },
+    begins(changed) {
+      const customs = timedCustomsOf(plan);
+      if (customs.size === 0) return [];
+      const candidates = looked ? waitingFor(changed) : [...customs.values()];
+      looked = true;
+      noted.clear();
+      return candidates.filter(mayBegin);
+    },
+  };
+}

@@ -1,0 +1,171 @@
+// What is free is found, and what was not free for a request is not looked for again and again.
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type OwnerId, type SessionId, type SessionState, brand, limits } from '../../schemas/index.ts';
+import type { LeaseRequest } from '../../schemas/wire.ts';
+import { effects } from '../../src/core/index.ts';
+import { newMemoryEpochs, openEpochs } from '../../src/engine/epochs.ts';
+import { LeaseTable } from '../../src/engine/leases.ts';
+import { newVirtualClock } from '../support/engine/virtual-clock.ts';
+import { leaseRequest } from '../support/engine/world.ts';
+import { done } from '../support/journal/outcomes.ts';
+import { roundsOf } from '../support/random.ts';
+import { call, session } from '../support/session.ts';
+
+const newTable = async (): Promise<LeaseTable> =>
+  new LeaseTable({
+    clock: newVirtualClock(),
+    epochs: await openEpochs(newMemoryEpochs()),
+    ttlMs: 1_000,
+    onCallLost: () => undefined,
+  });
+
+const idOf = (index: number): SessionId => brand<'SessionId'>(`s-${index}`);
+
+/** A session that waits for its model. */
+const generating = (index: number) => session({ session_id: `s-${index}` }).runRequested();
+
+/** A request that counts the effects it is held against. */
+function counting(rest: Partial<LeaseRequest>): { readonly request: LeaseRequest; readonly looks: () => number } {
+  let looks = 0;
+  const kinds = [...(rest.kinds ?? [])];
+  const includes = kinds.includes.bind(kinds);
+  kinds.includes = (kind) => {
+    looks += 1;
+    return includes(kind);
+  };
+  const request = leaseRequest(brand<'OwnerId'>('bridge-a'), { ...rest, kinds });
+  return {
+    request,
+    looks: () => {
+      const since = looks;
+      looks = 0;
+      return since;
+    },
+  };
+}
+
+describe('sessions in which something is free', () => {
+  test('are looked at once by a request that wants nothing of them, until something becomes free in them', async () => {
+    const table = await newTable();
+    for (let index = 0; index < 50; index += 1) table.load(idOf(index), generating(index).state);
+    const { request, looks } = counting({ kinds: ['tool.call'] });
+    expect((await done(async () => await table.lease(request))).effects).toEqual([]);
+    expect(looks()).toBe(50);
+    expect((await done(async () => await table.lease({ ...request }))).effects).toEqual([]);
+    expect(looks()).toBe(0);
+    const observed = generating(7).observed([call('a', 'free')]);
+    table.update(idOf(7), observed.state, observed.events.slice(-1));
+    expect((await done(async () => await table.lease(request))).effects).toHaveLength(1);
+    expect(looks()).toBe(1);
+    table.close();
+  });
+
+  test('are remembered for the requests of late, and for no more of them than there is room for', async () => {
+    const table = await newTable();
+    for (let index = 0; index < 5; index += 1) table.load(idOf(index), generating(index).state);
+    const first = counting({ kinds: ['tool.call'], tools: ['none'] });
+    await done(async () => await table.lease(first.request));
+    for (let other = 0; other < limits.LEASE_REQUESTS_KEPT; other += 1) {
+      const { request, looks } = counting({ kinds: ['tool.call'], tools: [`other-${other}`] });
+      await done(async () => await table.lease(request));
+      expect(looks()).toBe(5);
+    }
+    first.looks();
+    await done(async () => await table.lease(first.request));
+    expect(first.looks()).toBe(5);
+    table.close();
+  });
+});
+
+/** What a session is at, one after the other, with effects that one state has in common with the next. */
+function states(index: number): readonly SessionState[] {
+  const run = generating(index);
+  const made = run.observed([call('a', 'free'), call('b', 'once'), call('c', 'free')]);
+  const settled = made.settled('a');
+  const started = settled.started('b', 'bridge-0');
+  return [run, run.paused(), made, made.paused(), settled, started, started.cancelled()].map(({ state }) => state);
+}
+const SESSIONS = Array.from({ length: 4 }, (_, index) => states(index));
+
+const REQUESTS: readonly Partial<LeaseRequest>[] = [
+  { kinds: ['llm.generate'] },
+  { kinds: ['tool.call'], tools: ['free'] },
+  { kinds: ['tool.call', 'tool.cancel'], tools: ['on*'] },
+  {},
+];
+
+test('whoever asks gets what is free of it, whatever others asked for and found nothing of', async () => {
+  const loads = fc.record({ session: fc.nat(3), state: fc.nat(6) });
+  const asks = fc.record({ owner: fc.nat(2), request: fc.nat(3), max: fc.constantFrom(1, 2, 256) });
+  const releases = fc.record({ release: fc.nat(2) });
+  const ownerOf = (index: number): OwnerId => brand<'OwnerId'>(`bridge-${index}`);
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(loads, asks, releases), { maxLength: 25 }), async (what) => {
+      const table = await newTable();
+      const now = new Map<SessionId, SessionState>();
+      const at = new Map<number, number>();
+      const held = new Map<string, OwnerId>();
+      for (const act of what) {
+        if ('session' in act) {
+          const reached = Math.max(act.state, at.get(act.session) ?? 0);
+          const state = SESSIONS[act.session]?.[reached] as SessionState;
+          at.set(act.session, reached);
+          now.set(idOf(act.session), state);
+          table.load(idOf(act.session), state);
+        } else if ('release' in act) {
+          table.release({ owner: ownerOf(act.release), leases: [], all: true });
+          for (const [id, owner] of held) if (owner === ownerOf(act.release)) held.delete(id);
+        } else {
+          const owner = ownerOf(act.owner);
+          const request = leaseRequest(owner, { ...REQUESTS[act.request], max: act.max });
+          const granted = await done(async () => await table.lease(request));
+          const free = freeIn(now, held, request);
+          expect(granted.effects).toHaveLength(Math.min(act.max, free.length));
+          for (const { session_id, effect_id } of granted.effects) {
+            expect(free).toContain(`${session_id} ${effect_id}`);
+            held.set(`${session_id} ${effect_id}`, owner);
+          }
+        }
+        forgetOver(now, held);
+      }
+      table.close();
+    }),
+    { numRuns: roundsOf(400) },
+  );
+});
+
+/** The effects that fit a request and that nobody has: as the definition reads. */
+function freeIn(
+  now: ReadonlyMap<SessionId, SessionState>,
+  held: ReadonlyMap<string, OwnerId>,
+  { owner, kinds, tools }: LeaseRequest,
+): readonly string[] {
+  const fits = (tool: string): boolean =>
+    tools.some((name) => (name.endsWith('*') ? tool.startsWith(name.slice(0, -1)) : tool === name));
+  return [...now.values()].flatMap((state) =>
+    effects(state).flatMap((effect) => {
+      const id = `${effect.session_id} ${effect.effect_id}`;
+      if (effect.kind === 'wake' || !(kinds as readonly string[]).includes(effect.kind)) return [];
+      if (effect.kind === 'tool.call' && (!fits(effect.tool_id) || isRunning(state, effect.call_id))) return [];
+      if (effect.kind === 'tool.cancel' && effect.owner !== owner) return [];
+      return held.has(id) ? [] : [id];
+    }),
+  );
+}
+
+/** Whoever has started a call holds it. */
+const isRunning = (state: SessionState, id: string): boolean => {
+  const batch = state.active_tool_batch;
+  const at = batch?.observed.findIndex(({ call_id }) => call_id === id) ?? -1;
+  return batch?.pages.flat()[at]?.status === 'running';
+};
+
+/** What is owed no more is held by nobody, but for what a paused run does not owe now. */
+function forgetOver(now: ReadonlyMap<SessionId, SessionState>, held: Map<string, OwnerId>): void {
+  for (const state of now.values()) {
+    if (state.run?.phase.startsWith('paused_') === true) continue;
+    const owed = new Set(effects(state).map((effect) => `${effect.session_id} ${effect.effect_id}`));
+    for (const id of held.keys()) if (id.startsWith(`${state.session_id} `) && !owed.has(id)) held.delete(id);
+  }
+}
