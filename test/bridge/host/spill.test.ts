@@ -1,8 +1,11 @@
-// A call whose whole output can be kept nowhere has done its work all the same.
-import { readdirSync, rmSync } from 'node:fs';
+// Where whole outputs are kept: a call that finds no room for its own has done its work all the same, and what a process
+// that was killed has left there goes.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeHost } from '../../support/host/workspace.ts';
+import { openHost } from '../../../bridge/host/host-tools.ts';
+import { tagOf } from '../../../bridge/ledger/process-tag.ts';
+import { makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 test('without room for whole outputs, a command and a search tell their beginning and their end', async () => {
   const host = await makeHost({ 'hits.txt': 'a hit\n'.repeat(5_000) }, { sandbox: 'none' });
@@ -18,4 +21,17 @@ test('without room for whole outputs, a command and a search tell their beginnin
   expect(found).toMatchObject({ success: true, data: { match_count: 5_000 } });
   expect([ran.spill, found.spill]).toEqual([undefined, undefined]);
   await host.end();
+});
+
+test('outputs of processes that were killed here are removed, those of others stay', async () => {
+  const workspace = makeWorkspace();
+  const [pid = '', , ...place] = tagOf(process.pid).split('.');
+  const killed = `spill-${[pid, '1', ...place].join('.')}-a`;
+  const others = [`spill-${tagOf(process.pid)}-b`, `spill-${pid}.1.0.77-c`, 'spill-d', 'patches'];
+  for (const name of [killed, ...others]) mkdirSync(join(workspace.tempDir, name), { recursive: true });
+  writeFileSync(join(workspace.tempDir, killed, 'output'), 'as it was written');
+  const host = await openHost({ workspace: workspace.path, tempDir: workspace.tempDir, now: () => 0, sandbox: 'none' });
+  await host.close();
+  expect(readdirSync(workspace.tempDir).sort()).toEqual(others.toSorted());
+  workspace.remove();
 });
