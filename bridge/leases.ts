@@ -87,9 +87,8 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     if (leases.length === 0) return;
     const sentAtMs = clock.now();
     // A beat that is not answered is made up for by the next one, which does not wait for it.
-    const reply = await client
-      .heartbeat({ owner, leases })()
-      .catch(() => null);
+    const ask = async () => await client.heartbeat({ owner, leases })();
+    const reply = await ask().catch(() => null);
     if (reply === null || isLeft(reply)) return;
     const gone = newByEffect<true>();
     for (const key of reply.right.lost) gone.set(key, true);

@@ -26,14 +26,20 @@ interface LineIndex {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-export function applyHunks(text: string, hunks: readonly Hunk[], shown: string): string {
+export function applyHunks(whole: string, hunks: readonly Hunk[], shown: string): string {
+  // A byte order mark belongs to the file, not to its first line, which patches show without it.
+  const mark = whole.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  const text = whole.slice(mark.length);
   const lines = splitLines(text);
   const original = readOriginal(lines);
   const end = prevailingEnd(text) ?? '\n';
   const changes: Changes = { deleted: new Set(), added: new Map(), matchEnd: 0, changeEnd: 0 };
   for (const hunk of hunks) place(hunk, locate(original, hunk, changes, shown), changes, end);
-  return joinLines(closeLines(assemble(lines, changes), text, end));
+  const patched = joinLines(closeLines(assemble(lines, changes), text, end));
+  return patched.startsWith(mark) ? patched : mark + patched;
 }
+
+const BYTE_ORDER_MARK = '\ufeff';
 
 function readOriginal(lines: readonly Line[]): Original {
   let folded: LineIndex | undefined;
