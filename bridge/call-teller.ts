@@ -65,7 +65,8 @@ export function newCallTeller({ owner, nonce, board, leases, outbox, ledger }: C
 
   async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const answer = await tell(call, event);
-    if (isRight(answer) || SETTLED.has(answer.left.code)) board.settled(call);
+    const isOver = isRight(answer) ? !mayBeTriedAgain(call, event) : SETTLED.has(answer.left.code);
+    if (isOver) board.settled(call);
     else board.drop(call);
     leases.end(call.effect);
     // An answer that was not waited for is not one: the next process asks for it.
@@ -87,6 +88,10 @@ export function newCallTeller({ owner, nonce, board, leases, outbox, ledger }: C
 
   return { recordStart, noteStart, settle };
 }
+
+// Whether there is another attempt is the engine's to say: it grants it, or owes what waits for this call without it.
+const mayBeTriedAgain = ({ effect }: HeldCall, event: Ingress): boolean =>
+  effect.repeatable && event.kind === 'ToolCallSettled' && event.retryable === true;
 
 /** The call has its result on record: it came from somebody else, or from this process before it said otherwise. */
 const SETTLED: ReadonlySet<string> = new Set<Rejection['code']>(['call_already_settled', 'event_id_reused']);

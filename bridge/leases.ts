@@ -36,6 +36,8 @@ export interface Leases {
   /** Whether it is sure to last still. A process that was held up may be the last to know that it does not. */
   isFresh(key: LeaseKey): boolean;
   end(key: LeaseKey): void;
+  /** Work that was stopped because its lease was lost has come to its end, and reports nothing any more. */
+  forgetLost(key: LeaseKey): void;
   /** How many more may be held, beside those that are asked for. */
   room(): number;
   /** So many are asked for, and may come. */
@@ -48,7 +50,7 @@ export interface Leases {
   ttlMs(): number | null;
   /** Beats three times in the life of a lease while one is held, until the signal aborts. */
   beat(signal: AbortSignal): Promise<void>;
-  /** Gives all of them back, if the engine is there. */
+  /** Gives all of them back, also those whose grant did not arrive here, if the engine is there. */
   release(): Promise<void>;
 }
 
@@ -69,8 +71,6 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   const reserved = newReserved(() => waiting.wake());
   const rhythm = newRhythm(clock);
 
-  const keys = (): readonly LeaseKey[] => held.values().map(({ key }) => key);
-
   function end(key: LeaseKey): void {
     if (lost.size() > 0) lost.delete(key);
     if (!held.delete(key)) return;
@@ -83,13 +83,12 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
   }
 
   async function beatOnce(): Promise<void> {
-    const leases = keys();
+    const leases = held.values().map(({ key }) => key);
     if (leases.length === 0) return;
     const sentAtMs = clock.now();
-    // A beat that is not answered is made up for by the next one.
-    const reply = await client
-      .heartbeat({ owner, leases })()
-      .catch(() => null);
+    // A beat that is not answered is made up for by the next one, which does not wait for it.
+    const ask = async () => await client.heartbeat({ owner, leases })();
+    const reply = await ask().catch(() => null);
     if (reply === null || isLeft(reply)) return;
     const gone = newByEffect<true>();
     for (const key of reply.right.lost) gone.set(key, true);
@@ -124,6 +123,7 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     epochOf: (key) => held.get(key)?.key.epoch ?? lost.get(key),
     has: (key) => held.get(key) !== undefined,
     end,
+    forgetLost: (key) => void lost.delete(key),
     room: () => LEASES_HELD_MAX - held.size() - reserved.count(),
     reserve: reserved.add,
     unreserve: reserved.remove,
@@ -133,20 +133,16 @@ export function newLeases({ client, owner, clock, log }: LeasesOptions): Leases 
     async beat(signal) {
       while (!signal.aborted) {
         if (held.size() === 0) await begun.wait(signal);
-        else if (await rhythm.isDue(signal)) await beatOnce();
+        else if (await rhythm.isDue(signal)) void beatOnce();
       }
     },
-    release: () => release(keys(), { client, owner, clock }),
+    release: () => release({ client, owner, clock }),
   };
 }
 
-async function release(
-  leases: readonly LeaseKey[],
-  { client, owner, clock }: Omit<LeasesOptions, 'log'>,
-): Promise<void> {
-  if (leases.length === 0) return;
+async function release({ client, owner, clock }: Omit<LeasesOptions, 'log'>): Promise<void> {
   const given = client
-    .release({ owner, leases })()
+    .release({ owner, leases: [], all: true })()
     .catch(() => null);
   await Promise.race([given, sleep(clock, RELEASE_MS_MAX)]);
 }

@@ -91,6 +91,7 @@ function checkOptions({ concurrency = CONCURRENCY_MAX, owner }: BridgeOptions): 
 async function serve(crew: Crew, signal: AbortSignal): Promise<void> {
   const { client, ledger = noBridgeLedger, clock, log } = crew.options;
   const told = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   await Promise.race([recover({ client, ledger, link: crew.link, clock, log }), told]);
@@ -270,7 +271,10 @@ function begin(crew: Crew, leased: Leased, work: (stop: StopSwitch) => Promise<v
   const stop = new StopSwitch();
   if (!crew.leases.hold(leased, () => stop.stop('lost'))) return false;
   crew.stops.add(stop);
-  track(crew, work(stop), () => crew.stops.delete(stop));
+  track(crew, work(stop), () => {
+    crew.stops.delete(stop);
+    if (stop.why === 'lost') crew.leases.forgetLost(leased.effect);
+  });
   return true;
 }
 

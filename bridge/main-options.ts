@@ -141,6 +141,8 @@ export function parseSecrets(line: string): Readonly<Record<string, string>> {
 /** The first line of a stream, which may stay open after it. */
 export async function readFirstLine(stream: NodeJS.ReadableStream): Promise<string> {
   let text = '';
+  // A character may come in two parts.
+  const decoder = new TextDecoder();
   return await new Promise((resolve, reject) => {
     const finish = (): void => {
       stream.removeListener('data', take);
@@ -148,7 +150,7 @@ export async function readFirstLine(stream: NodeJS.ReadableStream): Promise<stri
       resolve(text.split('\n')[0] ?? '');
     };
     const take = (part: string | Buffer): void => {
-      text += part.toString();
+      text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
       if (text.length > SECRETS_BYTES_MAX) reject(new Misuse('standard input is too long'));
       else if (text.includes('\n')) finish();
     };

@@ -1,10 +1,10 @@
 // Makes any outcome fit to be sent: no secret in it, well-formed text, never empty, and not longer than the caller
 // allows. What is cut goes to a file, unless the tool has put the whole output into one already.
-import { writeFileSync } from 'node:fs';
 import { Buffer } from 'node:buffer';
 import { characterStart, nextCharacter } from './exec/output-capture.ts';
 import { OUTPUT_BYTES_MIN } from '../../schemas/limits.ts';
 import type { HostOutcome } from './outcome.ts';
+import { spillTo } from './spill.ts';
 import type { HostParts } from './tool.ts';
 import { fitChanges } from './undo/record-change.ts';
 
@@ -26,7 +26,8 @@ export function fitOutcome(
   const bytes = Buffer.from(text, 'utf8');
   const bytesMax = Math.max(outputBytesMax, OUTPUT_BYTES_MIN);
   if (bytes.length <= bytesMax) return safe;
-  return { ...safe, text: shorten(bytes, bytesMax), spill: outcome.spill ?? spill(bytes, scratch.newSpillPath()) };
+  const spilled = outcome.spill === undefined ? spillTo(scratch.newSpillPath(), () => bytes) : {};
+  return { ...safe, text: shorten(bytes, bytesMax), ...spilled };
 }
 
 function shorten(bytes: Buffer, bytesMax: number): string {
@@ -35,9 +36,4 @@ function shorten(bytes: Buffer, bytesMax: number): string {
   const start = nextCharacter(bytes, bytes.length - half);
   const head = bytes.toString('utf8', 0, end);
   return `${head}\n[… ${start - end} bytes left out …]\n${bytes.toString('utf8', start)}`;
-}
-
-function spill(bytes: Buffer, path: string): { readonly path: string; readonly bytes: number } {
-  writeFileSync(path, bytes, { mode: 0o600, flag: 'wx' });
-  return { path, bytes: bytes.length };
 }

@@ -1,10 +1,11 @@
 // The host's own directory: outputs too long to return, and the journal of patches. It lies outside of the
 // workspace, belongs to the host's user alone, and is found again by the next process (patches are finished there).
 import { createHash, randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryNow } from '../../src/files/directories.ts';
+import { isAlive, tagOf } from '../ledger/process-tag.ts';
 
 export interface Scratch {
   /** Journal of the patches that are being written. Shared by all processes of this workspace and user. */
@@ -21,7 +22,8 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   if (`${real}/`.startsWith(`${workspacePath}/`)) throw new Error('tempDir must lie outside of the workspace');
   const patches = join(real, 'patches');
   makeDirectoryNow(patches);
-  const spills = mkdtempSync(join(real, 'spill-'));
+  removeAbandoned(real);
+  const spills = mkdtempSync(join(real, `spill-${tagOf(process.pid)}-`));
   return {
     patches,
     newSpillPath: () => join(spills, randomUUID()),
@@ -31,6 +33,21 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
       if (tempDir === undefined) for (const directory of [patches, real]) removeEmpty(directory);
     },
   };
+}
+
+/** Outputs of processes of this very place that were killed: nobody reads them any more, and they are as they were written. */
+function removeAbandoned(base: string): void {
+  const placeOf = (tag: string): string => tag.split('.').slice(2).join('.');
+  const here = placeOf(tagOf(process.pid));
+  for (const name of readdirSync(base)) {
+    const [, tag] = /^spill-([0-9a-f.]+)-/.exec(name) ?? [];
+    if (tag === undefined || placeOf(tag) !== here || isAlive(tag)) continue;
+    try {
+      rmSync(join(base, name), { recursive: true, force: true });
+    } catch {
+      // Another user's, in a directory that the operator named for both.
+    }
+  }
 }
 
 function removeEmpty(directory: string): void {

@@ -164,6 +164,8 @@ async function readReply(response: Response, silence: Silence): Promise<Generate
     if (whole !== false) start += part;
     // Servers send either under any content type: an object begins with a brace, and no line of a stream does.
     if (whole === null && start.trim() !== '') whole = start.trimStart().startsWith('{');
+    // Nothing comes after it, though some servers keep the line open, and some drop it.
+    if (stream.isClosed()) break;
   }
   stream.feed('\n\n');
   if (whole === true) assembler.add(parsed(start));
@@ -174,7 +176,8 @@ async function readReply(response: Response, silence: Silence): Promise<Generate
 function newStreamReader(assembler: ReplyAssembler) {
   let closed = false;
   const parser = createParser({
-    onEvent({ data }) {
+    onEvent({ event, data }) {
+      if (event === 'error') throw errorOfBody(parsed(data) ?? data, null);
       closed ||= data.trim() === '[DONE]';
       if (data.trim() === '' || closed) return;
       // Going on without a chunk might leave arguments that are whole JSON and yet not what the model wrote.

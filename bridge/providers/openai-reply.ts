@@ -29,6 +29,8 @@ interface Slot {
 interface Choice {
   text: string;
   refusal: string;
+  /** It ended because there was no room for more: the last call may not be whole. */
+  cut: boolean;
   readonly slots: Slot[];
 }
 
@@ -40,13 +42,15 @@ export function newReplyAssembler(): ReplyAssembler {
 
   function addChoice(value: Fields): void {
     const index = typeof value['index'] === 'number' ? value['index'] : 0;
-    const choice = choices.get(index) ?? { text: '', refusal: '', slots: [] };
+    const choice = choices.get(index) ?? { text: '', refusal: '', cut: false, slots: [] };
     choices.set(index, choice);
     const finish = value['finish_reason'];
     if (finish === 'error') throw errorOfBody(value, null);
     if (typeof finish === 'string' && finish !== '') finished = true;
+    choice.cut ||= finish === 'length';
+    // Where both come, the message repeats what the deltas up to here add up to.
     if (isPlainObject(value['delta'])) addMessage(choice, value['delta'], false);
-    if (isPlainObject(value['message'])) {
+    else if (isPlainObject(value['message'])) {
       addMessage(choice, value['message'], true);
       finished = true;
     }
@@ -57,7 +61,7 @@ export function newReplyAssembler(): ReplyAssembler {
       if (!isPlainObject(chunk))
         throw new ProviderError('provider_retryable', 'the server sent what is no JSON object');
       const { error } = chunk;
-      if (error !== undefined && error !== null) throw errorOfBody(chunk, null);
+      if ((error !== undefined && error !== null) || chunk['object'] === 'error') throw errorOfBody(chunk, null);
       usage = usageOf(chunk['usage']) ?? usage;
       for (const value of listOf(chunk['choices'])) if (isPlainObject(value)) addChoice(value);
     },
@@ -65,11 +69,11 @@ export function newReplyAssembler(): ReplyAssembler {
     reply() {
       const choice = choices.get(Math.min(...choices.keys()));
       if (choice === undefined) throw new ProviderError('provider_retryable', 'the answer holds nothing');
-      const { text, refusal, slots } = choice;
+      const { text, refusal, cut, slots } = choice;
       const content = text === '' ? refusal : text;
       return {
         ...(content === '' ? {} : { content }),
-        calls: slots.map(callOf),
+        calls: slots.map((slot, index) => callOf(slot, cut && index === slots.length - 1)),
         ...(usage === undefined ? {} : { usage }),
       };
     },
@@ -116,12 +120,16 @@ function findSlot(slots: readonly Slot[], { index, id, name }: Pick<Slot, 'index
   return name !== '' && at.name !== '' && name !== at.name && id === '' ? undefined : at;
 }
 
-function callOf({ id, name, text, value }: Slot): ReplyCall {
+function callOf({ id, name, text, value }: Slot, cut: boolean): ReplyCall {
   const named = { ...(id === '' ? {} : { id }), name };
   if (text.trim() !== '') return { ...named, arguments_text: text };
+  // What was to come is not known, and must not run without it. This is no JSON, so the model is told to do better.
+  if (cut && value === undefined) return { ...named, arguments_text: CUT_ARGUMENTS };
   // A tool without parameters is often called with nothing at all.
   return { ...named, arguments: value ?? {} };
 }
+
+const CUT_ARGUMENTS = '… (cut: the answer was over before its last call had arguments)';
 
 /** Text, or the text of the parts it comes in. */
 function textOf(content: unknown): string {

@@ -30,6 +30,29 @@ test('a bridge beats within a third of the life that the first grant names, howe
   await beating;
 });
 
+test('a beat that is never answered does not keep the next one waiting', async () => {
+  const clock = newVirtualClock();
+  const never = new Promise<never>(() => undefined);
+  let beats = 0;
+  const heartbeat: EngineClient['heartbeat'] = () => () => {
+    beats += 1;
+    clock.touch();
+    return beats === 1 ? never : Promise.resolve(right({ lost: [] }));
+  };
+  const client = { heartbeat } as Partial<EngineClient> as EngineClient;
+  const leases = newLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
+  leases.setTtl(900);
+  const stop = new AbortController();
+  const beating = leases.beat(stop.signal);
+  const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
+  const heldAt = clock.now();
+  leases.hold({ effect, epoch: 1, askedAtMs: heldAt }, () => undefined);
+  await clock.until(() => beats === 3);
+  expect([clock.now() - heldAt, leases.isFresh(effect)]).toEqual([900, true]);
+  stop.abort();
+  await beating;
+});
+
 test('a bridge that holds nothing waits for nothing, and beats on time once it holds something', async () => {
   const clock = newVirtualClock();
   const counted = countTimers(clock);

@@ -8,7 +8,7 @@ import { type Behaviour, SESSION, type World, call, newWorld, resultsOf, statusO
 import { roundsOf } from '../support/random.ts';
 import type { Fault } from '../support/bridge/fake-engine.ts';
 
-const does = fc.option(fc.constantFrom('throw', 'fail', 'surrogate', 'not_json', 'not_object', 'stubborn'), {
+const does = fc.option(fc.constantFrom('throw', 'fail', 'busy', 'surrogate', 'not_json', 'not_object', 'stubborn'), {
   nil: undefined,
 });
 
@@ -60,7 +60,9 @@ function expectRunOnce(world: World, turns: readonly (readonly ReplyCall[])[]): 
 }
 
 function expectSettledOnce(world: World, turns: readonly (readonly ReplyCall[])[]): void {
-  const settled = world.engine.of('ToolCallSettled').map(({ batch_id, call_id }) => `${batch_id} ${call_id}`);
+  const settled = world.engine
+    .of('ToolCallSettled')
+    .map(({ batch_id, call_id, attempt }) => `${batch_id} ${call_id} ${attempt}`);
   expect(new Set(settled).size).toBe(settled.length);
   const { sealed } = world.engine.state(SESSION).transcript;
   const asked = turns.flat().map(({ id }) => id);
@@ -113,6 +115,30 @@ describe('any batch', () => {
         const endedAt = world.engine.of('ToolBatchSettled')[0]?.at_ms ?? 0;
         expect(endedAt - startedAt).toBe(plan === undefined ? Number.NaN : criticalPath(plan, calls));
         expectSettledOnce(world, [calls]);
+      }),
+      { numRuns: roundsOf(60) },
+    );
+  });
+
+  test('with calls that are tried again runs each after the last attempt of what it waits for', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyCalls(fc.constantFrom(undefined, 'busy')), async (calls) => {
+        const world = newWorld({ turns: [calls], config: { retry: { attempts_max: 3, base_ms: 50, cap_ms: 400 } } });
+        const bridge = world.start();
+        world.request();
+        await world.clock.settle();
+        const after = world.engine.state(SESSION).active_tool_batch?.plan.execution_plan.after ?? {};
+        await world.finish();
+        expect(statusOf(world)).toBe('completed');
+        expectSettledOnce(world, [calls]);
+        for (const { id = '', name, arguments: args } of calls) {
+          const runs = world.ran.filter(({ call_id }) => call_id === id);
+          expect(runs).toHaveLength(name === 'read' && (args as unknown as Behaviour).does === 'busy' ? 3 : 1);
+          const before = world.ran.filter(({ call_id }) => after[id]?.some((other) => other === call_id));
+          const freeAt = Math.max(0, ...before.map(({ endedAt }) => endedAt ?? Infinity));
+          expect(Math.min(...runs.map(({ startedAt }) => startedAt))).toBeGreaterThanOrEqual(freeAt);
+        }
+        await bridge.stop();
       }),
       { numRuns: roundsOf(60) },
     );

@@ -40,6 +40,12 @@ describe('secrets', () => {
     expect(parseSecrets(await readFirstLine(closed))).toEqual({ A: 'y' });
   });
 
+  test('come whole, however they are cut on their way', async () => {
+    const stream = new PassThrough();
+    for (const byte of Buffer.from('{"A":"clé 🔑"}\n')) stream.write(Buffer.of(byte));
+    expect(parseSecrets(await readFirstLine(stream))).toEqual({ A: 'clé 🔑' });
+  });
+
   test.each(['', '[]', '{"A":1}', 'sk-secret'])('%j is refused without being repeated', (line) => {
     expect(() => parseSecrets(line)).toThrow(/one line of JSON/);
     expect(() => parseSecrets(line)).not.toThrow(/sk-secret/);

@@ -2,7 +2,7 @@
 // same in the fuzzy view. Line ends are the file's, whatever the arguments use. Pure.
 import { EDIT_MATCHES_MAX, FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
-import { foldText, isSpace } from './folded-text.ts';
+import { foldText, foldedOnly, isSpace } from './folded-text.ts';
 import { prevailingEnd, withLineEnds } from './lines.ts';
 
 export interface Edit {
@@ -69,7 +69,7 @@ function findExact(text: string, { oldText, newText }: Edit): readonly Passage[]
 // fuzzy match that swallowed it would take the line break before a line with it. So the core is matched, and the
 // file's outer white space stays wherever the new text repeats the old one's.
 function findFuzzy(text: string, { oldText, newText }: Edit): readonly Passage[] {
-  const core = foldText(oldText.trim()).text;
+  const core = foldedOnly(oldText.trim());
   if (core === '') return [];
   const lead = oldText.slice(0, oldText.length - oldText.trimStart().length);
   const trail = oldText.slice(oldText.trimEnd().length);
@@ -77,6 +77,7 @@ function findFuzzy(text: string, { oldText, newText }: Edit): readonly Passage[]
   const keepsLead = newText.startsWith(lead);
   const keepsTrail = newText.length >= lead.length + trail.length && newText.endsWith(trail);
   const replacement = newText.slice(keepsLead ? lead.length : 0, newText.length - (keepsTrail ? trail.length : 0));
+  if (!foldedOnly(text).includes(core)) return [];
   const view = foldText(text);
   const isOuter = (at: number): boolean => at < 0 || at >= view.text.length || view.text[at] === ' ';
   const passages: Passage[] = [];

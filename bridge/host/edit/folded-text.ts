@@ -26,8 +26,11 @@ export function foldText(original: string): FoldedText {
   return { text: units.join(''), starts: starts.subarray(0, units.length), ends: ends.subarray(0, units.length) };
 }
 
+/** The same text without the way back: many times faster, for those who only look whether something is there. */
+export const foldedOnly = (original: string): string => original.replace(/\s+/g, ' ').replace(TYPOGRAPHIC, foldUnit);
+
 /** One line in the fuzzy view, without outer white space. */
-export const foldLine = (line: string): string => foldText(line).text.trim();
+export const foldLine = (line: string): string => foldedOnly(line).trim();
 
 export const isSpace = (unit: string): boolean => /\s/.test(unit);
 
@@ -48,5 +51,7 @@ const plainUnits: Readonly<Record<string, string>> = {
   '\u2015': '-',
   '\u2212': '-',
 };
+
+const TYPOGRAPHIC = new RegExp(`[${Object.keys(plainUnits).join('')}]`, 'g');
 
 const foldUnit = (unit: string): string => plainUnits[unit] ?? unit;

@@ -1,10 +1,10 @@
 // How a command ended, as the model reads it and as data. A program's own exit code is a result, whatever it is;
 // only an end from outside is a failure of the call.
-import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { OUTPUT_BYTES_MIN, SPILL_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { HostOutcome } from '../outcome.ts';
+import { spillTo } from '../spill.ts';
 import type { Capture, Excerpt } from './output-capture.ts';
 import type { CommandEnd, StopReason } from './run-command.ts';
 
@@ -52,7 +52,7 @@ export function reportCommand(command: FinishedCommand, room: ReportRoom): HostO
     ...(verdict.code === null ? {} : { code: verdict.code }),
     text: text.join('\n'),
     data,
-    ...(truncated ? { spill: writeSpill(headline, command, room.spillPath) } : {}),
+    ...(truncated ? spillTo(room.spillPath, () => wholeOutput(headline, command)) : {}),
   };
 }
 
@@ -100,16 +100,10 @@ function signalOf(exitCode: number | null): string | null {
 
 const section = (name: string, { text }: Excerpt): readonly string[] => (text === '' ? [] : [`[${name}]`, text]);
 
-function writeSpill(
-  headline: readonly string[],
-  { stdout, stderr }: FinishedCommand,
-  path: string,
-): { readonly path: string; readonly bytes: number } {
+function wholeOutput(headline: readonly string[], { stdout, stderr }: FinishedCommand): Buffer {
   const parts: Buffer[] = [Buffer.from(`${headline.join('\n')}\n`)];
   for (const [name, stream] of [['stdout', stdout] as const, ['stderr', stderr] as const]) {
     if (stream.total() > 0) parts.push(Buffer.from(`[${name}]\n`), stream.whole(), Buffer.from('\n'));
   }
-  const bytes = Buffer.concat(parts).subarray(0, SPILL_BYTES_MAX);
-  writeFileSync(path, bytes, { mode: 0o600, flag: 'wx' });
-  return { path, bytes: bytes.length };
+  return Buffer.concat(parts).subarray(0, SPILL_BYTES_MAX);
 }

@@ -11,7 +11,7 @@ export interface Capture {
   total(): number;
   /** The output in at most `bytesMax` bytes, from both ends; secrets replaced. */
   excerpt(bytesMax: number): Excerpt;
-  /** Everything up to the spill limit; secrets replaced. */
+  /** Everything up to the spill limit; secrets replaced. Throws when the disk did not take it. */
   whole(): Buffer;
   /** What is new since the last call, its end if it is much; secrets replaced. */
   news(): string;
@@ -31,8 +31,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
   let tailBytes = 0;
   let total = 0;
   let told = 0;
-  let spool: number | null = null;
-  let spooled = 0;
+  const spool = newSpool(spoolPath, SPILL_BYTES_MAX + reach);
 
   function keepTail(chunk: Buffer): void {
     tail.push(chunk);
@@ -40,21 +39,16 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
     while (tailBytes - (tail[0]?.length ?? 0) >= TAIL_BYTES + reach) tailBytes -= tail.shift()?.length ?? 0;
   }
 
-  // The file holds everything from the first byte on, but only once the head does not.
-  function keepSpool(chunk: Buffer): void {
-    if (spool === null) {
-      spool = openSync(spoolPath, 'wx+', 0o600);
-      spooled = writeSync(spool, head);
-    }
-    const room = SPILL_BYTES_MAX + reach - spooled;
-    if (room > 0) spooled += writeSync(spool, chunk.subarray(0, room));
-  }
-
   return {
     push(chunk) {
       const room = headMax - head.length;
-      if (room < chunk.length) keepSpool(room > 0 && spool === null ? withHead(chunk, room) : chunk);
-      else head = Buffer.concat([head, chunk]);
+      if (room >= chunk.length) head = Buffer.concat([head, chunk]);
+      else {
+        const more = room > 0 && !spool.isBegun() ? withHead(chunk, room) : chunk;
+        // The file holds everything from the first byte on, but only once the head does not.
+        if (!spool.isBegun()) spool.keep(head);
+        spool.keep(more);
+      }
       keepTail(chunk);
       total += chunk.length;
     },
@@ -75,7 +69,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
       return { text: `${first}\n[… ${bytesOmitted} bytes left out …]\n${closing}`, bytesOmitted };
     },
     whole() {
-      const all = spool === null ? head : readRange(spool, 0, spooled);
+      const all = spool.isBegun() ? spool.whole() : head;
       return redactor.window(all, 0, Math.min(all.length, SPILL_BYTES_MAX));
     },
     news() {
@@ -88,8 +82,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
       return start < end ? redactor.window(last, start, end).toString('utf8') : '';
     },
     close() {
-      if (spool !== null) closeSync(spool);
-      rmSync(spoolPath, { force: true });
+      spool.close();
       tail = [];
     },
   };
@@ -99,6 +92,41 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
     head = Buffer.concat([head, chunk.subarray(0, room)]);
     return chunk.subarray(room);
   }
+}
+
+/**
+ * A file of at most so many bytes. A disk that is full costs the middle of an output and nothing else: nobody is there to
+ * catch what the listener of a stream throws.
+ */
+function newSpool(path: string, bytesMax: number) {
+  let fd: number | null = null;
+  let bytes = 0;
+  let begun = false;
+  let lost: unknown = null;
+  return {
+    isBegun: () => begun,
+    keep(chunk: Buffer): void {
+      begun = true;
+      const kept = chunk.subarray(0, bytesMax - bytes);
+      if (lost !== null || kept.length === 0) return;
+      try {
+        fd ??= openSync(path, 'wx+', 0o600);
+        for (let at = 0; at < kept.length;) at += writeSync(fd, kept, at);
+        bytes += kept.length;
+      } catch (error) {
+        lost = error;
+      }
+    },
+    /** Throws when the disk did not take it. */
+    whole(): Buffer {
+      if (lost !== null) throw lost;
+      return fd === null ? Buffer.alloc(0) : readRange(fd, 0, bytes);
+    },
+    close(): void {
+      if (fd !== null) closeSync(fd);
+      rmSync(path, { force: true });
+    },
+  };
 }
 
 /** The start of the character that byte `at` belongs to. */

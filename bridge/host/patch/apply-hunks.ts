@@ -26,14 +26,20 @@ interface LineIndex {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-export function applyHunks(text: string, hunks: readonly Hunk[], shown: string): string {
+export function applyHunks(whole: string, hunks: readonly Hunk[], shown: string): string {
+  // A byte order mark belongs to the file, not to its first line, which patches show without it.
+  const mark = whole.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  const text = whole.slice(mark.length);
   const lines = splitLines(text);
   const original = readOriginal(lines);
   const end = prevailingEnd(text) ?? '\n';
   const changes: Changes = { deleted: new Set(), added: new Map(), matchEnd: 0, changeEnd: 0 };
   for (const hunk of hunks) place(hunk, locate(original, hunk, changes, shown), changes, end);
-  return joinLines(closeLines(assemble(lines, changes), text, end));
+  const patched = joinLines(closeLines(assemble(lines, changes), text, end));
+  return patched.startsWith(mark) ? patched : mark + patched;
 }
+
+const BYTE_ORDER_MARK = '\ufeff';
 
 function readOriginal(lines: readonly Line[]): Original {
   let folded: LineIndex | undefined;
@@ -93,11 +99,46 @@ function locateInsertion(
 }
 
 /** Every place where `wanted` stands line by line and no hunk has deleted any of it. */
-function findLines({ lines, places }: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
+function findLines(index: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
+  const { lines, places } = index;
   const starts = places.get(wanted[0] as string) ?? [];
+  if (starts.length * wanted.length > lines.length) return findRepeated(index, wanted, deleted);
   return starts.filter((start) =>
-    wanted.every((line, index) => lines[start + index] === line && !deleted.has(start + index)),
+    wanted.every((line, offset) => lines[start + offset] === line && !deleted.has(start + offset)),
   );
+}
+
+/**
+ * The same, in one pass over the lines (Knuth, Morris and Pratt): where lines repeat, such as blank ones, trying every
+ * place would take as long as their number times that of the wanted ones, for every hunk.
+ */
+function findRepeated({ lines }: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
+  // How many of the first lines still stand when the one after so many of them does not.
+  const shorter = [0];
+  for (let at = 1; at < wanted.length; at += 1) {
+    shorter.push(extended(shorter[at - 1] as number, wanted[at] as string, { wanted, shorter }));
+  }
+  const found: number[] = [];
+  let matched = 0;
+  for (const [at, line] of lines.entries()) {
+    matched = deleted.has(at) ? 0 : extended(matched, line, { wanted, shorter });
+    if (matched < wanted.length) continue;
+    found.push(at + 1 - matched);
+    matched = shorter[matched - 1] as number;
+  }
+  return found;
+}
+
+interface Repeats {
+  readonly wanted: readonly string[];
+  readonly shorter: readonly number[];
+}
+
+/** How many of the wanted lines stand up to this line, when so many stood up to the one before. */
+function extended(before: number, line: string, { wanted, shorter }: Repeats): number {
+  let matched = before;
+  while (matched > 0 && wanted[matched] !== line) matched = shorter[matched - 1] as number;
+  return wanted[matched] === line ? matched + 1 : 0;
 }
 
 function firstFrom(found: readonly number[], floors: readonly number[]): number | undefined {

@@ -7,14 +7,16 @@ import type { HostCallContext, HostParts } from '../tool.ts';
 import { showPath } from '../workspace/path-name.ts';
 import { underDeadline } from './deadline.ts';
 import { type GlobPattern, compileGlob } from './glob-pattern.ts';
-import { cutNote, listTree } from './tree-files.ts';
+import { cutNote, filterFiles, listTree } from './tree-files.ts';
 
 export async function glob(args: JsonObject, { workspace }: HostParts, call: HostCallContext): Promise<HostOutcome> {
   const pattern = readGlob(requiredText(args, 'pattern'), 'invalid_pattern');
   const base = workspace.parse(optionalText(args, 'path') ?? '.');
   const max = optionalCount(args, 'max_results', 1, RESULTS_MAX) ?? RESULTS_DEFAULT;
-  const tree = await underDeadline(call, (signal) => listTree(workspace, base.names, signal));
-  const found = tree.files.filter((names) => pattern.matches(names.join('/')));
+  const { tree, found } = await underDeadline(call, async (signal) => {
+    const all = await listTree(workspace, base.names, signal);
+    return { tree: all, found: await filterFiles(all.files, (names) => pattern.matches(names.join('/')), signal) };
+  });
   const shown = found.slice(0, max).map((names) => showPath([...base.names, ...names].join('/')));
   const truncated = shown.length < found.length || tree.cut;
   const data = { count: shown.length, total: found.length, truncated };

@@ -1,6 +1,7 @@
 // host.fs.grep: lines by pattern, `path:line:text`, sorted by path and line. Patterns are JavaScript regular
 // expressions, line by line. Files with a NUL byte near their start, files with several hard links and files above
 // the size limit are not searched; `tree-files.ts` says which directories are.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalFlag, optionalText, requiredText } from '../arguments.ts';
 import {
@@ -21,7 +22,7 @@ import { underDeadline } from './deadline.ts';
 import { readGlob } from './glob.ts';
 import { type LineMatcher, literalOf, openMatcher } from './line-matcher.ts';
 import { canPrefilter, filesHolding } from './ripgrep.ts';
-import { type Tree, cutNote, listTree } from './tree-files.ts';
+import { type Tree, cutNote, filterFiles, listTree } from './tree-files.ts';
 
 export interface GrepQuery {
   readonly pattern: string;
@@ -80,9 +81,14 @@ async function listSearched(workspace: Workspace, query: GrepQuery, signal: Abor
   if (isFile(workspace, base)) return { files: [base.names], cut: false };
   const tree = await listTree(workspace, base.names, signal);
   // Without a slash a filter speaks of names, at any depth; with one, of paths below the searched directory.
-  const wanted = tree.files.filter(
-    (names) => filter === null || filter.matches(filter.anchored ? names.join('/') : (names.at(-1) ?? '')),
-  );
+  const wanted =
+    filter === null
+      ? tree.files
+      : await filterFiles(
+          tree.files,
+          (names) => filter.matches(filter.anchored ? names.join('/') : (names.at(-1) ?? '')),
+          signal,
+        );
   return { files: wanted.map((names) => [...base.names, ...names]), cut: tree.cut };
 }
 
@@ -131,6 +137,8 @@ async function matchFiles(
     const batch = readBatch(workspace, files, at);
     at = batch.next;
     const found = await matcher.match(batch.texts, query.max - lines.length);
+    // A literal is looked for without waiting for anything: nobody else would be heard until the end.
+    await nextTurn();
     signal.throwIfAborted();
     for (const [index, { count: inText, hits }] of found.entries()) {
       const path = showPath((batch.paths[index] ?? []).join('/'));

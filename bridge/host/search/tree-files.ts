@@ -38,6 +38,23 @@ export async function listTree(workspace: Workspace, base: readonly string[], si
   return { files: files.map(({ names }) => names), cut: waiting.length > 0 };
 }
 
+/** The files that are wanted, in the same order. Patterns can take long: now and then other work of the process runs. */
+export async function filterFiles(
+  files: Tree['files'],
+  isWanted: (names: readonly string[]) => boolean,
+  signal: AbortSignal,
+): Promise<Tree['files']> {
+  const wanted: (readonly string[])[] = [];
+  for (const [index, names] of files.entries()) {
+    if (isWanted(names)) wanted.push(names);
+    if (index % TREE_YIELD_EVERY === TREE_YIELD_EVERY - 1) {
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  }
+  return wanted;
+}
+
 interface Names {
   readonly directories: readonly string[];
   readonly regular: readonly string[];

@@ -31,6 +31,13 @@ describe('hunks', () => {
     expect(apply('one\ntwo', '@@', '-two', '+2')).toBe('one\n2');
     expect(apply('one\ntwo', '@@', ' two', '+three')).toBe('one\ntwo\nthree');
   });
+  test('keep the byte order mark of the file, with or without one of their own', () => {
+    const marked = '\ufeffone\r\ntwo\r\n';
+    expect(apply(marked, '@@', '-one', '+1')).toBe('\ufeff1\r\ntwo\r\n');
+    expect(apply(marked, '@@', '-\ufeffone', '+\ufeff1')).toBe('\ufeff1\r\ntwo\r\n');
+    expect(apply(marked, '@@', '-one', '-two')).toBe('\ufeff');
+    expect(apply('one\n', '@@', '-one', '+1')).toBe('1\n');
+  });
   test('apply in order, each after the one before', () => {
     expect(apply('a\nx\nb\nx\n', '@@', '-x', '+1', '@@', '-x', '+2')).toBe('a\n1\nb\n2\n');
   });

@@ -118,6 +118,16 @@ describe('captured output', () => {
     opened.close();
   });
 
+  test('that the disk does not take has its head and tail all the same', () => {
+    const opened = openCapture(join(place.path, 'no-such-directory', 'spool'), createRedactor([]));
+    for (const unit of 'abc') opened.push(Buffer.alloc(HEAD_BYTES, unit));
+    const { text, bytesOmitted } = opened.excerpt(1_000_000);
+    expect([opened.total(), bytesOmitted]).toEqual([3 * HEAD_BYTES, HEAD_BYTES]);
+    expect(text).toMatch(/^a+\n\[… \d+ bytes left out …\]\nc+$/);
+    expect(() => opened.whole()).toThrow('ENOENT');
+    opened.close();
+  });
+
   test('news are told once, and not before a secret is whole', () => {
     const opened = capture([Buffer.from('begin tok')], ['token-1']);
     expect(opened.news()).toBe('begin ');

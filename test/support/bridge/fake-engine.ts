@@ -310,9 +310,10 @@ export class FakeEngine {
       release: ({ owner, leases, all = false }) =>
         answering(() => {
           if (all) this.#lives.set(owner, this.#livesOf(owner) + 1);
-          this.released.push(...leases);
           const names = new Set(leases.map(keyOf));
-          this.expire((lease) => lease.owner === owner && (all || names.has(keyOf(lease.effect))));
+          const isGiven = (lease: Lease): boolean => lease.owner === owner && (all || names.has(keyOf(lease.effect)));
+          this.released.push(...[...this.leases.values()].filter(isGiven).map(({ effect }) => effect));
+          this.expire(isGiven);
           return right({ lost: leases });
         }),
       putBlob: (bytes) =>

@@ -64,7 +64,7 @@ const toolPackage: ToolPackage = {
 export interface Behaviour {
   readonly path?: string;
   readonly ms?: number;
-  readonly does?: 'throw' | 'hang' | 'fail' | 'stubborn' | 'surrogate' | 'not_json' | 'not_object' | 'obey';
+  readonly does?: 'throw' | 'hang' | 'fail' | 'busy' | 'stubborn' | 'surrogate' | 'not_json' | 'not_object' | 'obey';
   readonly text?: string;
 }
 
@@ -260,6 +260,7 @@ async function behave(clock: VirtualClock, args: JsonObject, { signal }: CallCon
   if (ended === 'stopped') return { success: false, code: 'stopped', text: 'partial output' };
   if (does === 'throw') throw new Error('the disk is on fire');
   if (does === 'fail') return { success: false, code: 'not_found', text: 'no such file' };
+  if (does === 'busy') return { success: false, code: 'busy', text: 'try again later', retryable: true };
   if (does === 'surrogate') return { success: true, text: 'half \ud800' };
   if (does === 'not_json') return { success: true, text: 'x', data: { at: new Date(0) } } as unknown as CallReport;
   if (does === 'not_object') return 42 as unknown as CallReport;

@@ -1,0 +1,37 @@
+// Where whole outputs are kept: a call that finds no room for its own has done its work all the same, and what a process
+// that was killed has left there goes.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openHost } from '../../../bridge/host/host-tools.ts';
+import { tagOf } from '../../../bridge/ledger/process-tag.ts';
+import { makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+
+test('without room for whole outputs, a command and a search tell their beginning and their end', async () => {
+  const host = await makeHost({ 'hits.txt': 'a hit\n'.repeat(5_000) }, { sandbox: 'none' });
+  for (const name of readdirSync(host.workspace.tempDir)) {
+    if (name.startsWith('spill-')) rmSync(join(host.workspace.tempDir, name), { recursive: true });
+  }
+  const room = { outputBytesMax: 2_000 };
+  const script = 'head -c 400000 /dev/zero | tr "\\0" x; echo end';
+  const ran = await host.call('host.exec', { argv: ['sh', '-c', script] }, room);
+  expect(ran).toMatchObject({ success: true, data: { exit_code: 0, stdout_bytes: 400_004, truncated: true } });
+  expect(ran.text).toMatch(/^exit code 0\n\[stdout\]\nx+\n\[… \d+ bytes left out …\]\nx+end\n$/);
+  const found = await host.call('host.fs.grep', { pattern: 'hit', max_results: 5_000 }, room);
+  expect(found).toMatchObject({ success: true, data: { match_count: 5_000 } });
+  expect([ran.spill, found.spill]).toEqual([undefined, undefined]);
+  await host.end();
+});
+
+test('outputs of processes that were killed here are removed, those of others stay', async () => {
+  const workspace = makeWorkspace();
+  const [pid = '', , ...place] = tagOf(process.pid).split('.');
+  const killed = `spill-${[pid, '1', ...place].join('.')}-a`;
+  const others = [`spill-${tagOf(process.pid)}-b`, `spill-${pid}.1.0.77-c`, 'spill-d', 'patches'];
+  for (const name of [killed, ...others]) mkdirSync(join(workspace.tempDir, name), { recursive: true });
+  writeFileSync(join(workspace.tempDir, killed, 'output'), 'as it was written');
+  const host = await openHost({ workspace: workspace.path, tempDir: workspace.tempDir, now: () => 0, sandbox: 'none' });
+  await host.close();
+  expect(readdirSync(workspace.tempDir).sort()).toEqual(others.toSorted());
+  workspace.remove();
+});

@@ -1,0 +1,95 @@
+// A bridge that is told to stop, at the moments at which that is easily overlooked.
+import { left, right } from 'fp-ts/lib/Either.js';
+import { expect, test } from 'vitest';
+import { combineExecutors, runBridge } from '../../bridge/index.ts';
+import { noBridgeLedger } from '../../bridge/ledger/bridge-ledger.ts';
+import { newLeases } from '../../bridge/leases.ts';
+import type { Effect } from '../../schemas/effect.ts';
+import { brand } from '../../schemas/ids.ts';
+import { reject } from '../../schemas/rejection.ts';
+import type { Release } from '../../schemas/wire.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import { newVirtualClock } from '../support/bridge/virtual-clock.ts';
+
+const owner = brand<'OwnerId'>('bridge-a');
+const effect = { kind: 'batch.settle', session_id: 's-1', effect_id: 'batch-1/settle' } as Partial<Effect> as Effect;
+
+function bridgeOf(client: Partial<EngineClient>, signal: AbortSignal, more: Partial<Parameters<typeof runBridge>[0]>) {
+  const clock = newVirtualClock();
+  let ended = false;
+  const served = runBridge({
+    client: client as EngineClient,
+    owner,
+    executors: combineExecutors([]),
+    provider: { generate: () => Promise.reject(new Error('nobody asks')) },
+    clock,
+    random: () => 0.5,
+    log: () => undefined,
+    signal,
+    ...more,
+  }).finally(() => {
+    ended = true;
+  });
+  return { clock, served, ended: () => clock.until(() => ended, 10_000) };
+}
+
+test('what was granted to a bridge while it was told to stop is given back', async () => {
+  const stop = new AbortController();
+  const released: Release[] = [];
+  const stopped = new Promise<void>((resolve) => {
+    stop.signal.addEventListener('abort', () => resolve());
+  });
+  let asked = (): void => undefined;
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const lease: EngineClient['lease'] = () => async () => {
+    asked();
+    await stopped;
+    return right({ effects: [effect], epochs: [1], plans: [], ttl_ms: 15_000 });
+  };
+  const release: EngineClient['release'] = (request) => () => {
+    released.push(request);
+    return Promise.resolve(right({ lost: [] }));
+  };
+  const bridge = bridgeOf({ lease, release }, stop.signal, {});
+  await isAsked;
+  stop.abort();
+  await bridge.ended();
+  await bridge.served;
+  expect(released).toEqual([{ owner, leases: [], all: true }]);
+});
+
+test('a bridge that was told to stop before it began does not wait for an engine that is away', async () => {
+  const away = () => () => Promise.resolve(left(reject('closing', '', 'it is away')));
+  const predecessors = [{ owner: brand<'OwnerId'>('bridge-0'), entries: [], file: 'f' }];
+  const client = { lease: away, release: away, submit: away };
+  const bridge = bridgeOf(client, AbortSignal.abort(), { ledger: { ...noBridgeLedger, predecessors } });
+  await bridge.ended();
+  await expect(bridge.served).resolves.toBeUndefined();
+});
+
+test('of work that ends after its lease was lost nothing is kept', async () => {
+  const clock = newVirtualClock();
+  const { session_id, effect_id } = effect;
+  const lost = [{ session_id, effect_id, epoch: 1 }];
+  const heartbeat: EngineClient['heartbeat'] = () => () => Promise.resolve(right({ lost }));
+  const client = { heartbeat } as Partial<EngineClient> as EngineClient;
+  const leases = newLeases({ client, owner, clock, log: () => undefined });
+  const stop = new AbortController();
+  const beating = leases.beat(stop.signal);
+  let told = 0;
+  leases.hold({ effect, epoch: 1, askedAtMs: clock.now() }, () => {
+    told += 1;
+  });
+  await clock.until(() => told === 1);
+  expect([leases.has(effect), leases.epochOf(effect)]).toEqual([false, 1]);
+  // Granted anew before the work under the lost lease was over.
+  leases.hold({ effect, epoch: 2, askedAtMs: clock.now() }, () => undefined);
+  leases.forgetLost(effect);
+  expect(leases.epochOf(effect)).toBe(2);
+  leases.end(effect);
+  expect(leases.epochOf(effect)).toBeUndefined();
+  stop.abort();
+  await beating;
+});
