@@ -1,5 +1,6 @@
 // Replay: folds a recorded stream again and holds every digest against the recorded one (DESIGN section 2, law 1).
 import { isLeft } from 'fp-ts/lib/Either.js';
+import type { SealedPage } from '../../reducers/transcript.ts';
 import type { Digest, Position } from '../../schemas/ids.ts';
 import type { GenesisRecord, StreamRecord } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -33,6 +34,8 @@ export interface Replay {
 export interface Replayer {
   /** False when this record diverged: nothing after it is taken. */
   add(record: StreamRecord): boolean;
+  /** The transcript page that the last record sealed: a blob that the state refers to. */
+  sealed(): SealedPage | null;
   result(): Replay;
 }
 
@@ -40,6 +43,7 @@ export function newReplayer(): Replayer {
   let state: SessionState | null = null;
   let chain: Digest | null = null;
   let events = 0;
+  let sealed: SealedPage | null = null;
   let divergence: Divergence | null = null;
 
   function diverge(what: Divergence['what'], message: string, pair: Partial<Divergence> = {}): boolean {
@@ -76,7 +80,7 @@ export function newReplayer(): Replayer {
     if (!differs('state_digest', record.state_digest, stepped.right.stateDigest)) return false;
     const next = nextChain(chain, digest, stepped.right.stateDigest);
     if (!differs('chain', record.chain, next)) return false;
-    ({ state } = stepped.right);
+    ({ state, sealed } = stepped.right);
     chain = next;
     events += 1;
     return true;
@@ -87,6 +91,7 @@ export function newReplayer(): Replayer {
       if (divergence !== null) return false;
       return record.kind === 'genesis' ? addGenesis(record) : addEvent(record);
     },
+    sealed: () => sealed,
     result() {
       if (state === null && divergence === null) diverge('record', 'the stream is empty');
       return { state, stateDigest: state === null ? null : stateDigest(state), chain, events, divergence };

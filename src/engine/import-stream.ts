@@ -1,12 +1,15 @@
 // Takes an exported stream into a journal: folded and verified record by record, and stored only as far as it holds. An
-// import that was interrupted is taken up where it stopped.
+// import that was interrupted is taken up where it stopped. The pages of the transcript that the fold seals become blobs
+// again, as they did where the stream was recorded.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { SealedPage } from '../../reducers/transcript.ts';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { EVENTS_PER_APPEND_MAX, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { GenesisRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionSummary } from '../../schemas/wire.ts';
+import type { Blobs } from '../blobs/blobs.ts';
 import { genesisText } from '../core/genesis-text.ts';
 import { owesBridge } from '../core/effects.ts';
 import { type Replay, type Replayer, newReplayer } from '../core/replay.ts';
@@ -16,16 +19,26 @@ import { owesAnything } from './owed.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
+/** Where a stream goes. */
+export interface ImportPorts {
+  readonly journal: Journal;
+  readonly blobs: Blobs;
+}
+
 /**
  * Stores a stream as a new session, or the rest of it when the journal holds its beginning already: `session_exists`
  * when it holds anything else, or all of it. A record that does not verify ends the import: `damaged`, with its position.
  */
-export async function importStream(journal: Journal, records: AsyncIterable<StreamRecord>): Answer<SessionSummary> {
+export async function importStream(
+  { journal, blobs }: ImportPorts,
+  records: AsyncIterable<StreamRecord>,
+): Answer<SessionSummary> {
   const replayer = newReplayer();
   const into = newTarget(journal);
   for await (const record of records) {
     if (!replayer.add(record)) break;
-    const failed = await into.take(record, replayer);
+    const page = replayer.sealed();
+    const failed = (page === null ? null : await keep(blobs, page)) ?? (await into.take(record, replayer));
     if (failed !== null) return left(failed);
   }
   const failed = (await into.flush(replayer)) ?? faultOf(replayer.result());
@@ -37,6 +50,12 @@ export async function importStream(journal: Journal, records: AsyncIterable<Stre
   // A hint: the stream is whole without it.
   if (snapshot !== null) await journal.snapshots.put(snapshot)();
   return right({ session_id: state.session_id, version: state.version, owing: owesBridge(state) });
+}
+
+/** Before the event that sealed it is stored, because state refers to it from then on. */
+async function keep(blobs: Blobs, { text }: SealedPage): Promise<Rejection | null> {
+  const kept = await blobs.put(new TextEncoder().encode(text))();
+  return isLeft(kept) ? kept.left : null;
 }
 
 function faultOf({ divergence }: Replay): Rejection | null {

@@ -1,9 +1,11 @@
 // An import that stops anywhere is taken up where it stopped, and never goes on from anything else.
+import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, it } from 'vitest';
-import type { Version } from '../../schemas/ids.ts';
+import type { SessionId, Version } from '../../schemas/ids.ts';
 import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
+import { replay } from '../../src/core/index.ts';
 import { importStream } from '../../src/engine/import-stream.ts';
 import { loadSession } from '../../src/engine/load-session.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
@@ -16,11 +18,17 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 async function codeOf(disk: Disk, records: readonly StreamRecord[]): Promise<string> {
-  const imported = await importStream(disk.ports().journal, inTurn(records));
+  const imported = await importStream(disk.ports(), inTurn(records));
   return isLeft(imported) ? imported.left.code : `${imported.right.version} events`;
 }
 
 const ALL = EXPORTED.length - 1;
+
+/** A recorded session of several hundred entries, most of them in sealed pages. */
+const LONG = readFileSync(new URL('../../replay-fixtures/sealed-pages/session.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line) as StreamRecord);
 
 describe('an import', () => {
   it('that was interrupted goes on where it stopped', async () => {
@@ -33,6 +41,25 @@ describe('an import', () => {
     const loaded = await loadSession(disk.journal, SESSION);
     expect(loaded).toMatchObject({ right: { chain: EXPORTED.at(-1)?.chain, from: { version: ALL } } });
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
+  });
+
+  it('keeps every page of the transcript that was sealed', async () => {
+    const disk = newDisk();
+    expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
+    const { sealed } = replay(LONG).state?.transcript ?? { sealed: [] };
+    expect(sealed.length).toBeGreaterThan(1);
+    for (const ref of sealed) expect(await done(disk.blobs.has(ref))).toBe(true);
+  });
+
+  it('stores no event that seals a page which cannot be kept', async () => {
+    const disk = newDisk();
+    disk.fault = ({ name }) => (name === 'put' ? 'full' : null);
+    expect(await codeOf(disk, LONG)).toBe('storage_full');
+    const [id] = (await done(disk.journal.sessions())).map(({ session_id }) => session_id);
+    const { version } = await done(disk.journal.head(id as SessionId));
+    expect(replay(LONG.slice(0, version + 1)).state?.transcript.sealed).toEqual([]);
+    disk.fault = () => null;
+    expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
   });
 
   it('does not go on from a session that went another way, or further', async () => {

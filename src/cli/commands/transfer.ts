@@ -77,11 +77,14 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   await makeDataDir(dataDir);
   const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
   try {
-    const imported = takenIn(await importStream(journal, notingRefs(first, records, refs)), file);
-    const missing = await missingBlobs(dataDir, refs);
+    const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
+    const imported = takenIn(await importStream({ journal, blobs }, notingRefs(first, records, refs)), file);
+    let missing = 0;
+    for (const ref of refs) if (!(await must(blobs.has(ref)))) missing += 1;
     output.object({ ...imported, blobs: { referred: refs.size, missing } });
     output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
     if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
+    await blobs.close();
   } finally {
     await journal.close();
   }
@@ -101,16 +104,6 @@ async function* notingRefs(
   if (first.done === true) return;
   yield noted(first.value);
   for await (const record of rest) yield noted(record);
-}
-
-/** How many blobs of these are not in a data directory: an export holds none. */
-async function missingBlobs(dataDir: string, refs: ReadonlySet<Digest>): Promise<number> {
-  if (refs.size === 0) return 0;
-  const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
-  let missing = 0;
-  for (const ref of refs) if (!(await must(blobs.has(ref)))) missing += 1;
-  await blobs.close();
-  return missing;
 }
 
 const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { missing: number; of: number }): string =>

@@ -183,7 +183,7 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 const imports: Step = async ({ disk }) => {
-  const code = await coded(() => done(() => importStream(disk.ports().journal, inTurn(EXPORTED))));
+  const code = await coded(() => done(() => importStream(disk.ports(), inTurn(EXPORTED))));
   // Sent again after an answer was lost: it is all there.
   return code === 'session_exists' ? 'done' : code;
 };
