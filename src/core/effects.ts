@@ -85,7 +85,7 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
 /** Every open call, owed to a bridge or to a person. */
 function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {
   const owed: Effect[] = [];
-  // Calls that nobody can start before a person has spoken, or a time has come.
+  // Calls that nobody can start before a person has spoken.
   const held = new Set<CallId>();
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
@@ -95,7 +95,9 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
-    if (effect !== null || isHeld(planned, call) || open.some((id) => held.has(id))) held.add(call_id);
+    if (effect !== null || isPersons(planned, call) || open.some((id) => held.has(id))) held.add(call_id);
+    // Its next attempt is owed once its time has come. What waits for it stays with whoever has that, as in a pause.
+    else if (call.not_before_ms !== undefined) continue;
     // A paused run starts nothing; what runs already may go on, so it stays owed to whoever holds it.
     else if (call.status === 'running' || run.phase !== 'paused_executing') {
       owed.push(callEffect(state, run, batch, position));
@@ -120,8 +122,8 @@ function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall)
     : null;
 }
 
-const isHeld = (planned: PlannedToolCall, call: CallState): boolean =>
-  call.status === 'queued' && (planned.executor.kind === 'custom' || call.not_before_ms !== undefined);
+const isPersons = (planned: PlannedToolCall, call: CallState): boolean =>
+  call.status === 'queued' && planned.executor.kind === 'custom';
 
 function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
   const consent = planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };

@@ -52,14 +52,17 @@ export class Owed {
   update(state: SessionState, events: readonly IngressEvent[]): boolean {
     const before = this.#state;
     this.#state = state;
-    if (!isNarrow(before, state, events)) {
-      this.#effects = null;
-      return true;
-    }
-    for (const event of events) {
-      if (event.kind === 'ToolCallSettled') this.#effects?.delete(effectOfCall(event));
-    }
-    return false;
+    if (isNarrow(before, state, events) && this.#forget(events)) return false;
+    this.#effects = null;
+    return true;
+  }
+
+  /** Takes the calls that were settled out; false when one of them was not owed, so that others may be owed by now. */
+  #forget(events: readonly IngressEvent[]): boolean {
+    const known = this.#effects;
+    return (
+      known === null || events.every((event) => event.kind !== 'ToolCallSettled' || known.delete(effectOfCall(event)))
+    );
   }
 
   has(id: EffectId): boolean {

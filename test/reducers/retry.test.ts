@@ -106,10 +106,11 @@ describe('a repeatable call', () => {
     });
   const open = calling(run, call('r', 'read', { path: 'a' }), call('w', 'write', { path: 'a' }), call('f', 'free'));
 
-  test('that failed is owed again in its time, as another attempt; what waits for it is held back', () => {
+  test('that failed is owed again in its time, as another attempt; what waits for it stays owed to whoever has it', () => {
     const first = failing(open.started('r'), 'r');
     expect(first.callState('r')).toMatchObject({ status: 'queued', attempt: 2, owner: null });
-    expect(owed(first)).toEqual(['tool.call f', 'wake']);
+    expect(owed(first)).toEqual(['tool.call w', 'tool.call f', 'wake']);
+    expect(first.effectsOf('tool.call')[0]).toMatchObject({ call_id: 'w', after: ['r'] });
     expect(first.effectsOf('wake')[0]?.at_ms).toBe(first.state.updated_at_ms + 900);
     const second = first.takes('TimeReached', { due_at_ms: first.state.updated_at_ms + 900 });
     expect(second.effectsOf('tool.call').map((effect) => effect.effect_id)).toEqual([

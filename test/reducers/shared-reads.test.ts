@@ -86,7 +86,7 @@ describe('a shared call', () => {
       ...lost.settlementFields('a', { success: false }),
       retryable: true,
     });
-    expect(owed(retried)).toEqual(['wake']);
+    expect(owed(retried)).toEqual(['tool.call w', 'wake']);
     expect(
       retried
         .cancelled()

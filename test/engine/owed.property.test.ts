@@ -1,0 +1,36 @@
+// What a session owes to bridges, kept up to date event by event, is what its state alone says.
+import { expect, test } from 'vitest';
+import { effects } from '../../src/core/index.ts';
+import { isRequiredAction } from '../../src/core/status.ts';
+import type { Effect } from '../../schemas/index.ts';
+import { Owed } from '../../src/engine/owed.ts';
+import { roundsOf } from '../support/random.ts';
+import type { Session } from '../support/session.ts';
+import { walk } from '../support/streams.ts';
+
+const inShort = (effect: Effect, after: readonly string[]): string => `${effect.effect_id} after ${after.join(' ')}`;
+
+const told = ({ state }: Session): readonly string[] =>
+  effects(state)
+    .filter((effect) => effect.kind !== 'wake' && !isRequiredAction(effect))
+    .map((effect) => inShort(effect, effect.kind === 'tool.call' ? effect.after : []));
+
+const kept = (owed: Owed): readonly string[] =>
+  Array.from(owed.list(), (effect) => inShort(effect, effect.kind === 'tool.call' ? owed.openAfter(effect) : []));
+
+test('of any stream', () => {
+  let waitedToRetry = 0;
+  for (let seed = 1; seed <= roundsOf(150); seed += 1) {
+    let owed: Owed | null = null;
+    walk(seed, 120, (before, event, after) => {
+      if (after === null) return;
+      owed ??= new Owed(before.state);
+      owed.list();
+      owed.update(after.state, [event]);
+      expect(kept(owed), `seed ${seed}, ${event.kind} at ${after.events.length}`).toEqual(told(after));
+      if (after.state.active_tool_batch?.pages.flat().some((call) => call.not_before_ms !== undefined))
+        waitedToRetry += 1;
+    });
+  }
+  expect(waitedToRetry).toBeGreaterThan(0);
+});
