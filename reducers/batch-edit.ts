@@ -86,11 +86,16 @@ export function editBatch(next: NextState): BatchEdit {
       timing.note(id);
     },
     finish() {
-      const { timed: _timed, ...rest } = { ...batch, ...pages.changed() };
-      const timed = times.list();
-      next.active_tool_batch = timed.length === 0 ? rest : inOrder({ ...rest, timed });
+      next.active_tool_batch = withTimes(pages.changed(), times.list());
     },
   };
+}
+
+function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveToolBatch {
+  if (timed.length > 0) return inOrder({ ...batch, timed });
+  if (batch.timed === undefined) return batch;
+  const { timed: _gone, ...rest } = batch;
+  return rest;
 }
 
 /** State waits for no time on account of this call any more. */
@@ -103,13 +108,13 @@ function withoutTime(call: CallState): CallState {
 interface Pages {
   at(position: number): CallState;
   put(position: number, call: CallState): void;
-  changed(): Pick<ActiveToolBatch, 'pages' | 'queued' | 'running' | 'waiting'>;
+  /** The batch with these pages and counts. */
+  changed(): ActiveToolBatch;
 }
 
 /** The pages of a batch, each copied before the first change, and its counts. */
 function newPages(batch: ActiveToolBatch): Pages {
-  const pages = batch.pages.slice();
-  const own = new Map<number, CallState[]>();
+  const pages: CallState[][] = batch.pages.slice() as CallState[][];
   const change = { queued: 0, running: 0, waiting: 0 };
   const count = (status: CallStatus, by: number): void => {
     if (status === 'queued' || status === 'running' || status === 'waiting') change[status] += by;
@@ -119,10 +124,9 @@ function newPages(batch: ActiveToolBatch): Pages {
     at,
     put(position, call) {
       const index = pageOf(position);
-      let page = own.get(index);
-      if (page === undefined) {
-        page = (pages[index] ?? []).slice();
-        own.set(index, page);
+      let page = pages[index] as CallState[];
+      if (page === batch.pages[index]) {
+        page = page.slice();
         pages[index] = page;
       }
       count(at(position).status, -1);
@@ -130,6 +134,7 @@ function newPages(batch: ActiveToolBatch): Pages {
       page[slotOf(position)] = call;
     },
     changed: () => ({
+      ...batch,
       pages,
       queued: batch.queued + change.queued,
       running: batch.running + change.running,
@@ -146,19 +151,23 @@ interface Times {
 
 /** The calls with a time that state waits for, in the order in which they got it. */
 function newTimes(before: readonly CallId[]): Times {
-  const gone = new Set<CallId>();
-  const added = new Set<CallId>();
+  // Most batches wait for no time at all.
+  let gone: Set<CallId> | null = null;
+  let added: Set<CallId> | null = null;
   return {
     add(id) {
+      added ??= new Set();
       added.add(id);
     },
     remove(id) {
+      added?.delete(id);
+      if (before.length === 0) return;
+      gone ??= new Set();
       gone.add(id);
-      added.delete(id);
     },
     list() {
-      const left = gone.size === 0 || before.length === 0 ? before : before.filter((id) => !gone.has(id));
-      return added.size === 0 ? left : [...left, ...added];
+      const left = before.filter((id) => gone?.has(id) !== true);
+      return added === null ? left : [...left, ...added];
     },
   };
 }
@@ -176,7 +185,7 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
   const { plan } = batch;
   const callOf = (id: CallId): CallState => pages.at(positionOf(batch, id) as number);
   const statusOf = (id: CallId): CallStatus => callOf(id).status;
-  const noted = new Set<CallId>();
+  const noted: CallId[] = [];
   let looked = false;
 
   const mayBegin = ({ call_id }: TimedCustom): boolean => {
@@ -202,14 +211,14 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
 
   return {
     note(id) {
-      noted.add(id);
+      noted.push(id);
     },
     begins(changed) {
       const customs = timedCustomsOf(plan);
       if (customs.size === 0) return [];
       const candidates = looked ? waitingFor(changed) : [...customs.values()];
       looked = true;
-      noted.clear();
+      noted.length = 0;
       return candidates.filter(mayBegin);
     },
   };
