@@ -63,5 +63,9 @@ export const Version = integer('a version', 0) as unknown as Codec<Version>;
 /** Milliseconds since 1970-01-01T00:00:00Z, measured at the edge. */
 export const TimeMs = integer('milliseconds since 1970', 0, 8_640_000_000_000_000);
 
+/** A session id that nobody has chosen: sortable by its time (milliseconds since 1970), then random. */
+export const makeSessionId = (nowMs: number, random: string): SessionId =>
+  brand(`s-${nowMs.toString(36)}-${random.slice(0, 8)}`);
+
 /** Makes a branded id of text that is known to be one; for literals and derived ids. */
 export const brand = <Name extends string>(value: string): Branded<Name> => value as Branded<Name>;

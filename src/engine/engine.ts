@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Either, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { decode, integer } from '../../schemas/codec.ts';
-import { brand } from '../../schemas/ids.ts';
+import { brand, makeSessionId } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
@@ -23,7 +23,7 @@ import { type Bells, newBells } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases.ts';
 import { type SchemaCheck, newSchemaCheck } from './schema-check.ts';
-import { Sessions, makeSessionId } from './sessions.ts';
+import { Sessions } from './sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
 import { type Wakes, newWakes } from './wakes.ts';
 

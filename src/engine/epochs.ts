@@ -78,7 +78,8 @@ export function openFileEpochs(path: string): EpochStore {
       if (error.code === 'ENOENT') return '1\n';
       throw error;
     });
-    if (!/^[1-9]\d{0,15}\n$/.test(text)) throw new Error(`${path} does not hold a number`);
+    if (!/^[1-9]\d{0,15}\n$/.test(text))
+      throw new Error(`${path} does not hold a number. Stop every bridge, delete that file, and start again`);
     return Number(text);
   };
   return {

@@ -2,7 +2,7 @@
 // what the journal holds, and put aside when nothing is owed to them and others were used since.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
-import { type SessionId, type Version, brand } from '../../schemas/ids.ts';
+import type { SessionId, Version } from '../../schemas/ids.ts';
 import { freezeJson } from '../../schemas/json.ts';
 import { AT_WORK_MAX, LIVE_SESSIONS_MAX, LOADED_TOGETHER, REST_LOOKS_MAX, RETRY_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -252,7 +252,3 @@ async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession
     return left(stepFault());
   }
 }
-
-/** A session id nobody has chosen: sortable by time, then random. */
-export const makeSessionId = (nowMs: number, random: string): SessionId =>
-  brand(`s-${nowMs.toString(36)}-${random.slice(0, 8)}`);

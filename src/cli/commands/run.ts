@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
-import { type SessionId, brand } from '../../../schemas/ids.ts';
+import { type SessionId, makeSessionId } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -60,7 +60,7 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
   const started: Child[] = [];
   try {
     const { client, url, engine } = await engineFor(command.dataDir, started, output);
-    const id = command.session ?? newSessionId();
+    const id = command.session ?? makeSessionId(Date.now(), randomUUID());
     if (command.session !== undefined) await refuseWhileRunning(client, id);
     const bridge = await startBridge(command, { url, id }, output);
     started.push(bridge);
@@ -85,9 +85,6 @@ async function refuseWhileRunning(client: EngineClient, id: SessionId): Promise<
   const message = `${run.run_id} of ${id} is not over. To go on with it: ${goOn}; to end it: refold interrupt ${id}`;
   throw new CommandFailure('run_already_active', message);
 }
-
-/** Named by its time, as an engine names those that it is to name. */
-const newSessionId = (): SessionId => brand(`s-${Date.now().toString(36)}-${randomUUID().slice(0, 8)}`);
 
 const newSession = ({ config, policy }: RunCommand): CreateSession =>
   policy === undefined ? { config } : { config, consent: CONSENT_PRESETS[policy] };
