@@ -2,7 +2,7 @@
 // answer where it does not. A fault that may pass is reported as one: whether and when to ask again is the run's policy.
 import { createParser } from 'eventsource-parser';
 import type { Clock } from '../clock.ts';
-import { messageOf } from '../call-run.ts';
+import { clip, messageOf } from '../call-run.ts';
 import {
   ERROR_BYTES_MAX,
   PROVIDER_SILENCE_MS_DEFAULT,
@@ -56,7 +56,7 @@ export function openAiCompatible(options: OpenAiOptions): Provider {
       }
       if (!(answer instanceof AttemptFailed)) return answer;
       if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
-      throw withoutKey(answer.fault, options.apiKey);
+      throw toTell(answer.fault, options.apiKey);
     },
   };
 }
@@ -215,7 +215,8 @@ function networkMessage(error: unknown): string {
   return `the server cannot be reached: ${messageOf(cause ?? error)}`;
 }
 
-function withoutKey(fault: ProviderError, apiKey: string | undefined): ProviderError {
-  if (apiKey === undefined || apiKey === '' || !fault.message.includes(apiKey)) return fault;
-  return new ProviderError(fault.code, fault.message.replaceAll(apiKey, '‹key›'), fault.retryAfterMs);
+/** A fault as it may be recorded: without the key, and cut only after that, so that no part of one is left. */
+function toTell({ code, message, retryAfterMs }: ProviderError, apiKey: string | undefined): ProviderError {
+  const said = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '‹key›');
+  return new ProviderError(code, clip(said), retryAfterMs);
 }

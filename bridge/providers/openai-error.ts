@@ -1,9 +1,11 @@
 // What the errors of Chat Completions servers mean: whether it helps to ask again, and whose fault it is.
 import { isPlainObject } from '../../schemas/json.ts';
-import { clip } from '../call-run.ts';
 import { ProviderError, type ProviderErrorCode } from './provider.ts';
 
-/** The error of a response body (or of a chunk) and its status; null when it came inside of a 200. */
+/**
+ * The error of a response body (or of a chunk) and its status; null when it came inside of a 200. Its message is as long
+ * as what the server said.
+ */
 export function errorOfBody(body: unknown, status: number | null): ProviderError {
   const error = isPlainObject(body) && isPlainObject(body['error']) ? body['error'] : body;
   const fields = isPlainObject(error) ? error : {};
@@ -12,10 +14,7 @@ export function errorOfBody(body: unknown, status: number | null): ProviderError
   const message = messageOfBody(body, fields);
   const number = status ?? statusIn(fields);
   const said = [number === null ? '' : String(number), code, message].filter((part) => part !== '').join(' ');
-  return new ProviderError(
-    codeOf({ status: number, words: `${code} ${type} ${message}` }),
-    clip(`the server said: ${said}`),
-  );
+  return new ProviderError(codeOf({ status: number, words: `${code} ${type} ${message}` }), `the server said: ${said}`);
 }
 
 /** True when the server refuses to stream, and might answer in one piece. */
@@ -43,9 +42,9 @@ function statusIn(fields: Readonly<Record<string, unknown>>): number | null {
 }
 
 function messageOfBody(body: unknown, fields: Readonly<Record<string, unknown>>): string {
-  if (typeof body === 'string') return body.slice(0, 500);
+  if (typeof body === 'string') return body;
   for (const value of [fields['message'], isPlainObject(body) ? body['error'] : null, fields['detail']]) {
     if (typeof value === 'string') return value;
   }
-  return JSON.stringify(body)?.slice(0, 500) ?? '';
+  return JSON.stringify(body) ?? '';
 }
