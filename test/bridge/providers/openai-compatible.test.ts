@@ -323,7 +323,7 @@ describe('errors', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test.each([490, 500, 990, 1_000, 1_010, 1_020])('leave no part of the key that begins at unit %d', async (at) => {
+  test.each([492, 496, 992, 995, 998])('leave no part of the key that begins at unit %d', async (at) => {
     const said = `${'x'.repeat(at)}sk-secret${'y'.repeat(2_000)}`;
     for (const answer of [fails(400, { message: said }), { status: 400, raw: said }, fails(400, { odd: said })]) {
       const fault: unknown = await ask([answer], {}, { apiKey: 'sk-secret' }).catch((error: unknown) => error);
