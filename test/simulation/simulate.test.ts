@@ -100,6 +100,23 @@ describe('a tool that fails for a passing reason', () => {
     expect(await runsOf({ does: 'throw', fails: 1 })).toEqual([2, false]);
   });
 
+  test('is not run for the same attempt again when a grant that was under way brings it', async () => {
+    // The answer of the disk to what the model said is lost: what it leads to is leased, and granted again later.
+    const turns = [
+      [
+        { ...FAILING, ms: 37 },
+        { ...FAILING, tool: 'put' as const, fails: 0 },
+      ],
+    ];
+    const sessions = [{ turns, acts: [], concurrency: 8, calls: 64 }];
+    const disk = [{ nth: 3, what: 'lost_ack', ms: 600 }] as const;
+    const scenario = { ...QUIET, seed: 2, sessions, disk, processes: [] };
+    const { trace, violations } = await simulate({ scenario, bridge: refoldBridge });
+    expect(violations).toEqual([]);
+    const ran = trace.flatMap((line) => /runs s-1\/(\S+)/.exec(line)?.[1] ?? []);
+    expect(ran).toEqual(['1.1.0', '1.1.0', '1.1.1']);
+  });
+
   test('is tried again by a clock that was set back by more than anybody waits', async () => {
     // An engine whose clock goes back by an hour while the call waits for its next attempt.
     const { trace, violations } = await simulate({ scenario: SET_BACK, bridge: refoldBridge });
