@@ -19,7 +19,7 @@ import { BATCHES_REMEMBERED_MAX } from '../schemas/limits.ts';
 import { newRoom } from './room.ts';
 
 export interface CallBoard {
-  /** Takes a leased call; null when it is here already, or was settled here. `planOf`: as its batch was leased. */
+  /** Takes a leased call; null when it is here already, or is over as far as this bridge knows. `planOf`: as its batch was leased. */
   add(effect: ToolCall, planOf: () => ToolBatchPlan | null): HeldCall | null;
   /** The next call that may start, marked as running; null when there is none, or no room. */
   startNext(): HeldCall | null;
@@ -27,6 +27,8 @@ export interface CallBoard {
   ranOut(call: HeldCall): void;
   /** The call is durably settled. */
   settled(call: HeldCall): void;
+  /** This attempt of the call is on record; whether there is another one is the engine's to say. */
+  tried(call: HeldCall): void;
   /** The call is no longer this bridge's. */
   drop(call: HeldCall): void;
   find(session: SessionId, batch: BatchId, call: CallId): HeldCall | null;
@@ -91,6 +93,10 @@ export function newCallBoard(concurrencyMax: number): CallBoard {
     settled(call) {
       remove(call);
       settleCall(call);
+    },
+    tried(call) {
+      remove(call);
+      call.batch.tried.set(call.effect.call_id, call.effect.attempt);
     },
     drop: remove,
     find(session, batch, call) {

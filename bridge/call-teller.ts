@@ -65,9 +65,9 @@ export function newCallTeller({ owner, nonce, board, leases, outbox, ledger }: C
 
   async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const answer = await tell(call, event);
-    const isOver = isRight(answer) ? !mayBeTriedAgain(call, event) : SETTLED.has(answer.left.code);
-    if (isOver) board.settled(call);
-    else board.drop(call);
+    if (!isOnRecord(answer)) board.drop(call);
+    else if (mayBeTriedAgain(call, event, answer)) board.tried(call);
+    else board.settled(call);
     leases.end(call.effect);
     // An answer that was not waited for is not one: the next process asks for it.
     if (isRight(answer) || answer.left.code !== 'closing') ledger.closed(call.effect);
@@ -89,12 +89,19 @@ export function newCallTeller({ owner, nonce, board, leases, outbox, ledger }: C
   return { recordStart, noteStart, settle };
 }
 
-// Whether there is another attempt is the engine's to say: it grants it, or owes what waits for this call without it.
-const mayBeTriedAgain = ({ effect }: HeldCall, event: Ingress): boolean =>
-  effect.repeatable && event.kind === 'ToolCallSettled' && event.retryable === true;
+type Answer = Either<Rejection, void>;
 
-/** The call has its result on record: it came from somebody else, or from this process before it said otherwise. */
-const SETTLED: ReadonlySet<string> = new Set<Rejection['code']>(['call_already_settled', 'event_id_reused']);
+/** How this attempt ended is on record, be it from somebody else, or from this process before it said otherwise. */
+const isOnRecord = (answer: Answer): boolean =>
+  isRight(answer) || answer.left.code === 'call_already_settled' || answer.left.code === 'event_id_reused';
+
+// Whether there is another attempt is the engine's to say: it grants it, or owes what waits for this call without it. Of
+// an attempt that was told otherwise before, nobody here knows whether it was the last.
+function mayBeTriedAgain({ effect }: HeldCall, event: Ingress, answer: Answer): boolean {
+  if (!effect.repeatable) return false;
+  if (isRight(answer)) return event.kind === 'ToolCallSettled' && event.retryable === true;
+  return answer.left.code === 'event_id_reused';
+}
 
 const MALFORMED: ReadonlySet<string> = new Set<Rejection['code']>([
   'invalid_shape',

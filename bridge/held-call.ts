@@ -28,6 +28,8 @@ export interface HeldBatch {
   readonly open: Map<CallId, HeldCall>;
   /** Settled by this bridge, durably. */
   readonly settled: Set<CallId>;
+  /** The last attempt of a call that is on record, where another one may follow. */
+  readonly tried: Map<CallId, number>;
   /** Somebody else holds calls of it: then the engine says when it is over. */
   shared: boolean;
 }
@@ -39,12 +41,15 @@ export const newHeldBatch = ({ session_id, batch_id, plan_hash }: ToolCall, plan
   plan,
   open: new Map(),
   settled: new Set(),
+  tried: new Map(),
   shared: false,
 });
 
-/** The call as it waits; null when it is here already, or was settled here. */
+/** The call as it waits; null when it is here already, or was settled here, or this attempt of it is over. */
 export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
   const { call_id, attempt, after } = effect;
+  // A grant that was under way brings what has ended meanwhile.
+  if (attempt <= (batch.tried.get(call_id) ?? 0)) return null;
   if (batch.settled.has(call_id) || batch.open.get(call_id)?.effect.attempt === attempt) return null;
   const waitsFor = new Set<CallId>();
   for (const id of after) if (!batch.settled.has(id)) waitsFor.add(id);

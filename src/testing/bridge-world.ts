@@ -53,6 +53,8 @@ export interface ToolAnswer {
   readonly success: boolean;
   readonly text: string;
   readonly code?: string;
+  /** It failed for a reason that may pass: a repeatable call is tried again. */
+  readonly retryable?: boolean;
   /** The files it changed, to be recorded with the call's end. */
   readonly changes?: readonly FileChange[];
 }
@@ -62,8 +64,9 @@ export interface FileBefore extends Pick<FileChange, 'path' | 'after_digest'> {
   readonly before: Uint8Array | null;
 }
 
-/** Which call a tool runs. */
-export type ToolTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id'>;
+/** Which call a tool runs, and which attempt of it: the one that is owed, if nobody says. */
+export type ToolTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id'> &
+  Partial<Pick<EffectOfKind<'tool.call'>, 'attempt'>>;
 
 /** The files of one machine, in one folder. */
 export interface MachineFiles {

@@ -18,12 +18,16 @@ const EACH_MAX = 1_000;
 const ms = integer('milliseconds', 0);
 const nth = integer('a number', 1);
 
-const CallScript = shape('CallScript', {
-  tool: oneOf('tool', SIM_TOOL_NAMES),
-  path: text('path', { min: 1, max: 64 }),
-  ms,
-  does: oneOf('does', BEHAVIOURS),
-});
+const CallScript = shape(
+  'CallScript',
+  {
+    tool: oneOf('tool', SIM_TOOL_NAMES),
+    path: text('path', { min: 1, max: 64 }),
+    ms,
+    does: oneOf('does', BEHAVIOURS),
+  },
+  { fails: integer('fails', 0) },
+);
 
 const SessionScript = shape(
   'SessionScript',

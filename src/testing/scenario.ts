@@ -18,6 +18,8 @@ export interface CallScript {
    * of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
    */
   readonly does: (typeof BEHAVIOURS)[number];
+  /** How many times its tool fails before that, for a reason that passes; absent: never. */
+  readonly fails?: number;
 }
 
 /** What the model says in one turn; null: it gives no answer. */
@@ -215,10 +217,32 @@ const processFault = fc.oneof(
   },
 );
 
+/** The `nth` call that the scenario has, if it has so many, fails for a passing reason this many times. */
+interface Flaw {
+  readonly nth: number;
+  readonly fails: number;
+}
+
+const flaw = fc.record<Flaw>({ nth: fc.nat({ max: 11 }), fails: fc.constantFrom(1, 1, 2, 5) });
+
+function withFlaws({ flaws, ...scenario }: Scenario & { readonly flaws: readonly Flaw[] }): Scenario {
+  const failsOf = new Map(flaws.map(({ nth, fails }) => [nth, fails]));
+  let calls = 0;
+  const flawed = (call: CallScript): CallScript => {
+    const fails = failsOf.get(calls++);
+    return fails === undefined ? call : { ...call, fails };
+  };
+  const sessions = scenario.sessions.map((session) => ({
+    ...session,
+    turns: session.turns.map((turn) => turn?.map(flawed) ?? null),
+  }));
+  return { ...scenario, sessions };
+}
+
 /** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */
 export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
 
-const SCENARIOS = fc.record<Scenario>({
+const drawn = fc.record<Parameters<typeof withFlaws>[0]>({
   seed: fc.noShrink(fc.nat()),
   bridges: fc.constantFrom(1, 2, 2, 3),
   files: fc.boolean(),
@@ -227,7 +251,11 @@ const SCENARIOS = fc.record<Scenario>({
   messages: fc.array(messageFault, { maxLength: 4 }),
   disk: fc.array(diskFault, { maxLength: 2 }),
   processes: fc.array(processFault, { maxLength: 3 }),
+  // Drawn last: all that is before it is what it was before there were any.
+  flaws: fc.array(flaw, { maxLength: 2 }),
 });
+
+const SCENARIOS = drawn.map(withFlaws);
 
 /** The scenario of a seed: always the same one. Throws a RangeError when the seed is no whole number. */
 export const scenarioOf = (seed: number): Scenario => {

@@ -62,10 +62,11 @@ export const SIM_PACKAGE = sealJson(made);
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
 
 /** The arguments that make a call behave as scripted. */
-export const scriptedArguments = ({ path, ms, does }: CallScript): JsonObject => ({
+export const scriptedArguments = ({ path, ms, does, fails }: CallScript): JsonObject => ({
   path: does === 'misshapen' ? 7 : path,
   ms,
   does,
+  ...(fails === undefined ? {} : { fails }),
 });
 
 /** Whether the people of a session want anything undone: then its tools say what they change. */
@@ -78,22 +79,38 @@ export const SIM_WRITERS: ReadonlySet<string> = new Set([simToolId('write'), sim
 export interface Execution {
   readonly session_id: SessionId;
   readonly call_id: CallId;
+  /** Null: nobody said which it is. */
+  readonly attempt: number | null;
   readonly owner: OwnerId;
   readonly process: ProcessClock;
   /** Unique among all executions; a success shows it to the model. */
   readonly token: string;
   /** Null while it runs. */
   succeeded: boolean | null;
+  /** It failed for a reason that passes. */
+  passing: boolean;
+}
+
+interface Attempted {
+  readonly signal: AbortSignal;
+  /** How many times the call has failed before, for a reason that passes. */
+  readonly failed: number;
 }
 
 /** Runs a tool for as long as its arguments say, or until it is stopped. A dead process gets no further. */
-export async function runSimTool(execution: Execution, args: JsonObject, signal: AbortSignal): Promise<ToolAnswer> {
-  const { ms, does } = args as unknown as CallScript;
+export async function runSimTool(
+  execution: Execution,
+  args: JsonObject,
+  { signal, failed }: Attempted,
+): Promise<ToolAnswer> {
+  const { ms, does, fails = 0 } = args as unknown as CallScript;
   const { process, token } = execution;
   const stopped = await passes(process, ms, does === 'stubborn' ? null : signal);
   if (process.isDead()) return await never();
-  execution.succeeded = !stopped && does !== 'throw' && does !== 'fail';
+  execution.passing = !stopped && failed < fails;
+  execution.succeeded = !stopped && !execution.passing && does !== 'throw' && does !== 'fail';
   if (stopped) return { success: false, code: 'stopped', text: 'stopped half-way' };
+  if (execution.passing) return { success: false, code: 'busy', text: 'busy for now', retryable: true };
   if (does === 'throw') throw new Error('made to throw');
   if (does === 'fail') return { success: false, code: 'made_to_fail', text: 'made to fail' };
   return { success: true, text: does === 'large' ? token.padEnd(INLINE_CHARS_MAX + 100, '.') : token };

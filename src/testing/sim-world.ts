@@ -14,14 +14,9 @@ import { checkNothingLost, checkReplay, checkRest, isAtRest } from './laws/endin
 import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
 import { randomFrom } from './random.ts';
-import {
-  type CallScript,
-  FAULTS_END_MS,
-  type ProcessFault,
-  type Scenario,
-  loadsFromSnapshots,
-  ofTheEngine,
-} from './scenario.ts';
+import { FAULTS_END_MS, type ProcessFault, type Scenario, loadsFromSnapshots, ofTheEngine } from './scenario.ts';
+import { SET_RIGHT_MS, newSetRight } from './set-right.ts';
+import { type SimDeeds, newSimDeeds } from './sim-deeds.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
 import { simReply } from './sim-model.ts';
@@ -29,8 +24,7 @@ import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
-import { type Execution, SIM_TOOLS, SIM_WRITERS, isUndoneIn, runSimTool } from './sim-tools.ts';
-import { newSimWorkspace } from './sim-workspace.ts';
+import { SIM_TOOLS } from './sim-tools.ts';
 
 /** How long a lease lasts in a simulation without a heartbeat, in milliseconds. */
 const TTL_MS = 3_000;
@@ -63,11 +57,11 @@ export class SimWorld {
   readonly #options: SimWorldOptions;
   readonly #random;
   readonly #disk: SimDisk;
+  readonly #deeds: SimDeeds;
   readonly #network;
   readonly #files = newSimFiles((process) => this.#noted(process));
   /** Outlives the engines, as the disk does. */
   readonly #epochs = newMemoryEpochs();
-  readonly #workspace = newSimWorkspace();
   readonly #bridges = new Map<number, BridgeProcess>();
   /** Those that are gone as well. */
   readonly #everyBridge = new Map<string, BridgeProcess>();
@@ -75,6 +69,7 @@ export class SimWorld {
   readonly #confirmed: { readonly id: SessionId; readonly event_id: string }[] = [];
   #engine: (SimEngine & { readonly end: () => void }) | null = null;
   #engineClock: ProcessClock = this.time.process();
+  readonly #setRight = newSetRight(this.time);
   /** When the last person has done the last thing, in milliseconds since the beginning. */
   readonly #lastActMs: number;
   #ids = 0;
@@ -93,6 +88,11 @@ export class SimWorld {
       ttlMs: TTL_MS,
       isAlive: (owner) => this.#isAlive(owner),
       own: options.laws,
+    });
+    this.#deeds = newSimDeeds({
+      laws: this.laws,
+      script: (id) => this.#script(id),
+      trace: (line) => this.#trace(line),
     });
     this.#disk = newSimDisk({
       time,
@@ -134,6 +134,7 @@ export class SimWorld {
       );
     }
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#strike(fault));
+    this.time.after(SET_RIGHT_MS, () => this.#setEngineRight());
     const broken = (): boolean => this.judge.violations.length > 0;
     const ended = await this.time.run(() => broken() || this.#isOver(), FAULTS_END_MS + SIM_PATIENCE_MS);
     if (!broken()) this.#checkEnd(ended);
@@ -175,6 +176,7 @@ export class SimWorld {
   async #openEngine(): Promise<void> {
     const clock = this.time.process();
     this.#engineClock = clock;
+    this.#setEngineRight();
     const ports: EnginePorts = {
       ...this.#disk.open(clock),
       clock,
@@ -232,29 +234,7 @@ export class SimWorld {
           return simReply(request, this.#script(request.session_id));
         },
       },
-      runTool: async ({ session_id, call_id, tool_id }, args, { signal, putBlob }) => {
-        const book = this.laws.books.get(session_id);
-        if (book === undefined) throw new Error(`there is no session ${session_id}`);
-        const token = `${session_id}/${call_id} by ${owner} #${this.laws.executions.executions.length}`;
-        const execution: Execution = { session_id, call_id, owner, process: clock, token, succeeded: null };
-        this.#trace(`runs ${token}`);
-        this.laws.executions.entered(execution, book, args);
-        const answer = await runSimTool(execution, args, signal);
-        if (!answer.success || !SIM_WRITERS.has(tool_id) || !isUndoneIn(this.#script(session_id))) return answer;
-        return {
-          ...answer,
-          changes: [await this.#workspace.write(execution, (args as unknown as CallScript).path, putBlob)],
-        };
-      },
-      restore: (files) => {
-        if (clock.isDead()) throw new Error('the dead put nothing back');
-        const writer = this.#workspace.writerOf(files);
-        this.#trace(`${owner} puts back ${writer?.token}`);
-        const restored = this.laws.restoring(writer, owner);
-        const answer = this.#workspace.restore(files);
-        restored(answer);
-        return answer;
-      },
+      ...this.#deeds({ owner, clock }),
     };
   }
 
@@ -278,6 +258,7 @@ export class SimWorld {
     const process = this.#bridges.get(slot);
     // What befalls one bridge is no excuse for taking another one's calls away.
     const ofEngine = ofTheEngine(fault);
+    if (ofEngine) this.#setRight.note(this.#engineClock);
     if (ofEngine || process !== undefined) this.laws.disturbed(ofEngine ? null : (process?.owner ?? null));
     if (what === 'jump_engine') this.#engineClock.jump(ms);
     else if (what === 'crash_engine') this.#crashEngine(ms);
@@ -291,6 +272,12 @@ export class SimWorld {
       this.#replaceBridge(slot, ms);
     } else if (what === 'crash_noting' && this.#options.scenario.files) process.diesNotingMs = ms;
     else this.#crashBridge(process, slot, ms);
+  }
+
+  #setEngineRight(): void {
+    if (!this.#setRight.set(this.#engineClock)) return;
+    this.#trace('the clock of the engine is set right');
+    this.laws.disturbed(null);
   }
 
   #crashBridge({ owner, clock }: BridgeProcess, slot: number, ms: number): void {

@@ -56,6 +56,18 @@ describe('a call', () => {
     expect(board.add(effect('a'), () => null)).toBeNull();
   });
 
+  test('of which an attempt is on record is not taken for that attempt again, and for the next one', () => {
+    const board = newCallBoard(10);
+    board.tried(take(board, effect('a')));
+    take(board, effect('b', { after: [brand('a')] }));
+    expect(board.add(effect('a'), () => null)).toBeNull();
+    expect(board.startNext()).toBeNull();
+    const again = take(board, effect('a', { attempt: 2 }));
+    expect(board.startNext()).toBe(again);
+    board.settled(again);
+    expect(board.startNext()?.effect.call_id).toBe('b');
+  });
+
   test('whose grant was under way while a call before it settled does not wait for that', () => {
     const board = newCallBoard(10);
     board.settled(take(board, effect('a')));

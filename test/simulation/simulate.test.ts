@@ -1,7 +1,15 @@
 // The simulator itself: one seed is one run, and what fails says how to see it again.
 import { right } from 'fp-ts/lib/Either.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type DurableEvent, type SimulatedBridge, checkBridge, scenarioOf, simulate } from '../../src/testing/index.ts';
+import {
+  type CallScript,
+  type DurableEvent,
+  type Scenario,
+  type SimulatedBridge,
+  checkBridge,
+  scenarioOf,
+  simulate,
+} from '../../src/testing/index.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -51,8 +59,89 @@ describe('a seed', () => {
     );
     // Six faults of messages, four of the disk, seven of processes, twelve acts.
     expect(met.size).toBe(6 + 4 + 7 + 12);
+    const calls = scenarios.flatMap(({ sessions }) => sessions.flatMap(({ turns }) => turns.flat()));
+    expect(new Set(calls.map((call) => call?.fails))).toEqual(new Set([undefined, 1, 2, 5]));
   });
 });
+
+describe('a tool that fails for a passing reason', () => {
+  /** How many times the call `1.1.0` runs that behaves so, and whether it succeeds at last. */
+  async function runsOf(how: Partial<CallScript>): Promise<readonly [runs: number, succeeds: boolean]> {
+    const call: CallScript = { tool: 'read', path: 'a', ms: 5, does: 'succeed', ...how };
+    const behind: CallScript = { tool: 'put', path: 'a', ms: 5, does: 'succeed' };
+    const session = { turns: [[call, behind]], acts: [], concurrency: 2, calls: 64 };
+    const ends: boolean[] = [];
+    const laws = {
+      'ends are seen': ({ event }: DurableEvent) => {
+        if (event.kind === 'ToolCallSettled' && event.call_id === '1.1.0') ends.push(event.result.success);
+        return null;
+      },
+    };
+    const { violations, trace } = await simulate({
+      scenario: { ...QUIET, bridges: 2, processes: [], sessions: [session] },
+      bridge: refoldBridge,
+      laws,
+    });
+    expect(violations).toEqual([]);
+    return [trace.filter((line) => line.includes('runs s-1/1.1.0 ')).length, ends.at(-1) === true];
+  }
+
+  test('is tried again until it succeeds or has no attempts left', async () => {
+    expect(await runsOf({})).toEqual([1, true]);
+    expect(await runsOf({ fails: 2 })).toEqual([3, true]);
+    expect(await runsOf({ fails: 9 })).toEqual([4, false]);
+  });
+
+  test('is not tried again when it may not run twice', async () => {
+    expect(await runsOf({ tool: 'write', fails: 1 })).toEqual([1, false]);
+  });
+
+  test('may fail for good afterwards', async () => {
+    expect(await runsOf({ does: 'throw', fails: 1 })).toEqual([2, false]);
+  });
+
+  test('is not run for the same attempt again when a grant that was under way brings it', async () => {
+    // The answer of the disk to what the model said is lost: what it leads to is leased, and granted again later.
+    const turns = [
+      [
+        { ...FAILING, ms: 37 },
+        { ...FAILING, tool: 'put' as const, fails: 0 },
+      ],
+    ];
+    const sessions = [{ turns, acts: [], concurrency: 8, calls: 64 }];
+    const disk = [{ nth: 3, what: 'lost_ack', ms: 600 }] as const;
+    const scenario = { ...QUIET, seed: 2, sessions, disk, processes: [] };
+    const { trace, violations } = await simulate({ scenario, bridge: refoldBridge });
+    expect(violations).toEqual([]);
+    const ran = trace.flatMap((line) => /runs s-1\/(\S+)/.exec(line)?.[1] ?? []);
+    expect(ran).toEqual(['1.1.0', '1.1.0', '1.1.1']);
+  });
+
+  test('is tried again by a clock that was set back by more than anybody waits', async () => {
+    // An engine whose clock goes back by an hour while the call waits for its next attempt.
+    const { trace, violations } = await simulate({ scenario: SET_BACK, bridge: refoldBridge });
+    expect(violations).toEqual([]);
+    expect(trace.filter((line) => line.includes('runs s-1/'))).toHaveLength(2);
+  });
+});
+
+/** Nothing goes wrong. */
+const QUIET = { seed: 1, bridges: 1, files: false, snapshots: false, messages: [], disk: [] } as const;
+
+const FAILING: CallScript = { tool: 'read', path: 'a', ms: 1, does: 'succeed', fails: 1 };
+
+const SET_BACK: Scenario = {
+  ...QUIET,
+  sessions: [
+    {
+      turns: [[FAILING]],
+      acts: [],
+      concurrency: 1,
+      calls: 64,
+    },
+  ],
+  processes: [{ atMs: 1, what: 'jump_engine', bridge: 0, ms: -3_600_000 }],
+};
 
 describe('a bridge that breaks a law', () => {
   test('is told which, in the smallest scenario that shows it, and how to see it again', async () => {
@@ -192,6 +281,7 @@ describe('what cannot be simulated is refused', () => {
     [{ bridge: 1 }, '/bridge'],
     [{ disk: [{ nth: 1, what: 'melted', ms: 1 }] }, '/disk/0/what'],
     [{ processes: [{ atMs: Number.NaN, what: 'stop_bridge', bridge: 0, ms: 1 }] }, '/processes/0/atMs'],
+    [{ sessions: [{ ...SET_BACK.sessions[0], turns: [[{ ...FAILING, fails: -1 }]] }] }, '/sessions/0/turns/0/0/fails'],
     [{ sessions: [{ turns: [], acts: [], concurrency: 1, calls: 1 }] }, '/sessions/0/turns'],
   ])('a scenario of %j', async (scenario, path) => {
     expect(await run(scenario)).toContain(`not a scenario: at "${path}"`);

@@ -29,6 +29,10 @@ export interface CallEntry {
   readonly plan: ToolBatchPlan | null;
   /** Who recorded a start of it. */
   readonly starters: OwnerId[];
+  /** The attempt that is owed or running; counts from 1. */
+  attempt: number;
+  /** When that one may begin at the earliest, in milliseconds since 1970. */
+  notBeforeMs: number;
   /** What its result says; null until there is one. */
   settled: Content | null;
   /** A person has allowed it. */
@@ -36,6 +40,9 @@ export interface CallEntry {
   /** It has ended otherwise: lost, or cancelled with its run. */
   ended: boolean;
 }
+
+/** Of a call that nothing has come of yet. */
+const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, allowed: false };
 
 /** One event as it becomes durable, between the states before and after it. */
 export interface Taken {
@@ -96,9 +103,8 @@ export class Book {
       this.calls.set(call.call_id, {
         ...none,
         observed: call,
+        ...UNTRIED,
         starters: [],
-        settled: null,
-        allowed: false,
         ended: true,
       });
     }
@@ -153,9 +159,8 @@ export class Book {
         observed: call,
         planned: rejected.has(index) ? null : (planned.get(call.call_id) ?? null),
         plan,
+        ...UNTRIED,
         starters: [],
-        settled: null,
-        allowed: false,
         ended: false,
       });
     }

@@ -15,6 +15,8 @@ export interface ExecutionLaws {
   /** A result has become durable. */
   settled(session: SessionId, event: EventOfKind<'ToolCallSettled'>): void;
   readonly executions: readonly Execution[];
+  /** Those of one call. */
+  of(session: SessionId, call: CallId): readonly Execution[];
 }
 
 export function newExecutionLaws(judge: Judge): ExecutionLaws {
@@ -59,14 +61,25 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
     }
   }
 
+  /** It is an attempt that the durable events speak of, and its time has come. A late one of before is whatever it is. */
+  function checkAttempt({ call_id, attempt }: Execution, call: CallEntry, { events }: Book): void {
+    const ofNow = attempt ?? call.attempt;
+    judge.hold(ofNow <= call.attempt, 'durable first', () => `${call_id} runs as attempt ${ofNow}, which is not owed`);
+    const earlyMs = call.notBeforeMs - (events.at(-1)?.at_ms ?? 0);
+    const early = ofNow === call.attempt && earlyMs > 0;
+    judge.hold(!early, 'tried again when due', () => `${call_id} runs again ${earlyMs} ms before its time`);
+  }
+
   return {
     executions,
+    of,
     entered(execution, book, args) {
       const call = book.call(execution.call_id);
       if (call === undefined) judge.fail('durable first', `${execution.call_id} runs and is not on record`);
       else {
         checkCall(execution, call, { book, args });
         checkBeside(execution, call, book);
+        checkAttempt(execution, call, book);
       }
       executions.push(execution);
     },

@@ -14,6 +14,7 @@ export type Law =
   | 'only the plan runs'
   | 'no conflicting calls overlap'
   | 'runs at most once'
+  | 'tried again when due'
   | 'honest reports'
   | 'nothing is lost'
   | 'undone once'

@@ -8,6 +8,7 @@ import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas/state.ts';
 import type { Book, CallEntry, Taken } from './book.ts';
 import type { Judge } from './judge.ts';
+import { checkAttempt, checkRetry, tryAgain } from './retry-law.ts';
 import { checkUndo } from './undo-laws.ts';
 
 /** Checks one event as it becomes durable. */
@@ -19,7 +20,7 @@ export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
   else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result')
     checkSettled(book, taken, judge);
   else if (event.kind === 'user.tool_confirmation') checkConfirmed(book, event, judge);
-  else if (event.kind === 'LeaseExpired') endCall(book, event, state);
+  else if (event.kind === 'LeaseExpired') loseCall(book, taken, judge);
   else if (event.kind === 'UndoRequested' || event.kind === 'UndoSettled') checkUndo(book, event, judge);
   else if (event.kind === 'ToolCallsObserved') {
     checkPlan(taken, judge);
@@ -40,6 +41,7 @@ function checkStarted(book: Book, event: EventOfKind<'ToolCallStarted'>, judge: 
   judge.hold(!again, 'runs at most once', () => `${event.call_id} was started twice`);
   judge.hold(isOver(call) === null, 'settle once', () => `${event.call_id} was started after its end`);
   judge.hold(event.plan_hash === call.plan?.plan_hash, 'only the plan runs', () => `${event.call_id}: another plan`);
+  checkAttempt(call, event, judge);
   call.starters.push(event.owner);
 }
 
@@ -82,7 +84,7 @@ const isOtherBatch = ({ before, state }: Taken): boolean =>
 
 type Settled = EventOfKind<'ToolCallSettled'> | EventOfKind<'user.custom_tool_result'>;
 
-function checkSettled(book: Book, { state, ...taken }: Taken, judge: Judge): void {
+function checkSettled(book: Book, taken: Taken, judge: Judge): void {
   const event = taken.event as Settled;
   const call = book.call(event.call_id);
   if (call === undefined) {
@@ -96,8 +98,12 @@ function checkSettled(book: Book, { state, ...taken }: Taken, judge: Judge): voi
       ? event.plan_hash === call.plan?.plan_hash
       : event.arguments_digest === call.planned?.arguments_digest;
   judge.hold(bound, 'only the plan runs', () => `${event.call_id}: a result for another plan`);
-  // One that failed for a passing reason is tried again, if its run says so.
-  if (statusOf(state, event.call_id) !== 'queued') call.settled ??= event.output;
+  const status = statusOf(taken.state, event.call_id);
+  if (event.kind === 'ToolCallSettled') {
+    checkAttempt(call, event, judge);
+    checkRetry(call, { book, taken, status }, judge);
+  }
+  if (status !== 'queued') call.settled ??= event.output;
 }
 
 /** How the call has ended; null while it has not. */
@@ -106,9 +112,13 @@ const isOver = ({ settled, ended }: CallEntry): string | null => {
   return ended ? 'given up' : null;
 };
 
-function endCall(book: Book, event: EventOfKind<'LeaseExpired'>, state: SessionState): void {
-  const call = book.call(event.call_id);
-  if (statusOf(state, event.call_id) !== 'queued') markEnded(call);
+function loseCall(book: Book, { event, state }: Taken, judge: Judge): void {
+  const lost = event as EventOfKind<'LeaseExpired'>;
+  const call = book.call(lost.call_id);
+  if (call === undefined) return;
+  checkAttempt(call, lost, judge);
+  if (statusOf(state, lost.call_id) === 'queued') tryAgain(call, 0);
+  else markEnded(call);
 }
 
 function statusOf({ active_tool_batch: batch }: SessionState, id: CallId): CallStatus | undefined {

@@ -1,5 +1,5 @@
 // Bugs in the bridge: its own functions, its client and its model are not as they should be.
-import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { isLeft, isRight, right } from 'fp-ts/lib/Either.js';
 import { vi } from 'vitest';
 import type { Predecessor } from '../../../../bridge/ledger/predecessors.ts';
 import { brand } from '../../../../schemas/ids.ts';
@@ -45,6 +45,25 @@ vi.mock(import('../../../../bridge/held-call.ts'), async (load) => {
       const call = real.holdCall(...given);
       if (planted.bug === 'calls do not wait') call?.waitsFor.clear();
       return call;
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/call-teller.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newCallTeller: (options) => {
+      const teller = real.newCallTeller(options);
+      return {
+        ...teller,
+        settle: async (call, event) => {
+          const answer = await teller.settle(call, event);
+          const kept = planted.bug === 'what may be tried again is kept as settled';
+          if (kept && isRight(answer)) options.board.settled(call);
+          return answer;
+        },
+      };
     },
   };
 });
@@ -127,6 +146,7 @@ export const BRIDGE_BUGS: Bugs = {
   'calls do not wait': { seed: 2 },
   'a start is not recorded': { seed: 1 },
   'a tool that threw is tried again': { seed: 22 },
+  'what may be tried again is kept as settled': { seed: 6 },
   'sent again under another id': {
     seed: 93,
     bridge: withClient((client) => ({

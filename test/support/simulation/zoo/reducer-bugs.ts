@@ -57,6 +57,18 @@ function placeOf(next: NextState, id: CallId): { batch: ActiveToolBatch; page: n
   return { batch, page: pageOf(position), slot: slotOf(position) };
 }
 
+vi.mock(import('../../../../reducers/retry.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    retryDelay: (policy, failures, failed) => {
+      const endless = planted.bug === 'a call is tried again too often' && policy !== undefined;
+      const wait = real.retryDelay(endless ? { ...policy, attempts_max: 100 } : policy, failures, failed);
+      return planted.bug === 'a call is tried again at once' ? wait && 0 : wait;
+    },
+  };
+});
+
 vi.mock(import('../../../../reducers/answer-admission.ts'), async (load) => {
   const real = await load();
   return {
@@ -152,6 +164,8 @@ function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
 export const REDUCER_BUGS: Bugs = {
   'a call is settled twice': { seed: 124 },
   'a lost call runs again': { seed: 30 },
+  'a call is tried again at once': { seed: 6 },
+  'a call is tried again too often': { seed: 8 },
   'a rejected call has no result': { seed: 1 },
   'a follow-up is lost': { seed: 16 },
   'force beats deny': { seed: 319 },
