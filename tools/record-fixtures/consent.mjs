@@ -145,7 +145,7 @@ export function retries() {
   session
     .starts('r')
     .settles('r', { ...failed, jitter_permille: 800 })
-    .owes('tool.call', 'o')
+    .owes('tool.call', 'w', 'o')
     .passes();
   session
     .owes('tool.call', 'r', 'w', 'o')
