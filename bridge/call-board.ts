@@ -19,7 +19,10 @@ import { BATCHES_REMEMBERED_MAX } from '../schemas/limits.ts';
 import { newRoom } from './room.ts';
 
 export interface CallBoard {
-  /** Takes a leased call; null when it is here already, or is over as far as this bridge knows. `planOf`: as its batch was leased. */
+  /**
+   * Takes a leased call; null when it is here already, or is over as far as this bridge knows. `planOf`: as its batch was
+   * leased.
+   */
   add(effect: ToolCall, planOf: () => ToolBatchPlan | null): HeldCall | null;
   /** The next call that may start, marked as running; null when there is none, or no room. */
   startNext(): HeldCall | null;

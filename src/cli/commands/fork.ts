@@ -9,7 +9,7 @@ import type { SessionView } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
-import { type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
 
 export interface ForkCommand {

@@ -10,7 +10,7 @@ import { explain } from '../../core/explain.ts';
 import { hasData } from '../data-dir.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../must.ts';
-import { type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import { countStatuses, describeCall } from '../progress.ts';
 import { readSession } from '../stream-file.ts';
 import { untilStopped } from './serve.ts';

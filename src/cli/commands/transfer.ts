@@ -10,6 +10,7 @@ import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
+import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { contentRefs } from '../../core/content-refs.ts';
 import { importStream } from '../../engine/import-stream.ts';
@@ -78,13 +79,15 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
   try {
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
-    const imported = takenIn(await importStream({ journal, blobs }, notingRefs(first, records, refs)), file);
-    let missing = 0;
-    for (const ref of refs) if (!(await must(blobs.has(ref)))) missing += 1;
-    output.object({ ...imported, blobs: { referred: refs.size, missing } });
-    output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
-    if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
-    await blobs.close();
+    try {
+      const imported = takenIn(await importStream({ journal, blobs }, notingRefs(first, records, refs)), file);
+      const missing = await countMissing(blobs, refs);
+      output.object({ ...imported, blobs: { referred: refs.size, missing } });
+      output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
+      if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
+    } finally {
+      await blobs.close();
+    }
   } finally {
     await journal.close();
   }
@@ -104,6 +107,13 @@ async function* notingRefs(
   if (first.done === true) return;
   yield noted(first.value);
   for await (const record of rest) yield noted(record);
+}
+
+/** How many blobs of these are not in the store: an export holds none. */
+async function countMissing(blobs: Blobs, refs: ReadonlySet<Digest>): Promise<number> {
+  let missing = 0;
+  for (const ref of refs) if (!(await must(blobs.has(ref)))) missing += 1;
+  return missing;
 }
 
 const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { missing: number; of: number }): string =>
