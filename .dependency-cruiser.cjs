@@ -1,4 +1,4 @@
-// The layers (README, "The house"): schemas <- reducers <- src <- bridge, and within src the pure core below the rest.
+// The layers (docs/design.md, "Layout"): schemas <- reducers <- src <- bridge, and the order of the folders within src and bridge.
 const npm = ['npm', 'npm-dev', 'npm-peer', 'npm-optional'];
 const only = (name, from, to, allow) => ({
   name,
@@ -33,10 +33,19 @@ module.exports = {
     only('toolsets', '^src/toolsets/', '^(reducers|src)/', '^src/toolsets/'),
     only('files', '^src/files/', '^(reducers|src)/', '^src/files/'),
     only('journal', '^src/journal/', '^(reducers|src)/', '^src/(journal/|files/|core/chain)'),
+    only('journal-level', '^src/journal/level/', '^src/journal/(salvage/|level-journal)', NONE),
+    only('journal-salvage', '^src/journal/salvage/', '^src/journal/level-journal', NONE),
+    only('journal-port', '^src/journal/(?!level|salvage)', '^src/journal/(level|salvage)/', NONE),
+    only('clock', '^src/clock\\.ts$', '^(reducers|src)/', NONE),
     only('blobs', '^src/blobs/', '^(reducers|src)/', '^src/(blobs|files)/'),
     only('client', '^src/client/', '^(reducers|src)/', '^src/client/'),
     only('audit', '^src/audit/', '^src/', '^src/(audit|core)/'),
-    only('engine', '^src/engine/', '^src/', '^src/(engine|core|journal|blobs|files|client/(?!http|index)|version)'),
+    only(
+      'engine',
+      '^src/engine/',
+      '^src/',
+      '^src/(engine|core|journal|blobs|files|client/(?!http|index)|clock|version)',
+    ),
     only('server', '^src/server/', '^src/', '^src/(server|client)/'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {
@@ -45,7 +54,21 @@ module.exports = {
       from: { pathNot: '^(src/testing|test)/' },
       to: { path: '^src/testing/' },
     },
-    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files)/'),
+    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files)/|^src/clock'),
+    only('bridge-process', '^bridge/(?!process/)', '^bridge/process/', NONE),
+    only('bridge-loop', '^bridge/(?!process/|index)', '^bridge/loop', NONE),
+    only('bridge-calls', '^bridge/calls/', '^bridge/', '^bridge/(calls|executors|ledger|engine-link)/|^bridge/log'),
+    only(
+      'bridge-generate',
+      '^bridge/generate/',
+      '^bridge/',
+      '^bridge/(generate|providers|executors|engine-link)/|^bridge/log',
+    ),
+    only('bridge-providers', '^bridge/providers/', '^bridge/', '^bridge/providers/|^bridge/log'),
+    only('bridge-ledger', '^bridge/ledger/', '^bridge/', '^bridge/(ledger|engine-link)/|^bridge/log'),
+    only('bridge-engine-link', '^bridge/engine-link/', '^bridge/', '^bridge/engine-link/|^bridge/log'),
+    only('bridge-executors', '^bridge/executors/', '^bridge/', '^bridge/(executors|host|engine-link)/|^bridge/log'),
+    only('bridge-host', '^bridge/host/', '^bridge/', '^bridge/host/'),
     {
       name: 'pure-no-node',
       severity: 'error',

@@ -2,7 +2,7 @@
 // taken. A batch begins when its first call is in the bridge's hands, and ends when its last settlement is durable.
 import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { join } from 'node:path';
-import { systemClock } from '../bridge/clock.ts';
+import { systemClock } from '../src/clock.ts';
 import { type Executor, combineExecutors } from '../bridge/executors/executors.ts';
 import type { BridgeLogLine } from '../bridge/log.ts';
 import { runBridge } from '../bridge/loop.ts';

@@ -4,11 +4,11 @@
 // leave a line in that file.
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { systemClock } from '../bridge/clock.ts';
+import { systemClock } from '../src/clock.ts';
 import type { BridgeLogLine } from '../bridge/log.ts';
 import { noBridgeLedger, openBridgeLedger } from '../bridge/ledger/bridge-ledger.ts';
 import { openLedgerDirectory } from '../bridge/ledger/ledger-disk.ts';
-import { isAlive, tagOf } from '../bridge/ledger/process-tag.ts';
+import { isAlive, tagOf } from '../src/files/process-tag.ts';
 import { runBridge } from '../bridge/loop.ts';
 import { brand } from '../schemas/ids.ts';
 import { connect } from '../src/client/index.ts';

@@ -1,5 +1,5 @@
 // An engine on LevelDB and a bridge in this process, as they are used when embedded.
-import { systemClock } from '../bridge/clock.ts';
+import { systemClock } from '../src/clock.ts';
 import { runBridge } from '../bridge/loop.ts';
 import { brand } from '../schemas/ids.ts';
 import type { EngineClient } from '../src/client/client.ts';

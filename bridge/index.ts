@@ -1,5 +1,5 @@
 // The sub-path `refold/bridge`: the bridge as a library, for those who run it in a process of their own or simulate it.
-export { type Clock, systemClock } from './clock.ts';
+export { type BridgeClock, systemClock } from '../src/clock.ts';
 export { CallReport, failedReport } from './executors/call-report.ts';
 export {
   type CallContext,
@@ -29,4 +29,4 @@ export {
 export { type OpenAiOptions, openAiCompatible } from './providers/openai-compatible.ts';
 export { recordedProvider } from './providers/recorded.ts';
 export { type Script, scriptedProvider } from './providers/scripted.ts';
-export { type TranscriptBlobs, renderTranscript } from './transcript.ts';
+export { type TranscriptBlobs, renderTranscript } from './generate/transcript.ts';

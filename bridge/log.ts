@@ -1,6 +1,7 @@
 // What a bridge says of its work: one flat JSON object for each line.
 import type { BatchId, CallId, RunId, SessionId, ToolId } from '../schemas/ids.ts';
 import type { CallOutcome } from '../schemas/tool-call.ts';
+import { MESSAGE_CHARS_MAX } from '../schemas/limits.ts';
 import type { Usage } from '../schemas/run.ts';
 
 interface OfCall {
@@ -67,3 +68,19 @@ export type BridgeLogLine =
   | { readonly event: 'stopping'; readonly running: number };
 
 export type Log = (line: BridgeLogLine) => void;
+
+/** What an error says, whatever was thrown; never a stack. */
+export function messageOf(error: unknown): string {
+  try {
+    const message = error instanceof Error ? error.message || error.name : String(error);
+    return message === '' ? 'no message' : message;
+  } catch {
+    return 'something that has no message';
+  }
+}
+
+/** Well-formed text of at most `MESSAGE_CHARS_MAX` UTF-16 units. */
+export function clip(text: string): string {
+  const formed = text.toWellFormed();
+  return formed.length <= MESSAGE_CHARS_MAX ? formed : `${formed.slice(0, MESSAGE_CHARS_MAX - 2).toWellFormed()}…`;
+}

@@ -9,28 +9,28 @@ import { BACKOFF_MS_BASE, CONCURRENCY_MAX, LEASE_EFFECTS_MAX, STOP_GRACE_MS } fr
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { unreachable } from '../schemas/rejection.ts';
 import type { LeaseGrant, LeaseKey } from '../schemas/wire.ts';
-import { batchSettled, closingOf } from './batch-close.ts';
-import { type BlobReader, newBlobReader } from './blob-reader.ts';
-import { type CallBoard, newCallBoard } from './call-board.ts';
-import { type CallRunner, newCallRunner, newNonce } from './call-runner.ts';
-import type { PutBlob } from './call-output.ts';
-import { type Clock, sleep } from './clock.ts';
+import { batchSettled, closingOf } from './calls/batch-close.ts';
+import { type BlobReader, newBlobReader } from './engine-link/blob-reader.ts';
+import { type CallSchedule, newCallSchedule } from './calls/call-schedule.ts';
+import { type CallRunner, newCallRunner, newNonce } from './calls/call-runner.ts';
+import type { PutBlob } from './engine-link/text-content.ts';
+import { type BridgeClock, sleep } from '../src/clock.ts';
 import type { Executors } from './executors/executors.ts';
-import { undoCall } from './executors/undo.ts';
-import { type GenerateRunner, newGenerateRunner } from './generate-runner.ts';
-import { OPEN_TOOL, openHostSession } from './host-session.ts';
-import { leaseRequest, wantedBy } from './lease-request.ts';
-import { type Leased, type Leases, newLeases } from './leases.ts';
+import { undoCall } from './executors/undo-call.ts';
+import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
+import { OPEN_TOOL, openHostSession } from './executors/open-host-session.ts';
+import { leaseRequest, wantedBy } from './executors/lease-request.ts';
+import { type Leased, type HeldLeases, newHeldLeases } from './engine-link/held-leases.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
-import { type Link, newLink } from './link.ts';
+import { type Link, newLink } from './engine-link/link.ts';
 import type { BridgeLogLine } from './log.ts';
-import { type Outbox, newOutbox } from './outbox.ts';
-import { newPlanCheck } from './plan-check.ts';
+import { type Outbox, newOutbox } from './engine-link/outbox.ts';
+import { newPlanCheck } from './calls/plan-check.ts';
 import type { Provider } from './providers/provider.ts';
-import { recover } from './recover.ts';
-import { type Arrived, newRides } from './rides.ts';
-import { StopSwitch } from './stop-switch.ts';
-import { type StrangerWatch, newStrangerWatch } from './watch-strangers.ts';
+import { recover } from './ledger/recover.ts';
+import { type Arrived, newSubmitGrants } from './engine-link/submit-grants.ts';
+import { StopSwitch } from './executors/stop-switch.ts';
+import { type OtherBridgesWatch, newOtherBridgesWatch } from './calls/watch-other-bridges.ts';
 
 export interface BridgeOptions {
   readonly client: EngineClient;
@@ -42,7 +42,7 @@ export interface BridgeOptions {
   readonly concurrency?: number;
   /** Where it notes what it has started; without one, what it had in hand is lost with it. */
   readonly ledger?: BridgeLedger;
-  readonly clock: Clock;
+  readonly clock: BridgeClock;
   readonly random: () => number;
   readonly log: (line: BridgeLogLine) => void;
   /** Stops leasing, stops what runs, gives the leases back, and ends. */
@@ -103,13 +103,13 @@ interface Crew {
   readonly options: BridgeOptions;
   readonly link: Link;
   readonly outbox: Outbox;
-  readonly leases: Leases;
-  readonly board: CallBoard;
+  readonly leases: HeldLeases;
+  readonly schedule: CallSchedule;
   readonly calls: CallRunner;
   readonly generates: GenerateRunner;
   readonly blobs: BlobReader;
   readonly putBlob: PutBlob;
-  readonly strangers: StrangerWatch;
+  readonly otherBridges: OtherBridgesWatch;
   /** What is under way, and how to stop what is no call. */
   readonly work: Set<Promise<void>>;
   readonly stops: Set<StopSwitch>;
@@ -119,18 +119,28 @@ interface Crew {
 function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   const { client, owner, clock, random, log } = options;
   const link = newLink({ clock, random, log, signal: gone });
-  const board = newCallBoard(options.concurrency ?? CONCURRENCY_MAX);
-  const leases = newLeases({ client, owner, clock, log });
+  const schedule = newCallSchedule(options.concurrency ?? CONCURRENCY_MAX);
+  const leases = newHeldLeases({ client, owner, clock, log });
   const epochOf = (key: LeaseKey): number | undefined => leases.epochOf(key);
-  const rides = newRides({
+  const submitGrants = newSubmitGrants({
     clock,
     leases,
     wanted: (max) => wantedBy(options, max),
     signal: options.signal,
     take: (arrived) => takeGrants(crew, arrived),
   });
-  const confirm: Leases['confirm'] = (key, sentAtMs) => leases.confirm(key, sentAtMs);
-  const outbox = newOutbox({ client, owner, link, clock, log, epochOf, confirm, companions: closingOf(board), rides });
+  const confirm: HeldLeases['confirm'] = (key, sentAtMs) => leases.confirm(key, sentAtMs);
+  const outbox = newOutbox({
+    client,
+    owner,
+    link,
+    clock,
+    log,
+    epochOf,
+    confirm,
+    companions: closingOf(schedule),
+    submitGrants,
+  });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
     const kept = await link.ask('put_blob', () => client.putBlob(bytes));
@@ -146,12 +156,12 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
     nonce: newNonce(random),
     executors: options.executors,
     ledger: options.ledger ?? noBridgeLedger,
-    board,
+    schedule,
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
     moved,
   });
-  const strangers = newStrangerWatch({ client, clock, link, board, moved, signal: options.signal });
-  const base = { options, link, outbox, leases, board, calls, generates, blobs, putBlob, strangers };
+  const otherBridges = newOtherBridgesWatch({ client, clock, link, schedule, moved, signal: options.signal });
+  const base = { options, link, outbox, leases, schedule, calls, generates, blobs, putBlob, otherBridges };
   const crew: Crew = { ...base, work: new Set(), stops: new Set(), onFault: () => undefined };
   return crew;
 }
@@ -230,10 +240,10 @@ function takeEffect(crew: Crew, leased: Leased, plans: LeaseGrant['plans']): boo
 
 function takeCall(crew: Crew, granted: Leased<EffectOfKind<'tool.call'>>, plans: LeaseGrant['plans']): boolean {
   const { effect } = granted;
-  const call = crew.board.add(effect, () => planOf(effect, plans));
+  const call = crew.schedule.add(effect, () => planOf(effect, plans));
   if (call === null) {
     // Granted again, after the engine forgot who held it: the lease is kept for the work that goes on.
-    const here = crew.board.find(effect.session_id, effect.batch_id, effect.call_id);
+    const here = crew.schedule.find(effect.session_id, effect.batch_id, effect.call_id);
     if (here !== null) crew.leases.hold(granted, () => crew.calls.stop(here, 'lost'));
     return false;
   }
@@ -247,12 +257,12 @@ const planOf = (effect: EffectOfKind<'tool.call'>, plans: LeaseGrant['plans']): 
 
 /** The run is ending: this call stops, and what still waits in its batch does not start. */
 function cancelCall(crew: Crew, { session_id, batch_id, call_id, attempt }: EffectOfKind<'tool.cancel'>): boolean {
-  for (const call of crew.board.held()) {
+  for (const call of crew.schedule.held()) {
     const { effect, phase } = call;
     if (effect.session_id !== session_id || effect.batch_id !== batch_id || phase !== 'waiting') continue;
     crew.calls.stop(call, 'cancelled');
   }
-  const call = crew.board.find(session_id, batch_id, call_id);
+  const call = crew.schedule.find(session_id, batch_id, call_id);
   if (call === null || call.effect.attempt !== attempt) return false;
   crew.calls.stop(call, 'cancelled');
   return true;
@@ -260,10 +270,10 @@ function cancelCall(crew: Crew, { session_id, batch_id, call_id, attempt }: Effe
 
 function startCalls(crew: Crew): void {
   if (crew.options.signal.aborted) return;
-  for (let call = crew.board.startNext(); call !== null; call = crew.board.startNext()) {
+  for (let call = crew.schedule.startNext(); call !== null; call = crew.schedule.startNext()) {
     track(crew, crew.calls.run(call));
   }
-  crew.strangers.consider();
+  crew.otherBridges.consider();
 }
 
 /** Does the work of an effect that is no call, unless it is under way already. */
@@ -329,6 +339,6 @@ async function undo(crew: Crew, effect: EffectOfKind<'call.undo'>, stop: StopSwi
 const isDropped = ({ why }: StopSwitch): boolean => why !== null && why !== 'timeout';
 
 function stopAll(crew: Crew): void {
-  for (const call of crew.board.held()) crew.calls.stop(call, 'stopping');
+  for (const call of crew.schedule.held()) crew.calls.stop(call, 'stopping');
   for (const stop of crew.stops) stop.stop('stopping');
 }

@@ -139,9 +139,9 @@ function admitProfile(state: SessionState, profile: string): Rejection | null {
 }
 
 function admitPolicy(state: SessionState, { policy }: EventOfKind<'ConsentPolicySet'>): Rejection | null {
-  const stranger = Object.keys(policy.tools).find((id) => !Object.hasOwn(state.tool_registry, id));
-  if (stranger === undefined) return null;
-  return reject('tool_unknown', `/policy/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`);
+  const unregistered = Object.keys(policy.tools).find((id) => !Object.hasOwn(state.tool_registry, id));
+  if (unregistered === undefined) return null;
+  return reject('tool_unknown', `/policy/tools${pointerSegment(unregistered)}`, `there is no tool "${unregistered}"`);
 }
 
 function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'>): Rejection | null {

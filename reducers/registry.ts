@@ -36,10 +36,10 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
       return reject('registry_invalid', `${path}/profile_id`, `the profile "${profile.profile_id}" is given twice`);
     }
     profileIds.add(profile.profile_id);
-    const stranger = profile.tool_ids.findIndex((id) => !ids.has(id));
-    if (stranger !== -1) {
-      const message = `the profile "${profile.profile_id}" names "${profile.tool_ids[stranger]}", which is not registered`;
-      return reject('registry_invalid', `${path}/tool_ids/${stranger}`, message);
+    const unregistered = profile.tool_ids.findIndex((id) => !ids.has(id));
+    if (unregistered !== -1) {
+      const message = `the profile "${profile.profile_id}" names "${profile.tool_ids[unregistered]}", which is not registered`;
+      return reject('registry_invalid', `${path}/tool_ids/${unregistered}`, message);
     }
   }
   const dangling = provider_profiles.findIndex((entry) => !profileIds.has(entry.profile_id));

@@ -227,8 +227,8 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   };
   const explain = (value: unknown, context: t.Context): t.Errors => {
     if (!isPlainObject(value)) return error(value, context, `must be an object: ${name}`);
-    const stranger = Object.keys(value).find((key) => !known(key));
-    if (stranger !== undefined) return at(context, stranger, value[stranger], `unknown field of ${name}`);
+    const extra = Object.keys(value).find((key) => !known(key));
+    if (extra !== undefined) return at(context, extra, value[extra], `unknown field of ${name}`);
     const missing = requiredNames.find((key) => !Object.hasOwn(value, key));
     if (missing !== undefined) return at(context, missing, undefined, `missing field of ${name}`);
     return firstFailure(

@@ -209,7 +209,7 @@ export const AUDIT_FILE_BYTES_MAX = 64 * 1_048_576;
 export const LEASES_HELD_MAX = 4 * LEASE_EFFECTS_MAX;
 
 /** What a report that makes a turn go on asks for besides, at least: a generate, and what a person has added. */
-export const RIDE_EFFECTS_MIN = 4;
+export const SUBMIT_GRANT_EFFECTS_MIN = 4;
 
 /** First and longest wait before a request to the engine is made again. */
 export const BACKOFF_MS_BASE = 100;

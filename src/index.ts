@@ -6,7 +6,7 @@ export { openMemoryBlobs } from './blobs/memory-blobs.ts';
 export type { EngineClient } from './client/client.ts';
 export { FollowRefused } from './client/follow-refused.ts';
 export { connect } from './client/http-client.ts';
-export { type Clock, systemClock } from './engine/clock.ts';
+export { type Clock, systemClock } from './clock.ts';
 export { type Collection, type CollectOptions, collectBlobs } from './engine/collect-blobs.ts';
 export { type Engine, type EngineOptions, type EnginePorts, openEngine, startEngine } from './engine/engine.ts';
 export type { Journal, JournalRecord, SessionHead } from './journal/journal.ts';

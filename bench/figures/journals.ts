@@ -5,7 +5,7 @@ import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import { type EventId, type SessionId, type Version, brand } from '../../schemas/ids.ts';
 import { nextChain } from '../../src/core/chain.ts';
 import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
-import { openLevelStore } from '../../src/journal/level-store.ts';
+import { openLevelStore } from '../../src/journal/level/store.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import type { OpenStore } from '../../src/journal/store.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Level } from 'level';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
 import { startEngine } from '../../src/engine/engine.ts';
-import { openLevelStore } from '../../src/journal/level-store.ts';
+import { openLevelStore } from '../../src/journal/level/store.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { type InProcess, bridgeTo } from '../in-process.ts';

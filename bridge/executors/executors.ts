@@ -3,7 +3,7 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
-import type { StopSwitch } from '../stop-switch.ts';
+import type { StopSwitch } from './stop-switch.ts';
 import type { CallReport } from './call-report.ts';
 
 /** Which call it is. `host_session.open` runs as a call of its own, outside of any batch. */

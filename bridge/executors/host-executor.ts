@@ -6,7 +6,7 @@ import type { HostSessionFacts } from '../../schemas/tool-set.ts';
 import type { FileChange, KeptBytes, Withheld } from '../../schemas/undo.ts';
 import type { Host } from '../host/host-tools.ts';
 import type { ChangedFile, HostOutcome } from '../host/outcome.ts';
-import { WHOLE_NOTE_BYTES } from '../call-output.ts';
+import { WHOLE_NOTE_BYTES } from '../engine-link/text-content.ts';
 import { type CallReport, failedReport } from './call-report.ts';
 import type { CallContext, Executor } from './executors.ts';
 

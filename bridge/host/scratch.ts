@@ -5,7 +5,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, r
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryNow } from '../../src/files/directories.ts';
-import { isAlive, tagOf } from '../ledger/process-tag.ts';
+import { isAlive, tagOf } from '../../src/files/process-tag.ts';
 
 export interface Scratch {
   /** Journal of the patches that are being written. Shared by all processes of this workspace and user. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { type BridgeLedger, openBridgeLedger } from './bridge-ledger.ts';
 import { openLedgerDirectory } from './ledger-disk.ts';
-import { isAlive, tagOf } from './process-tag.ts';
+import { isAlive, tagOf } from '../../src/files/process-tag.ts';
 
 /**
  * Opens a ledger in a directory, made where it is missing: what this bridge starts is noted there, and what bridges that

@@ -1,8 +1,8 @@
 // Chat Completions over HTTP, as OpenAI and many others serve it. Streams where the server does, and takes a whole
 // answer where it does not. A fault that may pass is reported as one: whether and when to ask again is the run's policy.
 import { createParser } from 'eventsource-parser';
-import type { Clock } from '../clock.ts';
-import { clip, messageOf } from '../call-run.ts';
+import type { BridgeClock } from '../../src/clock.ts';
+import { clip, messageOf } from '../log.ts';
 import {
   ERROR_BYTES_MAX,
   PROVIDER_SILENCE_MS_DEFAULT,
@@ -27,7 +27,7 @@ export interface OpenAiOptions {
   readonly fallbackModel?: string;
   /** Longest silence of the server, before and within an answer. */
   readonly silenceMs?: number;
-  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly clock: Pick<BridgeClock, 'now' | 'after'>;
 }
 
 /** An attempt that failed, and whether the server might answer in one piece. */

@@ -12,8 +12,8 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { makeDirectory, syncDirectory } from '../files/directories.ts';
 import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
-import { openLanes } from './lanes.ts';
-import { type Way, type Ways, newWays } from './ways.ts';
+import { openKeyedWork } from './keyed-work.ts';
+import { type Way, type Ways, newWays } from './synced-directories.ts';
 
 const FILE_MODE = 0o600;
 const DIGEST_PREFIX = 'sha256:';
@@ -31,12 +31,12 @@ export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =
   });
 
 function blobsIn(directory: string): Blobs {
-  const lanes = openLanes(FILES_OPEN_MAX);
+  const keyed = openKeyedWork(FILES_OPEN_MAX);
   const ways = newWays();
   let closed = false;
 
   const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
-    filing(doing, async () => (closed ? left(blobsClosed()) : lanes.run(ref, work)));
+    filing(doing, async () => (closed ? left(blobsClosed()) : keyed.run(ref, work)));
 
   return {
     put: (bytes) => async () => {
@@ -51,7 +51,7 @@ function blobsIn(directory: string): Blobs {
     delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
     close: async () => {
       closed = true;
-      await lanes.settled();
+      await keyed.settled();
     },
   };
 }

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeDirectory } from '../files/directories.ts';
 import { codeOf, reasonOf } from '../files/file-failure.ts';
-import { isSwitchPending } from '../journal/rebuild-switch.ts';
+import { isSwitchPending } from '../journal/salvage/rebuild-switch.ts';
 import { cannotRead } from './files.ts';
 import { CommandFailure } from './output.ts';
 

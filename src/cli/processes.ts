@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { CommandFailure } from './output.ts';
 
 const CLI = fileURLToPath(new URL('main.js', import.meta.url));
-const BRIDGE = fileURLToPath(new URL('../../bridge/main.js', import.meta.url));
+const BRIDGE = fileURLToPath(new URL('../../bridge/process/main.js', import.meta.url));
 
 export interface Child {
   readonly process: ChildProcess;

@@ -12,7 +12,7 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../..
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
 import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
-import { type Conflict, conflictBetween } from './conflict.ts';
+import { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
 

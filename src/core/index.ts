@@ -16,7 +16,7 @@ export {
   newCheckpointWatch,
   proveSession,
 } from './checkpoint.ts';
-export { type Conflict, conflictBetween } from './conflict.ts';
+export { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 export { type ContentRef, contentRefs } from './content-refs.ts';
 export { type JsonDiff, type JsonDifference, diffJson } from './diff.ts';
 export {

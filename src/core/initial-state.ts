@@ -78,9 +78,11 @@ function examineAnew(value: unknown): Either<Rejection, Examined> {
   if (genesis.tool_package_digest !== parts.digest) {
     return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
   }
-  const stranger = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
-  if (stranger !== undefined) {
-    return left(reject('tool_unknown', `/consent/tools${pointerSegment(stranger)}`, `there is no tool "${stranger}"`));
+  const unregistered = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
+  if (unregistered !== undefined) {
+    return left(
+      reject('tool_unknown', `/consent/tools${pointerSegment(unregistered)}`, `there is no tool "${unregistered}"`),
+    );
   }
   const tools = computeEffectiveTools(bare(genesis, parts));
   return isLeft(tools) ? tools : right({ genesis, parts, effective_tools: tools.right });

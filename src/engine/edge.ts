@@ -15,7 +15,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { SchemaVerdict, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import type { Blobs } from '../blobs/blobs.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
 
 export interface EdgePorts {

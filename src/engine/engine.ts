@@ -15,13 +15,13 @@ import { makeDirectory } from '../files/directories.ts';
 import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
-import { describeTornTail } from '../journal/level-tail.ts';
+import { describeTornTail } from '../journal/level/tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, backgroundClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './epochs.ts';
-import { type Bells, newBells } from './follow.ts';
+import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
-import { LeaseTable } from './leases.ts';
+import { LeaseTable } from './lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './schema-check.ts';
 import { Sessions } from './sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
@@ -95,8 +95,8 @@ export const startEngine =
   (ports: EnginePorts): TaskEither<Rejection, Engine> =>
   async () => {
     const { journal, blobs } = ports;
-    const clock = ports.clock ?? systemClock;
-    const bells = newBells();
+    const clock = ports.clock ?? backgroundClock;
+    const notices = newChangeNotices();
     const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
       await journal.close();
       await blobs.close();
@@ -108,14 +108,14 @@ export const startEngine =
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `no epochs of leases can be put aside: ${epochs}`));
     }
-    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, bells, epochs });
+    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
       sessions.close();
       wakes.close();
       leases.close();
-      bells.close();
+      notices.close();
       await snapshots.close();
       await epochs.close();
       await journal.close();
@@ -129,7 +129,7 @@ export const startEngine =
       return loaded;
     }
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const client = newInProcessClient({ sessions, leases, journal, blobs, bells, info, closed: closed.signal });
+    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
     return right({ client, faults: loaded.right, notices: [], close });
   };
 
@@ -153,11 +153,11 @@ interface Parts {
 
 interface Tools {
   readonly clock: Clock;
-  readonly bells: Bells;
+  readonly notices: ChangeNotices;
   readonly epochs: Epochs;
 }
 
-function assemble(ports: EnginePorts, { clock, bells, epochs }: Tools): Parts {
+function assemble(ports: EnginePorts, { clock, notices, epochs }: Tools): Parts {
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
@@ -184,19 +184,19 @@ function assemble(ports: EnginePorts, { clock, bells, epochs }: Tools): Parts {
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);
       wakes.update(session.id, session.state());
-      bells.ring(session.id);
+      notices.ring(session.id);
       snapshots.consider(session);
     },
     onLoaded: (session) => {
       leases.load(session.id, session.state());
       wakes.update(session.id, session.state());
-      bells.ring(session.id);
+      notices.ring(session.id);
       // One that began at a wrong snapshot waits for its next event, so that `refold verify` still finds what was wrong.
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
     onGone: (id) => leases.forget(id),
-    isWatched: (id) => bells.isAwaited(id),
+    isWatched: (id) => notices.isAwaited(id),
   });
   return { sessions, leases, wakes, snapshots };
 }

@@ -9,7 +9,7 @@ import { FollowRefused } from '../client/follow-refused.ts';
 import type { Journal } from '../journal/journal.ts';
 import { eventRecords } from './records.ts';
 
-export interface Bells {
+export interface ChangeNotices {
   /** Something was adopted in this session. */
   ring(id: SessionId): void;
   /** Resolves at the next ring of this session, or when aborted. */
@@ -20,7 +20,7 @@ export interface Bells {
   close(): void;
 }
 
-export function newBells(): Bells {
+export function newChangeNotices(): ChangeNotices {
   const waiting = new Map<SessionId, Set<() => void>>();
   const ring = (id: SessionId): void => {
     const answers = waiting.get(id);
@@ -60,7 +60,11 @@ export interface Followed {
 }
 
 /** Yields event records in order until aborted. Throws {@link FollowRefused} when reading fails. */
-export async function* follow(journal: Journal, bells: Bells, followed: Followed): AsyncGenerator<EventRecord> {
+export async function* follow(
+  journal: Journal,
+  notices: ChangeNotices,
+  followed: Followed,
+): AsyncGenerator<EventRecord> {
   const { id, version, load, signal } = followed;
   let at: number = followed.from;
   while (!signal.aborted) {
@@ -71,7 +75,7 @@ export async function* follow(journal: Journal, bells: Bells, followed: Followed
       continue;
     }
     if (at >= now) {
-      await bells.next(id, signal);
+      await notices.next(id, signal);
       continue;
     }
     const page = await eventRecords(journal, id, at as Position, Math.min(FOLLOW_PAGE_RECORDS, now - at));

@@ -21,11 +21,11 @@ import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type Bells, follow } from './follow.ts';
+import { type ChangeNotices, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
-import type { LeaseTable } from './leases.ts';
+import type { LeaseTable } from './lease-table.ts';
 import { eventRecords, genesisRecord } from './records.ts';
-import { submitRiding } from './ride.ts';
+import { submitAndLease } from './submit-and-lease.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface InProcessPorts {
@@ -33,7 +33,7 @@ export interface InProcessPorts {
   readonly leases: LeaseTable;
   readonly journal: Journal;
   readonly blobs: Blobs;
-  readonly bells: Bells;
+  readonly notices: ChangeNotices;
   readonly info: EngineInfo;
   readonly closed: AbortSignal;
 }
@@ -52,7 +52,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     if (isLeft(position)) throw new FollowRefused({ ...position.left, path: '/from' });
     const either = joinSignals(signal, closed);
     try {
-      yield* follow(journal, ports.bells, {
+      yield* follow(journal, ports.notices, {
         id: known.right,
         from: position.right,
         version: () => sessions.peek(known.right)?.state().version ?? null,
@@ -89,7 +89,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       }),
     submit: (id, request) =>
       take.argument(SessionId, id, (known) =>
-        take.request(Submit, request, (submitted, bytes) => submitRiding(ports, known, submitted, bytes))(),
+        take.request(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
       ),
     records: (id, from, limit = READ_PAGE_RECORDS) =>
       take.argument(SessionId, id, async (known) => {

@@ -17,7 +17,7 @@ import { findForkFault, forkSession } from './fork-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
 import { owesAnything } from './owed.ts';
 import { type Resting, newResting } from './resting.ts';
-import { LiveSession, type SessionPorts } from './session.ts';
+import { LiveSession, type SessionPorts } from './live-session.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 

@@ -12,8 +12,8 @@ import {
 } from '../../schemas/limits.ts';
 import { makeSnapshot } from '../core/snapshot.ts';
 import type { Snapshots } from '../journal/snapshots.ts';
-import type { Clock } from './clock.ts';
-import type { LiveSession } from './session.ts';
+import type { Clock } from '../clock.ts';
+import type { LiveSession } from './live-session.ts';
 
 export interface SnapshotWriter {
   /** Has a snapshot of the session made soon, if one is due. */

@@ -12,7 +12,7 @@ export interface Claimant {
 }
 
 /** What is known of the effect. */
-export interface EffectFence {
+export interface KnownLease {
   readonly lease: Lease | undefined;
   /** The newest epoch of it that is known; 0 when none is. */
   readonly newest: number;
@@ -22,7 +22,7 @@ export interface EffectFence {
   readonly runs: boolean;
 }
 
-export function standingOf({ owner, epoch }: Claimant, { lease, newest, first, runs }: EffectFence): Standing {
+export function standingOf({ owner, epoch }: Claimant, { lease, newest, first, runs }: KnownLease): Standing {
   const mine = lease?.owner === owner;
   if (epoch === undefined) return lease === undefined ? 'free' : mine ? 'held' : 'lost';
   if (epoch === newest) return mine && lease.epoch === epoch ? 'held' : 'lost';

@@ -4,7 +4,7 @@ import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 export interface Wakes {
   /** A session was loaded, or has adopted events: it may wait for another time. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { FileChange } from '../../schemas/undo.ts';
 import type { EngineClient } from '../client/client.ts';
-import type { Clock } from '../engine/clock.ts';
+import type { BridgeClock } from '../clock.ts';
 
 /** One message of the conversation, as a model is shown it. `arguments` is the text the model wrote. */
 export type ModelMessage =
@@ -85,15 +85,6 @@ export interface MachineFile {
   /** What was appended outlives the process. */
   sync(): Promise<void>;
   close(): Promise<void>;
-}
-
-/**
- * The only way in which a bridge waits: what it leaves to the platform's own timers comes at some later time. `after` throws
- * a RangeError for what is no number of milliseconds.
- */
-export interface BridgeClock extends Clock {
-  /** Calls `fn` once what is ready by now has been dealt with; no time passes. */
-  soon(fn: () => void): void;
 }
 
 export interface BridgeWorld {

@@ -1,8 +1,8 @@
 // The sub-path `refold/testing`: a simulator for engines and bridges, arbitraries, and given/when/then over the fold.
 // It needs `fast-check`, which the package does not bring along.
 export { type IngressStream, type IngressStreamOptions, arbitrary } from './arbitraries.ts';
+export type { BridgeClock } from '../clock.ts';
 export type {
-  BridgeClock,
   BridgeWorld,
   FileBefore,
   MachineFile,

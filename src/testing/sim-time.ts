@@ -1,6 +1,6 @@
 // The time of a simulated world. It moves only when nothing else can happen; each process reads it through a clock of
 // its own, which can be set wrong, held still or stopped for good. No timer of the platform is used.
-import type { BridgeClock } from './bridge-world.ts';
+import type { BridgeClock } from '../clock.ts';
 import { SIM_TIMERS_MAX } from '../../schemas/limits.ts';
 
 /** The clock of one process. */

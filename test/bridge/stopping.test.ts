@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import { combineExecutors, runBridge } from '../../bridge/index.ts';
 import { noBridgeLedger } from '../../bridge/ledger/bridge-ledger.ts';
-import { newLeases } from '../../bridge/leases.ts';
+import { newHeldLeases } from '../../bridge/engine-link/held-leases.ts';
 import type { Effect } from '../../schemas/effect.ts';
 import { brand } from '../../schemas/ids.ts';
 import { reject } from '../../schemas/rejection.ts';
@@ -75,7 +75,7 @@ test('of work that ends after its lease was lost nothing is kept', async () => {
   const lost = [{ session_id, effect_id, epoch: 1 }];
   const heartbeat: EngineClient['heartbeat'] = () => () => Promise.resolve(right({ lost }));
   const client = { heartbeat } as Partial<EngineClient> as EngineClient;
-  const leases = newLeases({ client, owner, clock, log: () => undefined });
+  const leases = newHeldLeases({ client, owner, clock, log: () => undefined });
   const stop = new AbortController();
   const beating = leases.beat(stop.signal);
   let told = 0;

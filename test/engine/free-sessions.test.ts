@@ -5,7 +5,7 @@ import { type OwnerId, type SessionId, type SessionState, brand, limits } from '
 import type { LeaseRequest } from '../../schemas/wire.ts';
 import { effects } from '../../src/core/index.ts';
 import { newMemoryEpochs, openEpochs } from '../../src/engine/epochs.ts';
-import { LeaseTable } from '../../src/engine/leases.ts';
+import { LeaseTable } from '../../src/engine/lease-table.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { leaseRequest } from '../support/engine/world.ts';
 import { done } from '../support/journal/outcomes.ts';

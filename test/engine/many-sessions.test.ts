@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
-import { LiveSession } from '../../src/engine/session.ts';
+import { LiveSession } from '../../src/engine/live-session.ts';
 import type { Disk } from '../support/engine/disk.ts';
 import { Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
 import { done } from '../support/journal/outcomes.ts';

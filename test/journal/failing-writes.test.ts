@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RejectionCode } from '../../schemas/rejection.ts';
 import type { Journal } from '../../src/journal/journal.ts';
-import { openLevelStore } from '../../src/journal/level-store.ts';
+import { openLevelStore } from '../../src/journal/level/store.ts';
 import { refuse } from '../../src/journal/refusal.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import type { OpenStore } from '../../src/journal/store.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { RejectionCode } from '../../schemas/rejection.ts';
 import type { Journal } from '../../src/journal/journal.ts';
-import { verifyLevelFiles } from '../../src/journal/level-files.ts';
+import { verifyLevelFiles } from '../../src/journal/level/verify-files.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { done } from '../support/journal/outcomes.ts';
 import { eventId, numbersFrom, position, recordOf, session, version } from '../support/journal/samples.ts';

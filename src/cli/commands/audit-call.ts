@@ -1,7 +1,7 @@
 // One call in words, for `refold explain --call`.
 import pc from 'picocolors';
 import type { Claim } from '../../../schemas/tool-call.ts';
-import type { Conflict } from '../../core/conflict.ts';
+import type { Conflict } from '../../../reducers/conflict.ts';
 import type { CallExplanation, PlannedPlace, WaitedFor } from '../../core/explain-call.ts';
 import type { Moment } from '../../core/explain-confirmation.ts';
 import { clipJson } from './audit-source.ts';

@@ -1,8 +1,8 @@
 // What opening a journal found that no stream of it tells: last writes that were torn, and damage that was put aside.
 import pc from 'picocolors';
-import { tellsOfGone } from '../../journal/damage-record.ts';
-import { describeTornTail, readTornTails } from '../../journal/level-tail.ts';
-import { readRebuilt } from '../../journal/rebuild-switch.ts';
+import { tellsOfGone } from '../../journal/salvage/damage-record.ts';
+import { describeTornTail, readTornTails } from '../../journal/level/tail.ts';
+import { readRebuilt } from '../../journal/salvage/rebuild-switch.ts';
 import { journalOf } from '../data-dir.ts';
 import type { Output } from '../output.ts';
 

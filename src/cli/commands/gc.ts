@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import pc from 'picocolors';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
-import { systemClock } from '../../engine/clock.ts';
+import { systemClock } from '../../clock.ts';
 import { collectBlobs } from '../../engine/collect-blobs.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, requireData } from '../data-dir.ts';

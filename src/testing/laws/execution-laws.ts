@@ -4,7 +4,7 @@ import { type Content, isInline } from '../../../schemas/content.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { CallId, SessionId } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { conflictBetween } from '../../core/conflict.ts';
+import { conflictBetween } from '../../../reducers/conflict.ts';
 import type { Execution } from '../sim-tools.ts';
 import type { Book, CallEntry } from './book.ts';
 import type { Judge } from './judge.ts';

@@ -1,6 +1,6 @@
 // Laws that a stream shows by itself: held against the bare events, because a fault of the fold would be repeated by
 // folding again.
-import { conflictBetween } from '../../core/conflict.ts';
+import { conflictBetween } from '../../../reducers/conflict.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { CallId } from '../../../schemas/ids.ts';
 import { FOLLOW_UPS_MAX, RUN_HISTORY_MAX, STEERS_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../../../schemas/limits.ts';

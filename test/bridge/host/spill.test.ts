@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openHost } from '../../../bridge/host/host-tools.ts';
-import { tagOf } from '../../../bridge/ledger/process-tag.ts';
+import { tagOf } from '../../../src/files/process-tag.ts';
 import { makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 test('without room for whole outputs, a command and a search tell their beginning and their end', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { observeCalls } from '../../../bridge/observed-calls.ts';
+import { observeCalls } from '../../../bridge/generate/observed-calls.ts';
 import { openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
 import { type GenerateReply, ProviderError } from '../../../bridge/providers/provider.ts';
 import { parseJson } from '../../../schemas/json.ts';

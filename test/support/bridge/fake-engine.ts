@@ -15,7 +15,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { LeaseGrant, LeaseKey, LeaseRequest, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 import { effects, initialState, stateDigest, step } from '../../../src/core/index.ts';
-import { blobText } from '../../../bridge/call-output.ts';
+import { blobText } from '../../../bridge/engine-link/text-content.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const TTL_MS = 15_000;

@@ -1,7 +1,7 @@
 // A clock that only moves when nothing else does.
-import type { Clock } from '../../../bridge/clock.ts';
+import type { BridgeClock } from '../../../src/clock.ts';
 
-export interface VirtualClock extends Clock {
+export interface VirtualClock extends BridgeClock {
   /** Something happened: the world is not at rest yet. */
   touch(): void;
   /** Lets time pass until the condition holds; throws when `maxMs` have passed without it. */
@@ -65,9 +65,9 @@ export function newVirtualClock(start = 1_000_000): VirtualClock {
 }
 
 /** The same clock, and how many timers were set by it. */
-export function countTimers(clock: Clock): { readonly clock: Clock; readonly timers: () => number } {
+export function countTimers(clock: BridgeClock): { readonly clock: BridgeClock; readonly timers: () => number } {
   let timers = 0;
-  const after: Clock['after'] = (ms, fn) => {
+  const after: BridgeClock['after'] = (ms, fn) => {
     timers += 1;
     return clock.after(ms, fn);
   };

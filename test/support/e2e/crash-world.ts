@@ -83,7 +83,10 @@ export class CrashWorld {
       this.lines.push({ ...line, bridge: name });
       for (const wake of this.#onLine.splice(0)) wake();
     };
-    this.#bridges.set(name, await startScript('dist/bridge/main.js', [...server, ...places, ...model, ...how], note));
+    this.#bridges.set(
+      name,
+      await startScript('dist/bridge/process/main.js', [...server, ...places, ...model, ...how], note),
+    );
   }
 
   /** Ends them without warning, all in the same moment, and waits until nothing of them is left. */

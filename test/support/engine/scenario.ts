@@ -39,7 +39,7 @@ const submit =
     return isLeft(answer) ? answer.left.code : 'done';
   };
 
-/** Leases, and checks that everything handed out is owed by what is durable. */
+/** HeldLeases, and checks that everything handed out is owed by what is durable. */
 const lease =
   (disk: Disk, keep: (grant: LeaseGrant) => void): Step =>
   async (client) => {

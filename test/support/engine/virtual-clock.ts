@@ -1,6 +1,6 @@
 // A clock that a test moves. Timers follow the time that passes; `jump` moves what the clock says and nothing else, as
 // when somebody sets the machine's clock.
-import type { Clock } from '../../../src/engine/clock.ts';
+import type { Clock } from '../../../src/clock.ts';
 
 export interface VirtualClock extends Clock {
   /** Lets time pass: every timer that falls due rings in order, and what it causes happens before the next one. */

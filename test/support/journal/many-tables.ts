@@ -3,7 +3,7 @@ import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { JournalRecord } from '../../../src/journal/journal.ts';
-import { verifyLevelFiles } from '../../../src/journal/level-files.ts';
+import { verifyLevelFiles } from '../../../src/journal/level/verify-files.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import type { Random } from '../random.ts';
 import { done } from './outcomes.ts';

@@ -26,18 +26,18 @@ const endless = (dead: Predecessor): Predecessor => ({
   entries: dead.entries.map((entry) => ({ ...entry, event: null })),
 });
 
-vi.mock(import('../../../../bridge/leases.ts'), async (load) => {
+vi.mock(import('../../../../bridge/engine-link/held-leases.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    newLeases: (options) => {
-      const leases = real.newLeases(options);
+    newHeldLeases: (options) => {
+      const leases = real.newHeldLeases(options);
       return planted.bug === 'a bridge goes on after it was held up' ? { ...leases, isFresh: () => true } : leases;
     },
   };
 });
 
-vi.mock(import('../../../../bridge/held-call.ts'), async (load) => {
+vi.mock(import('../../../../bridge/calls/held-call.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -49,18 +49,18 @@ vi.mock(import('../../../../bridge/held-call.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../bridge/call-teller.ts'), async (load) => {
+vi.mock(import('../../../../bridge/calls/call-reporter.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    newCallTeller: (options) => {
-      const teller = real.newCallTeller(options);
+    newCallReporter: (options) => {
+      const teller = real.newCallReporter(options);
       return {
         ...teller,
         settle: async (call, event) => {
           const answer = await teller.settle(call, event);
           const kept = planted.bug === 'what may be tried again is kept as settled';
-          if (kept && isRight(answer)) options.board.settled(call);
+          if (kept && isRight(answer)) options.schedule.settled(call);
           return answer;
         },
       };
@@ -68,7 +68,7 @@ vi.mock(import('../../../../bridge/call-teller.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../bridge/outbox.ts'), async (load) => {
+vi.mock(import('../../../../bridge/engine-link/outbox.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -85,20 +85,20 @@ vi.mock(import('../../../../bridge/outbox.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../bridge/call-run.ts'), async (load) => {
+vi.mock(import('../../../../bridge/executors/bounded-run.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    runFenced: async (run, limits) => {
+    runBounded: async (run, limits) => {
       const again = planted.bug === 'a tool that threw is tried again';
-      const end = await real.runFenced(again ? () => run().catch(() => run()) : run, limits);
+      const end = await real.runBounded(again ? () => run().catch(() => run()) : run, limits);
       if (planted.bug !== 'a cancelled call succeeds' || end.outcome !== 'cancelled') return end;
       return { ...end, outcome: 'succeeded', report: { success: true, text: 'done' } };
     },
   };
 });
 
-vi.mock(import('../../../../bridge/plan-check.ts'), async (load) => {
+vi.mock(import('../../../../bridge/calls/plan-check.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -109,7 +109,7 @@ vi.mock(import('../../../../bridge/plan-check.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../bridge/recover.ts'), async (load) => {
+vi.mock(import('../../../../bridge/ledger/recover.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -122,7 +122,7 @@ vi.mock(import('../../../../bridge/recover.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../bridge/executors/undo.ts'), async (load) => {
+vi.mock(import('../../../../bridge/executors/undo-call.ts'), async (load) => {
   const real = await load();
   return {
     ...real,

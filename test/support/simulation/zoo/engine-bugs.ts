@@ -3,7 +3,7 @@ import { right } from 'fp-ts/lib/Either.js';
 import { map } from 'fp-ts/lib/TaskEither.js';
 import { vi } from 'vitest';
 import { type EnginePorts, startEngine } from '../../../../src/engine/engine.ts';
-import { LeaseTable } from '../../../../src/engine/leases.ts';
+import { LeaseTable } from '../../../../src/engine/lease-table.ts';
 import type { JournalRecord } from '../../../../src/journal/journal.ts';
 import type { StartEngine } from '../../../../src/testing/index.ts';
 import { type Bugs, planted } from './planted.ts';
@@ -95,10 +95,16 @@ function forgetOwed(): void {
 
 /** An engine that takes a submit which is sent again for a bridge that has lost what it was given. */
 function grantAnew(): void {
-  const alight = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'alight')?.value as LeaseTable['alight'];
-  vi.spyOn(LeaseTable.prototype, 'alight').mockImplementation(function anew(this: LeaseTable, session, asked, again) {
+  const endSubmit = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'endSubmit')
+    ?.value as LeaseTable['endSubmit'];
+  vi.spyOn(LeaseTable.prototype, 'endSubmit').mockImplementation(function anew(
+    this: LeaseTable,
+    session,
+    asked,
+    again,
+  ) {
     if (again === true && asked !== null) this.release({ owner: asked.owner, leases: [], all: true });
-    return alight.call(this, session, asked);
+    return endSubmit.call(this, session, asked);
   });
 }
 

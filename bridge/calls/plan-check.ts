@@ -1,0 +1,89 @@
+// Only the plan runs (DESIGN section 2, law 10): before a call runs, its plan, the call and its exact arguments are
+// held against their digests.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { planHash } from '../../src/core/index.ts';
+import { digestJson } from '../../schemas/canonical.ts';
+import { type Content, isInline } from '../../schemas/content.ts';
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import type { CallId, Digest } from '../../schemas/ids.ts';
+import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
+import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
+import type { PlannedToolCall, ToolBatchPlan } from '../../schemas/plan.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import { type CallReport, failedReport } from '../executors/call-report.ts';
+
+type ToolCall = EffectOfKind<'tool.call'>;
+type PlanIndex = ReadonlyMap<CallId, PlannedToolCall>;
+
+/** Reads a blob as it is: left when the engine has none, or a damaged one. */
+export type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
+
+/** The exact arguments, or the report of a call that must not run. */
+type Checked = Either<CallReport, JsonObject>;
+
+export interface PlanCheck {
+  /** At once where nothing has to be fetched. */
+  check(call: ToolCall, plan: ToolBatchPlan | null): Checked | Promise<Checked>;
+}
+
+export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
+  // A plan is as large as its batch: it is digested once, not once for each of its calls.
+  const checked = new WeakMap<ToolBatchPlan, PlanIndex | null>();
+
+  function indexOf(plan: ToolBatchPlan): PlanIndex | null {
+    const known = checked.get(plan);
+    if (known !== undefined) return known;
+    const genuine = planHash(plan) === plan.plan_hash;
+    const index = genuine ? new Map(plan.planned_calls.map((call) => [call.call_id, call])) : null;
+    checked.set(plan, index);
+    return index;
+  }
+
+  function planFault(call: ToolCall, plan: ToolBatchPlan | null): string | null {
+    if (plan === null) return 'it came without its plan';
+    const index = indexOf(plan);
+    if (index === null) return 'the plan does not have the digest it names';
+    if (plan.plan_hash !== call.plan_hash) return 'it belongs to another plan';
+    const planned = index.get(call.call_id);
+    if (planned === undefined) return 'the plan has no such call';
+    return boundFields.every((field) => planned[field] === call[field]) ? null : 'the plan binds another call';
+  }
+
+  return {
+    check(call, plan) {
+      const fault = planFault(call, plan);
+      if (fault !== null) return left(mismatch(fault));
+      const { arguments_ref: ref } = call;
+      return ref === undefined ? bound(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
+    },
+  };
+}
+
+const boundFields = [
+  'tool_id',
+  'tool_name',
+  'arguments_digest',
+  'repeatable',
+  'timeout_ms',
+  'output_bytes_max',
+] as const;
+
+async function loadArguments(call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> {
+  let text: string;
+  if (isInline(content)) ({ text } = content);
+  else {
+    const blob = await readBlob(content.ref);
+    if (isLeft(blob)) return left(failedReport('arguments_missing', `its arguments cannot be read: ${blob.left.code}`));
+    text = new TextDecoder().decode(blob.right);
+  }
+  const parsed = parseJson(text, BODY_BYTES_MAX);
+  if (isLeft(parsed) || !isPlainObject(parsed.right)) return left(mismatch('its arguments are not a JSON object'));
+  return bound(call, parsed.right);
+}
+
+const bound = (call: ToolCall, args: JsonObject): Checked =>
+  digestJson(args) === call.arguments_digest
+    ? right(args)
+    : left(mismatch('its arguments are not those that the plan binds'));
+
+const mismatch = (fault: string): CallReport => failedReport('plan_mismatch', `not run: ${fault}`);

@@ -1,0 +1,129 @@
+// Reports on their way to the engine: one lane for each session, in order. What is reported while a submit is in
+// flight travels together in the next one, so a burst of settlements costs one durable write.
+import { type Either, isLeft, isRight, right } from 'fp-ts/lib/Either.js';
+import type { EngineClient } from '../../src/client/client.ts';
+import type { Ingress } from '../../schemas/event.ts';
+import type { EffectId, OwnerId, SessionId } from '../../schemas/ids.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { HeldLease, LeaseKey } from '../../schemas/wire.ts';
+import { newSessionQueues } from './session-queues.ts';
+import type { BridgeClock } from '../../src/clock.ts';
+import type { Link } from './link.ts';
+import type { Log } from '../log.ts';
+import type { SubmitGrants } from './submit-grants.ts';
+
+type Answer = Either<Rejection, void>;
+
+export interface Outbox {
+  /** Durable when it answers right. Left is final: the engine refused this very event. `effect`: what it reports on. */
+  report(session: SessionId, event: Ingress, effect?: EffectId): Promise<Answer>;
+}
+
+interface OutboxOptions {
+  readonly client: EngineClient;
+  readonly owner: OwnerId;
+  readonly link: Link;
+  readonly log: Log;
+  /** The epoch under which an effect is reported on. */
+  readonly epochOf: (key: LeaseKey) => number | undefined;
+  /** A report on an effect that was sent at this time was taken. */
+  readonly confirm: (key: LeaseKey, sentAtMs: number) => void;
+  readonly clock: Pick<BridgeClock, 'now' | 'soon'>;
+  /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
+  readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
+  /** What is asked for besides; null where nothing is. */
+  readonly submitGrants: SubmitGrants | null;
+}
+
+/** An event nobody waits for: it is sent with others, and once more alone when the others were at fault. */
+export interface Companion extends Sent {
+  readonly answered: (answer: Answer) => void;
+}
+
+interface Sent {
+  readonly event: Ingress;
+  readonly effect?: EffectId | undefined;
+}
+
+interface Entry extends Sent {
+  readonly answered: (answer: Answer) => void;
+}
+
+export function newOutbox(options: OutboxOptions): Outbox {
+  const { client, owner, link, clock, log, epochOf, confirm, companions, submitGrants } = options;
+  async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
+    const extra = companions(session, eventsOf(group));
+    const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
+    if (together !== null && isRight(together)) {
+      for (const entry of [...group, ...extra]) entry.answered(together);
+      return;
+    }
+    await sendPlain(session, group);
+    for (const companion of extra) await sendCompanion(session, companion, together);
+  }
+
+  // All or none is the engine's rule; one stale report must not cost the others.
+  async function sendPlain(session: SessionId, group: readonly Entry[]): Promise<void> {
+    const answer = await submit(session, group);
+    if (isRight(answer) || group.length === 1) {
+      for (const entry of group) settle(session, entry, answer);
+      return;
+    }
+    for (const entry of group) settle(session, entry, await submit(session, [entry]));
+  }
+
+  // A refusal that was its own fault stands; one that was the fault of the others does not.
+  async function sendCompanion(session: SessionId, companion: Companion, together: Answer | null): Promise<void> {
+    const own = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
+    companion.answered(own ? together : await submit(session, [companion]));
+  }
+
+  function settle(session: SessionId, entry: Entry, answer: Answer): void {
+    if (isLeft(answer)) {
+      const { kind, event_id = '' } = entry.event;
+      const { code, message } = answer.left;
+      log({ event: 'report_refused', session_id: session, kind, event_id, code, message });
+    }
+    entry.answered(answer);
+  }
+
+  async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
+    const events = eventsOf(entries);
+    // Named anew each time: an engine that came back may have granted anew what is under way here.
+    const lease = submitGrants?.ask(events) ?? null;
+    let sentAtMs = 0;
+    const answer = await link.ask('submit', () => {
+      sentAtMs = clock.now();
+      const report = { events, owner, leases: leasesOf(session, entries) };
+      if (lease === null) return client.submit(session, report);
+      submitGrants?.sent(lease);
+      return client.submit(session, { ...report, lease });
+    });
+    if (lease !== null) submitGrants?.over(lease, isRight(answer) ? answer.right.granted : undefined);
+    if (isLeft(answer)) return answer;
+    for (const { effect: effect_id } of entries) {
+      if (effect_id !== undefined) confirm({ session_id: session, effect_id }, sentAtMs);
+    }
+    return right(undefined);
+  }
+
+  function leasesOf(session_id: SessionId, entries: readonly Sent[]): readonly HeldLease[] {
+    const leases: HeldLease[] = [];
+    for (const { effect: effect_id } of entries) {
+      if (effect_id === undefined) continue;
+      const epoch = epochOf({ session_id, effect_id });
+      if (epoch !== undefined) leases.push({ effect_id, epoch });
+    }
+    return leases;
+  }
+
+  const queues = newSessionQueues(send, (fn) => clock.soon(fn));
+  return {
+    report: (session, event, effect) =>
+      new Promise((answered) => {
+        queues.add(session, { event, effect, answered });
+      }),
+  };
+}
+
+const eventsOf = (entries: readonly Sent[]): readonly Ingress[] => entries.map(({ event }) => event);

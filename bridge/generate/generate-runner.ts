@@ -1,0 +1,144 @@
+// One generate: the conversation fetched, the model asked, its answer reported.
+import { isLeft, isRight } from 'fp-ts/lib/Either.js';
+import type { EffectOfKind } from '../../schemas/effect.ts';
+import type { Ingress } from '../../schemas/event.ts';
+import type { BlobReader } from '../engine-link/blob-reader.ts';
+import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
+import { RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
+import type { BridgeClock } from '../../src/clock.ts';
+import { eventIdOf } from '../engine-link/event-id.ts';
+import type { HeldLeases } from '../engine-link/held-leases.ts';
+import { type Log, clip, messageOf } from '../log.ts';
+import { observeCalls } from './observed-calls.ts';
+import type { Outbox } from '../engine-link/outbox.ts';
+import {
+  type GenerateReply,
+  type GenerateRequest,
+  PROVIDER_ERROR_CODES,
+  type Provider,
+  ProviderError,
+} from '../providers/provider.ts';
+import { replyFault } from '../providers/reply-fault.ts';
+import type { StopSwitch } from '../executors/stop-switch.ts';
+import { renderTranscript, textOf } from './transcript.ts';
+
+type Generate = EffectOfKind<'llm.generate'>;
+
+interface GenerateRunnerOptions {
+  readonly provider: Provider;
+  readonly blobs: BlobReader;
+  readonly putBlob: PutBlob;
+  readonly outbox: Outbox;
+  readonly leases: HeldLeases;
+  readonly clock: BridgeClock;
+  readonly log: Log;
+}
+
+export interface GenerateRunner {
+  /** Answers when the engine has the outcome, or when it was stopped. Never throws. */
+  run(effect: Generate, stop: StopSwitch): Promise<void>;
+}
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  /** It may pass: what the run's retry policy is told. */
+  readonly retryable?: true;
+  readonly retry_after_ms?: number;
+}
+
+export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
+  const { provider, blobs, putBlob, outbox, leases, clock, log } = options;
+
+  async function run(effect: Generate, stop: StopSwitch): Promise<void> {
+    const startedAt = clock.now();
+    const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
+    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error));
+    // Nobody waits for an answer that came after the lease was lost; a bridge that stops leaves it to the next one.
+    if (stop.why !== null) return;
+    const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;
+    if (failure !== null) await fail(effect, failure, elapsed());
+    leases.end(effect);
+  }
+
+  async function answer(effect: Generate, signal: AbortSignal): Promise<Ingress> {
+    const request = await requestOf(effect, blobs, signal);
+    const { session_id, run_id, turn } = effect;
+    const sizes = { messages: request.messages.length, tools: request.tools.length };
+    log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
+    return await observed(effect, await provider.generate(request, signal));
+  }
+
+  async function observed(effect: Generate, reply: GenerateReply): Promise<Ingress> {
+    const { run_id, turn } = effect;
+    const fault = replyFault(reply);
+    if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is not usable: ${fault}`);
+    const content = reply.content?.toWellFormed() ?? '';
+    return {
+      kind: 'ToolCallsObserved',
+      event_id: eventIdOf(effect.effect_id, 'observed'),
+      run_id,
+      turn,
+      calls: observeCalls(turn, reply.calls),
+      ...(content === '' ? {} : { content: await contentOf(content, putBlob) }),
+      ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+    };
+  }
+
+  /** Null when there is nothing more to say: it is recorded, or the run has moved on without it. */
+  async function report(effect: Generate, event: Ingress, duration_ms: number): Promise<Failure | null> {
+    const answered = await outbox.report(effect.session_id, event, effect.effect_id);
+    const { session_id, run_id, turn } = effect;
+    if (isRight(answered)) {
+      const calls = event.kind === 'ToolCallsObserved' ? event.calls.length : 0;
+      const usage = event.kind === 'ToolCallsObserved' && event.usage !== undefined ? { usage: event.usage } : {};
+      log({ event: 'generate_settled', session_id, run_id, turn, calls, duration_ms, ...usage });
+      return null;
+    }
+    const { code, message } = answered.left;
+    if (!REPLY_AT_FAULT.has(code)) return null;
+    return { code: 'provider_terminal', message: clip(`the model's answer cannot be recorded: ${code}: ${message}`) };
+  }
+
+  async function fail(effect: Generate, failure: Failure, duration_ms: number): Promise<void> {
+    const { effect_id, session_id, run_id, turn } = effect;
+    log({ event: 'generate_failed', session_id, run_id, turn, ...failure, duration_ms });
+    const event_id = eventIdOf(effect_id, 'failed');
+    await outbox.report(session_id, { kind: 'GenerateFailed', event_id, run_id, turn, ...failure }, effect_id);
+  }
+
+  return { run };
+}
+
+async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {
+  const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
+  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
+  if (isLeft(messages)) {
+    throw new ProviderError('provider_terminal', `the conversation cannot be read: ${messages.left.message}`);
+  }
+  const { session_id, run_id, turn, model, output_tokens_max, tools } = effect;
+  return {
+    session_id,
+    run_id,
+    turn,
+    provider: effect.provider,
+    model,
+    output_tokens_max,
+    tools,
+    instructions: effect.instructions === null ? null : await textOf(effect.instructions, readBlob),
+    messages: messages.right,
+  };
+}
+
+const REPLY_AT_FAULT: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
+
+// What cannot be recorded is left out or brought into bounds: a failure that is refused would leave the run waiting.
+function failureOf(error: unknown): Failure {
+  const message = clip(messageOf(error));
+  if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
+  const { code, retryAfterMs } = error;
+  if (!PROVIDER_ERROR_CODES.includes(code)) return { code: 'provider_terminal', message };
+  if (code !== 'provider_retryable') return { code, message };
+  const retry_after_ms = Math.min(RETRY_CAP_MS_MAX, Math.ceil(retryAfterMs ?? Number.NaN));
+  return { code, message, retryable: true, ...(retry_after_ms >= 0 ? { retry_after_ms } : {}) };
+}

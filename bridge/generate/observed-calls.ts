@@ -1,0 +1,87 @@
+// The calls of a reply as the engine takes them: every call gets an id of its own, and what a model wrote as
+// arguments is passed on as it is. Judging it is the engine's work.
+import { CallId, brand } from '../../schemas/ids.ts';
+import { type Json, isJson, isPlainObject } from '../../schemas/json.ts';
+import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX, CUT_ARGUMENTS_CHARS, OBSERVED_BYTES_MAX } from '../../schemas/limits.ts';
+import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { firstChars } from '../engine-link/text-content.ts';
+import { jsonSizeAtMost } from '../engine-link/json-size.ts';
+import { ProviderError, type ReplyCall } from '../providers/provider.ts';
+
+/** Throws a {@link ProviderError} when the calls are more than one batch may hold, or do not fit into one report. */
+export function observeCalls(turn: number, calls: readonly ReplyCall[]): readonly ToolCallObserved[] {
+  if (calls.length > CALLS_PER_BATCH_MAX) {
+    throw new ProviderError(
+      'provider_terminal',
+      `the model made ${calls.length} calls; at most ${CALLS_PER_BATCH_MAX}`,
+    );
+  }
+  const ids = distinctIds(turn, calls);
+  const observed = calls.map((call, index): ToolCallObserved => {
+    const call_id = ids[index] as CallId;
+    const tool_name = firstChars(call.name.toWellFormed(), 256);
+    const named = { call_id, tool_name, ...argumentsOf(call) };
+    return call.id === undefined || call.id === call_id ? named : { ...named, provider_call_id: providerId(call.id) };
+  });
+  return fit(observed);
+}
+
+/** The provider's id where it is usable and new in this batch, else `call-<turn>-<index>`. */
+function distinctIds(turn: number, calls: readonly ReplyCall[]): readonly CallId[] {
+  const taken = new Set<string>();
+  const theirs = new Set(calls.map(({ id }) => id));
+  return calls.map(({ id }, index) => {
+    const usable = CallId.is(id) && !taken.has(id);
+    let own: string = usable ? id : `call-${turn}-${index}`;
+    if (!usable) while (theirs.has(own) || taken.has(own)) own += '~';
+    taken.add(own);
+    return brand<'CallId'>(own);
+  });
+}
+
+const providerId = (id: string): string => firstChars(id.toWellFormed(), 256);
+
+type Arguments = Pick<ToolCallObserved, 'arguments' | 'arguments_text'>;
+
+function argumentsOf({ arguments: value, arguments_text }: ReplyCall): Arguments {
+  if (arguments_text !== undefined) return { arguments_text: bounded(arguments_text.toWellFormed()) };
+  if (value === undefined) return { arguments: {} };
+  if (isPlainObject(value) && isJson(value)) return { arguments: value };
+  return { arguments_text: bounded(textOfValue(value).toWellFormed()) };
+}
+
+function textOfValue(value: Json): string {
+  try {
+    return JSON.stringify(value) ?? 'undefined';
+  } catch {
+    return 'arguments that are not JSON';
+  }
+}
+
+const bounded = (text: string): string => (text.length < BODY_BYTES_MAX ? text : cut(text));
+
+// What is left is not JSON, so the call is answered with `tool_invalid_args` and the model can do better.
+const cut = (text: string): string =>
+  `${firstChars(text, CUT_ARGUMENTS_CHARS)}… (cut: ${text.length} characters of arguments are too many)`;
+
+/** Cuts the largest arguments until all calls fit into one report. */
+function fit(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
+  if (jsonSizeAtMost(observed, OBSERVED_BYTES_MAX) <= OBSERVED_BYTES_MAX) return observed;
+  const sizes = observed.map((call) => Buffer.byteLength(JSON.stringify(call)));
+  let total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total <= OBSERVED_BYTES_MAX) return observed;
+  const fitted = [...observed];
+  const largestFirst = [...sizes.keys()].sort((a, b) => (sizes[b] as number) - (sizes[a] as number));
+  for (const index of largestFirst) {
+    if (total <= OBSERVED_BYTES_MAX) break;
+    const { arguments: value, arguments_text, ...rest } = fitted[index] as ToolCallObserved;
+    const smaller = { ...rest, arguments_text: cut(arguments_text ?? JSON.stringify(value)) };
+    fitted[index] = smaller;
+    total += Buffer.byteLength(JSON.stringify(smaller)) - (sizes[index] as number);
+  }
+  if (total <= OBSERVED_BYTES_MAX) return fitted;
+  throw new ProviderError(
+    'provider_terminal',
+    `the model's calls add up to ${total} bytes, more than fit into a report`,
+  );
+}

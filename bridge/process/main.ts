@@ -1,0 +1,137 @@
+// The entry of a bridge process: one JSON object a line on standard output, and nothing else.
+import { randomUUID } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { connect } from '../../src/client/index.ts';
+import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { systemClock } from '../../src/clock.ts';
+import { combineExecutors } from '../executors/executors.ts';
+import { hostExecutor } from '../executors/host-executor.ts';
+import { openHost } from '../host/host-tools.ts';
+import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
+import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
+import { openFileLedger } from '../ledger/file-ledger.ts';
+import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
+import { reasonOf, whatFailed } from '../../src/files/file-failure.ts';
+import { runBridge } from '../loop.ts';
+import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
+import { openAiCompatible } from '../providers/openai-compatible.ts';
+import type { Provider } from '../providers/provider.ts';
+import { recordedProvider } from '../providers/recorded.ts';
+
+type Secrets = Readonly<Record<string, string>>;
+
+async function main(): Promise<void> {
+  const inherited = inheritedDescriptors();
+  const options = readOptions(process.argv.slice(2), process.env);
+  const secrets = await takeSecrets(options);
+  const stop = new AbortController();
+  stopOn(stop, options);
+  const provider = await openProvider(options, secrets);
+  const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
+  // Not before: a file that was named may be one of them (/dev/fd/63).
+  closeDescriptors(inherited);
+  const host = await openHost({
+    workspace: options.workspace,
+    sandbox: options.sandbox,
+    now: () => systemClock.now(),
+    secrets: [token, ...Object.values(secrets)],
+  });
+  const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
+  const ledger = await openLedger(options, owner);
+  const client = connect(options.url, token);
+  print({ event: 'ready', owner, sandbox: host.sandbox, sandbox_note: host.sandboxNote, pid: process.pid });
+  try {
+    await runBridge({
+      client,
+      executors: combineExecutors([hostExecutor(host)]),
+      provider,
+      ledger,
+      clock: systemClock,
+      random: Math.random,
+      log: print,
+      signal: stop.signal,
+      ...settingsOf(options, owner),
+    });
+  } finally {
+    await ledger.close();
+    await host.close();
+    await client.close();
+  }
+}
+
+const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: OwnerId) => ({
+  owner,
+  undoOnly,
+  ...(concurrency === undefined ? {} : { concurrency }),
+  ...(sessions === undefined ? {} : { sessions }),
+});
+
+async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
+  return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);
+}
+
+/** Secrets do not stay where a command that the bridge runs, or anybody who reads its environment, could see them. */
+async function takeSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {
+  const key = process.env['OPENAI_API_KEY'];
+  delete process.env['OPENAI_API_KEY'];
+  if (secretsStdin) return parseSecrets(await readFirstLine(process.stdin));
+  return key === undefined || key === '' ? {} : { OPENAI_API_KEY: key };
+}
+
+function stopOn(stop: AbortController, { exitWithParent }: MainOptions): void {
+  const abort = (): void => stop.abort();
+  process.once('SIGTERM', abort);
+  process.once('SIGINT', abort);
+  // A parent that is gone reads no longer; what is said to it is lost, and no reason to crash.
+  process.stdout.on('error', abort);
+  if (!exitWithParent) return;
+  process.stdin.once('end', abort);
+  process.stdin.once('error', abort);
+  if (process.stdin.readableEnded) abort();
+  else process.stdin.resume();
+}
+
+async function openProvider(options: MainOptions, secrets: Secrets): Promise<Provider> {
+  if (options.provider === 'none') return noProvider;
+  if (options.provider === 'recorded') return await openRecording(options.recording ?? '');
+  const apiKey = secrets['OPENAI_API_KEY'];
+  return openAiCompatible({
+    baseUrl: options.baseUrl,
+    clock: systemClock,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.fallbackModel === undefined ? {} : { fallbackModel: options.fallbackModel }),
+  });
+}
+
+const noProvider: Provider = {
+  generate: () => Promise.reject(new Error('this bridge asks no model')),
+};
+
+async function openRecording(path: string): Promise<Provider> {
+  const { size } = await orMisuse(path, stat(path));
+  if (size > RECORDING_BYTES_MAX) throw new Misuse(`${path} is larger than ${RECORDING_BYTES_MAX} bytes`);
+  return recordedProvider(await orMisuse(path, readFile(path, 'utf8')));
+}
+
+/** Whoever named a file that cannot be read is told which, and why. */
+const orMisuse = <T>(path: string, reading: Promise<T>): Promise<T> =>
+  reading.catch((error: unknown) => {
+    throw new Misuse(`cannot read ${path}: ${reasonOf(error)}`);
+  });
+
+function print(line: object): void {
+  process.stdout.write(`${JSON.stringify({ at_ms: systemClock.now(), ...line })}\n`);
+}
+
+// Calls that ignore being stopped would keep the process alive.
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  const misuse = error instanceof Misuse;
+  const message = whatFailed(error);
+  print({ event: 'failed', message });
+  process.stderr.write(`bridge: ${message}\n${misuse ? `\n${USAGE}` : ''}`);
+  process.exit(misuse ? 2 : 1);
+}

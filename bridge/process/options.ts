@@ -1,0 +1,161 @@
+// The command line of a bridge process, and the secrets it is given.
+import { parseArgs } from 'node:util';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { OwnerId, SessionId } from '../../schemas/ids.ts';
+import { isPlainObject, parseJson } from '../../schemas/json.ts';
+import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
+
+export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|openai [options]
+
+  --sandbox auto|none|bwrap   how commands are confined (auto)
+  --recording FILE            the model's turns, with --provider recorded
+  --base-url URL              with --provider openai (https://api.openai.com/v1)
+  --model NAME                asked instead of the model that a run names
+  --fallback-model NAME       asked when a run names none
+  --state-dir DIR             where it notes what it has started, for the process that comes after it
+  --owner NAME                names this process to the engine; no other may have it
+  --session ID                serves this session only; may be given again
+  --concurrency N             calls that run at a time (CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
+  --undo-only                 puts files of undone calls back and does nothing else; needs no provider
+  --secrets-stdin             reads one line of JSON, {"NAME":"value"}, from standard input
+  --exit-with-parent          ends when standard input ends
+  --json                      accepted; output is JSON Lines in any case
+`;
+
+/** A command line that cannot be served; the message says what to do. */
+export class Misuse extends Error {
+  override readonly name = 'Misuse';
+}
+
+export interface MainOptions {
+  readonly url: string;
+  readonly tokenFile: string;
+  readonly workspace: string;
+  readonly sandbox: 'auto' | 'none' | 'bwrap';
+  readonly provider: 'recorded' | 'openai' | 'none';
+  readonly recording: string | undefined;
+  readonly baseUrl: string;
+  readonly model: string | undefined;
+  readonly fallbackModel: string | undefined;
+  readonly stateDir: string | undefined;
+  readonly owner: OwnerId | undefined;
+  readonly sessions: readonly SessionId[] | undefined;
+  readonly concurrency: number | undefined;
+  readonly undoOnly: boolean;
+  readonly secretsStdin: boolean;
+  readonly exitWithParent: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Throws a {@link Misuse}. */
+export function readOptions(args: readonly string[], env: Environment): MainOptions {
+  const values = parse(args);
+  const needed = (name: 'url' | 'token-file' | 'workspace'): string => {
+    const value = values[name];
+    if (value === undefined || value === '') throw new Misuse(`give --${name}`);
+    return value;
+  };
+  const undoOnly = values['undo-only'] ?? false;
+  const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'openai']);
+  if (provider === 'recorded' && values.recording === undefined) throw new Misuse('give --recording FILE');
+  const { owner, session } = values;
+  if (owner !== undefined && !OwnerId.is(owner)) throw new Misuse(`--owner must be ${OwnerId.name}`);
+  const concurrency = values.concurrency ?? env['CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY'];
+  return {
+    url: needed('url'),
+    tokenFile: needed('token-file'),
+    workspace: needed('workspace'),
+    sandbox: oneOf('sandbox', values.sandbox, ['auto', 'none', 'bwrap']),
+    provider,
+    recording: values.recording,
+    baseUrl: values['base-url'] ?? 'https://api.openai.com/v1',
+    model: values.model,
+    fallbackModel: values['fallback-model'],
+    stateDir: values['state-dir'],
+    owner,
+    sessions: session?.map(sessionId),
+    concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
+    undoOnly,
+    secretsStdin: values['secrets-stdin'] ?? false,
+    exitWithParent: values['exit-with-parent'] ?? false,
+  };
+}
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+function parse(args: readonly string[]) {
+  try {
+    const options = {
+      url: text,
+      'token-file': text,
+      workspace: text,
+      sandbox: { ...text, default: 'auto' },
+      provider: text,
+      recording: text,
+      'base-url': text,
+      model: text,
+      'fallback-model': text,
+      'state-dir': text,
+      owner: text,
+      session: { ...text, multiple: true },
+      concurrency: text,
+      'undo-only': flag,
+      'secrets-stdin': flag,
+      'exit-with-parent': flag,
+      json: flag,
+    } as const;
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (error) {
+    throw new Misuse(error instanceof Error ? error.message : 'the arguments cannot be read', { cause: error });
+  }
+}
+
+function oneOf<const V extends readonly string[]>(name: string, value: string | undefined, known: V): V[number] {
+  if (value !== undefined && known.includes(value)) return value;
+  throw new Misuse(`--${name} must be one of ${known.join(', ')}`);
+}
+
+function sessionId(value: string): SessionId {
+  if (SessionId.is(value)) return value;
+  throw new Misuse(`--session must be ${SessionId.name}`);
+}
+
+function count(value: string): number {
+  const number = Number(value);
+  if (Number.isSafeInteger(number) && number >= 1 && number <= CONCURRENCY_MAX) return number;
+  throw new Misuse(`the concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);
+}
+
+/** Values by name. Throws a {@link Misuse} that does not repeat what was given. */
+export function parseSecrets(line: string): Readonly<Record<string, string>> {
+  const parsed = parseJson(line, SECRETS_BYTES_MAX);
+  const value = isLeft(parsed) ? null : parsed.right;
+  if (!isPlainObject(value) || !Object.values(value).every((secret) => typeof secret === 'string')) {
+    throw new Misuse('standard input must hold one line of JSON such as {"OPENAI_API_KEY":"…"}');
+  }
+  return value as Readonly<Record<string, string>>;
+}
+
+/** The first line of a stream, which may stay open after it. */
+export async function readFirstLine(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  // A character may come in two parts.
+  const decoder = new TextDecoder();
+  return await new Promise((resolve, reject) => {
+    const finish = (): void => {
+      stream.removeListener('data', take);
+      stream.removeListener('end', finish);
+      resolve(text.split('\n')[0] ?? '');
+    };
+    const take = (part: string | Buffer): void => {
+      text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+      if (text.length > SECRETS_BYTES_MAX) reject(new Misuse('standard input is too long'));
+      else if (text.includes('\n')) finish();
+    };
+    stream.on('data', take);
+    stream.once('end', finish);
+    stream.once('error', reject);
+  });
+}

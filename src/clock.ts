@@ -1,0 +1,83 @@
+// Time as a port: the one clock of engine and bridge. Tests and the simulator bring their own.
+
+export interface Clock {
+  /** Milliseconds since 1970-01-01T00:00:00Z. May jump; nothing relies on it going forward. */
+  now(): number;
+  /** Calls `then` once, after `ms` milliseconds; the function it returns cancels that. */
+  after(ms: number, then: () => void): () => void;
+}
+
+/** What a bridge needs besides: it groups what one turn of the event loop has to report. */
+export interface BridgeClock extends Clock {
+  /** Calls `then` once the events that are ready by now have been handled. */
+  soon(then: () => void): void;
+}
+
+/** The longest delay that a timer of the platform takes, in milliseconds; a later deadline is set again when it fires. */
+const TIMER_MS_MAX = 2_147_483_647;
+
+/** The machine's clock counts as set (or the machine as woken) when it differs this much from the time passed, in ms. */
+const SET_MS = 1_000;
+
+/**
+ * The machine's time at the start plus the time passed since. `wall` is the machine's clock, which may be set; setting it
+ * back makes nothing younger. `passed` is monotonic, and stands still while the machine sleeps, which `wall` then shows.
+ * Both return milliseconds.
+ */
+export function newSteadyNow(wall: () => number, passed: () => number): () => number {
+  let ahead = wall() - passed();
+  let base = ahead;
+  return () => {
+    const now = passed();
+    const change = wall() - now - ahead;
+    if (Math.abs(change) > SET_MS) {
+      ahead += change;
+      base += Math.max(0, change);
+    }
+    return Math.floor(base + now);
+  };
+}
+
+const now = newSteadyNow(
+  () => Date.now(),
+  () => performance.now(),
+);
+
+const startTimer = (ms: number, then: () => void): NodeJS.Timeout =>
+  setTimeout(then, Math.min(Math.max(0, ms), TIMER_MS_MAX));
+
+/** The machine's clock. A pending timer keeps the process alive. */
+export const systemClock: BridgeClock = {
+  now,
+  after(ms, then) {
+    const timer = startTimer(ms, then);
+    return () => clearTimeout(timer);
+  },
+  soon: (then) => void setImmediate(then),
+};
+
+/** The machine's clock for work in the background: a process with nothing but such timers may end. */
+export const backgroundClock: Clock = {
+  now,
+  after(ms, then) {
+    const timer = startTimer(ms, then).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Waits `ms` milliseconds; returns early, without an error, when one of the signals aborts. */
+export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    if (signals.some((signal) => signal.aborted)) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      for (const signal of signals) signal.removeEventListener('abort', done);
+      cancel();
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    for (const signal of signals) signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,82 @@
+// A journal that was closed says so in a file of its own, CLOSED: which logs there are, how long they are, and which
+// sessions they wrote to. A log that was whole then and is not now was not torn by a crash but damaged afterwards; and
+// whatever of it is lost, the sessions are known.
+import { Buffer } from 'node:buffer';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SessionId, Version } from '../../../schemas/ids.ts';
+import { crc32c } from './crc32c.ts';
+import { codeOf } from '../../files/file-failure.ts';
+import { HEAD_LETTER, sessionOfKey } from '../keys.ts';
+import { readLog } from './log.ts';
+import type { NewestEntry } from './merge.ts';
+import { addWrites, spanOfBatch } from './writes.ts';
+import { decodeHead } from '../stored-values.ts';
+
+const CLOSED = 'CLOSED';
+
+export interface ClosedLogs {
+  /** The sizes of the logs, by name. */
+  readonly sizes: ReadonlyMap<string, number>;
+  /** The sequence numbers of the first write in them, and of the one behind the last; the same when there is none. */
+  readonly first: number;
+  readonly end: number;
+  /** The sessions they wrote to, with their versions. Layout 1 does not say them. */
+  readonly sessions: ReadonlyMap<SessionId, Version>;
+}
+
+/** Null after a crash. Every opening begins another log, so that what an earlier closing said is about none. */
+export async function readClosed(directory: string): Promise<ClosedLogs | null> {
+  const text = await readFile(join(directory, CLOSED), 'utf8').catch(() => '');
+  const [, name, size] = /^(\d+\.log) (\d+)\n$/.exec(text) ?? [];
+  if (name !== undefined) return { sizes: new Map([[name, Number(size)]]), first: 0, end: 0, sessions: new Map() };
+  const [body = '', sum = ''] = text.split('\n');
+  if (sum !== sumOf(body)) return null;
+  // It has its checksum, so that it is as it was written.
+  const { sizes, first, end, sessions } = JSON.parse(body) as Written;
+  return { sizes: new Map(sizes), first, end, sessions: new Map(sessions) };
+}
+
+interface Written {
+  readonly sizes: readonly (readonly [string, number])[];
+  readonly first: number;
+  readonly end: number;
+  readonly sessions: readonly (readonly [SessionId, Version])[];
+}
+
+/** Puts the logs on record as whole, if they are. Without it they are read as if a crash had left them. */
+export async function markClosed(directory: string): Promise<void> {
+  try {
+    const written = await readLogs(directory);
+    if (written === null) return;
+    const body = JSON.stringify(written);
+    await writeFile(join(directory, CLOSED), `${body}\n${sumOf(body)}\n`, { mode: 0o600 });
+  } catch (error) {
+    if (codeOf(error) === null && !(error instanceof RangeError)) throw error;
+  }
+}
+
+async function readLogs(directory: string): Promise<Written | null> {
+  const sizes: [string, number][] = [];
+  const newest = new Map<string, NewestEntry>();
+  let [first, end] = [Number.MAX_SAFE_INTEGER, 0];
+  for (const name of (await readdir(directory)).filter((file) => /^\d+\.log$/.test(file)).sort()) {
+    const log = await readFile(join(directory, name));
+    const { records, faults } = readLog(log);
+    if (faults.length > 0) return null;
+    sizes.push([name, log.length]);
+    for (const { bytes } of records) {
+      const span = spanOfBatch(bytes);
+      [first, end] = [Math.min(first, span.first), Math.max(end, span.end)];
+      addWrites(bytes, newest);
+    }
+  }
+  const sessions = [...newest.values()].flatMap(({ key, value }): [SessionId, Version][] => {
+    const session = key.toString('latin1', 0, 1) === HEAD_LETTER ? sessionOfKey(key) : null;
+    const head = value === null ? null : decodeHead(value);
+    return session === null || head === null ? [] : [[session, head.version]];
+  });
+  return sizes.length === 0 ? null : { sizes, first: Math.min(first, end), end, sessions };
+}
+
+const sumOf = (body: string): string => crc32c(Buffer.from(body)).toString(16).padStart(8, '0');

@@ -1,0 +1,81 @@
+// Which files a LevelDB database is made of, by its manifest: a log of edits (LevelDB, db/version_edit.cc). Tables
+// and logs that it does not name are leftovers, which LevelDB deletes.
+import type { Buffer } from 'node:buffer';
+import { ByteReader } from '../byte-reader.ts';
+import { type KeySpan, userKey } from './key-spans.ts';
+import { readLog } from './log.ts';
+
+export interface LiveFiles {
+  /** The tables by number, each with its first and last key. */
+  readonly tables: ReadonlyMap<number, KeySpan>;
+  /** The oldest log that is in use: it is there, if only empty; 0 before there was one. */
+  readonly firstLog: number;
+  /** Whether the log of this number holds writes that no table holds yet. */
+  readonly isLiveLog: (number: number) => boolean;
+  /** What is wrong with it, or null. Then it may name files that are no more, and not name others that are in use. */
+  readonly fault: string | null;
+}
+
+interface Edits {
+  readonly tables: Map<number, KeySpan>;
+  firstLog: number;
+  previousLog: number;
+}
+
+export function readManifest(manifest: Buffer): LiveFiles {
+  const edits: Edits = { tables: new Map(), firstLog: 0, previousLog: 0 };
+  const { records, faults } = readLog(manifest);
+  const [first] = faults;
+  let fault = first === undefined ? null : `the edit at ${first.at} does not have its checksum or its length`;
+  try {
+    for (const { bytes } of records) applyEdit(bytes, edits);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    fault ??= error.message;
+  }
+  if (records.length === 0) fault ??= 'it is empty';
+  const { tables, firstLog, previousLog } = edits;
+  return { tables, firstLog, isLiveLog: (number) => number >= firstLog || number === previousLog, fault };
+}
+
+function applyEdit(record: Uint8Array, edits: Edits): void {
+  const reader = new ByteReader(record);
+  while (!reader.atEnd) {
+    const tag = reader.varint();
+    switch (tag) {
+      case 1: // the comparator
+        reader.sized();
+        break;
+      case 2:
+        edits.firstLog = reader.varint();
+        break;
+      case 3: // the next file number, and the last sequence number
+      case 4:
+        reader.varint();
+        break;
+      case 5: // where the next compaction of a level begins
+        reader.varint();
+        reader.sized();
+        break;
+      case 6: // a table that is gone: level and number
+        reader.varint();
+        edits.tables.delete(reader.varint());
+        break;
+      case 7: // a new table: level, number, size, first and last key
+        reader.varint();
+        addTable(reader, edits);
+        break;
+      case 9:
+        edits.previousLog = reader.varint();
+        break;
+      default:
+        throw new RangeError(`an edit of unknown kind ${tag}`);
+    }
+  }
+}
+
+function addTable(reader: ByteReader, { tables }: Edits): void {
+  const number = reader.varint();
+  reader.varint();
+  tables.set(number, { first: userKey(reader.sized()), last: userKey(reader.sized()) });
+}

@@ -1,0 +1,35 @@
+// Fills a store that nobody reads yet, in writes of a bounded size.
+import { REBUILD_WRITE_BYTES } from '../../../schemas/limits.ts';
+import type { Put, Store } from '../store.ts';
+
+export interface BulkWrites {
+  add(...puts: readonly Put[]): void;
+  /** Writes what was added, if it is much. */
+  writeMuch(): Promise<void>;
+  writeRest(): Promise<void>;
+}
+
+/** `beforeWrite` gets the bytes that are written so far. */
+export function openBulkWrites(store: Store, beforeWrite: (writtenBytes: number) => Promise<void>): BulkWrites {
+  let waiting: Put[] = [];
+  let bytes = 0;
+  let written = 0;
+
+  async function writeRest(): Promise<void> {
+    if (waiting.length === 0) return;
+    await beforeWrite(written);
+    await store.write(waiting);
+    written += bytes;
+    waiting = [];
+    bytes = 0;
+  }
+
+  return {
+    add(...puts) {
+      waiting.push(...puts);
+      for (const { key, value } of puts) bytes += key.length + value.length;
+    },
+    writeMuch: () => (bytes < REBUILD_WRITE_BYTES ? Promise.resolve() : writeRest()),
+    writeRest,
+  };
+}

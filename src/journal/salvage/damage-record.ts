@@ -1,0 +1,152 @@
+// What a journal that was rebuilt after damage knows to be lost. It is kept in the store itself, under the letter `d`, so
+// that it comes and goes with the streams it speaks of:
+//
+//   d                the Rebuilding, as JSON
+//   d <session>      the lost positions of a session, as JSON
+import { Buffer } from 'node:buffer';
+import { left } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { SessionId } from '../../../schemas/ids.ts';
+import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { Journal } from '../journal.ts';
+import { type SessionSpan, sessionsHold } from '../level/key-spans.ts';
+import { refuse } from '../refusal.ts';
+import type { KeyRange, Put, StoreView } from '../store.ts';
+
+/** The first and the last position that may be lost: -1 is the genesis, null is wherever the stream ended. */
+export interface LostPositions {
+  readonly first: number;
+  readonly last: number | null;
+}
+
+export interface Rebuilding {
+  /** The directory with the files as they were found, beside the journal. */
+  readonly aside: string;
+  /** Where sessions may have been of which nothing is left, not even their names. */
+  readonly vanished: readonly SessionSpan[];
+}
+
+export interface Damage extends Rebuilding {
+  readonly sessions: ReadonlyMap<SessionId, LostPositions>;
+}
+
+export const DAMAGE_LETTER = 'd';
+/** Every key of this record. Nothing of a journal comes before it. */
+export const DAMAGE_RANGE: KeyRange = { gte: Buffer.from(DAMAGE_LETTER), lt: Buffer.from('e') };
+
+export const putRebuilding = ({ aside, vanished }: Rebuilding): Put => ({
+  key: Buffer.from(DAMAGE_LETTER),
+  value: Buffer.from(JSON.stringify({ aside, vanished })),
+});
+
+export const putLost = (session: SessionId, { first, last }: LostPositions): Put => ({
+  key: Buffer.from(`${DAMAGE_LETTER}${session}`),
+  value: Buffer.from(JSON.stringify({ first, last })),
+});
+
+/** Null for a journal that was never rebuilt. */
+export async function readDamage(view: StoreView): Promise<Damage | null> {
+  const entries = await view.scan(DAMAGE_RANGE, { limit: DAMAGED_SESSIONS_MAX + 1 });
+  const [head, ...lost] = entries;
+  if (head === undefined) return null;
+  const rebuilding = head.key.length === 1 ? readJson(head.value) : null;
+  if (!isRebuilding(rebuilding)) return refuse('damaged', 'the record of what this journal lost does not decode');
+  const sessions = lost.map(({ key, value }): [SessionId, LostPositions] => {
+    const session = Buffer.from(key).toString('latin1').slice(1);
+    const positions = readJson(value);
+    if (SessionId.is(session) && isLost(positions)) return [session, positions];
+    return refuse('damaged', 'the record of a damaged session does not decode');
+  });
+  return { aside: rebuilding.aside, vanished: rebuilding.vanished, sessions: new Map(sessions) };
+}
+
+/** A journal that refuses whatever may be lost of it as `damaged`, and otherwise goes on. */
+export function refuseLost(journal: Journal, damage: Damage): Journal {
+  const unlessLost =
+    <T>(session: SessionId, task: TaskEither<Rejection, T>): TaskEither<Rejection, T> =>
+    async () => {
+      const lost = damage.sessions.get(session);
+      if (lost !== undefined) return left(lostOf(session, lost, damage));
+      if (!sessionsHold(damage.vanished, session)) return await task();
+      const head = await journal.head(session)();
+      if (head._tag === 'Right' || head.left.code !== 'unknown_session') return await task();
+      return left(vanished(session, damage));
+    };
+  return {
+    ...journal,
+    create: (session, genesis) => unlessLost(session, journal.create(session, genesis)),
+    append: (session, expected, records, owing) =>
+      damage.sessions.has(session)
+        ? unlessLost(session, journal.append(session, expected, records, owing))
+        : journal.append(session, expected, records, owing),
+    genesis: (session) => unlessLost(session, journal.genesis(session)),
+    read: (session, from, limit) => unlessLost(session, journal.read(session, from, limit)),
+    head: (session) => unlessLost(session, journal.head(session)),
+    find: (session, event) => unlessLost(session, journal.find(session, event)),
+  };
+}
+
+const GONE = 'may be gone without a trace';
+
+/** Whether what an operator was told says that sessions may be gone of which nothing is left. */
+export const tellsOfGone = (notice: string): boolean => notice.includes(GONE);
+
+/** What to tell an operator. */
+export function describeDamage({ aside, sessions, vanished: spans }: Damage): readonly string[] {
+  const gone = spans.map(
+    ({ first, last }) =>
+      `sessions between "${first}" and ${last === null ? 'the end' : `"${last}"`} ${GONE}; their ids are refused as damaged. If there were any, restore the data directory from a backup`,
+  );
+  const whole = gone.length === 0 ? 'every session is whole' : 'every session that is left is whole';
+  const lost = sessions.size === 0 ? whole : `${sessions.size} sessions lost something, the others are whole`;
+  return [`the journal was rebuilt after damage to its files, which are kept in ${aside}: ${lost}`, ...gone];
+}
+
+const lostOf = (session: SessionId, { first, last }: LostPositions, { aside }: Damage): Rejection => {
+  const where =
+    last === null
+      ? `positions from ${first} on`
+      : last === first
+        ? `position ${first}`
+        : `positions ${first} to ${last}`;
+  return reject(
+    'damaged',
+    '',
+    `session ${session}, ${where}: lost to damage in the files of the journal, which are kept in ${aside}; restore the data directory from a backup, or import an export of the session into another one`,
+  );
+};
+
+const vanished = (session: SessionId, { aside }: Damage): Rejection =>
+  reject(
+    'damaged',
+    '',
+    `session ${session}, positions from -1 on: if there was one, damage in the files of the journal (kept in ${aside}) took all of it; restore the data directory from a backup, or use another id`,
+  );
+
+function readJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+const has = (value: unknown, ...names: readonly string[]): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && names.every((name) => name in value);
+
+const isLost = (value: unknown): value is LostPositions =>
+  has(value, 'first', 'last') &&
+  Number.isSafeInteger(value['first']) &&
+  (value['last'] === null || Number.isSafeInteger(value['last']));
+
+const isSpan = (value: unknown): value is SessionSpan =>
+  has(value, 'first', 'last') &&
+  typeof value['first'] === 'string' &&
+  (value['last'] === null || typeof value['last'] === 'string');
+
+const isRebuilding = (value: unknown): value is Rebuilding =>
+  has(value, 'aside', 'vanished') &&
+  typeof value['aside'] === 'string' &&
+  Array.isArray(value['vanished']) &&
+  value['vanished'].every(isSpan);

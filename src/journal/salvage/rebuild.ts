@@ -1,0 +1,161 @@
+// Makes a journal anew from everything that can be read of its files, and puts it in the place of the old one: when some
+// are damaged, because LevelDB cannot be trusted with them, not even to copy the rest; and when it is of layout 1.
+import { Buffer } from 'node:buffer';
+import { readFile, rm } from 'node:fs/promises';
+import { REBUILD_TOLD_BYTES } from '../../../schemas/limits.ts';
+import { openBulkWrites } from './bulk-writes.ts';
+import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
+import { codeOf, fileFailure } from '../../files/file-failure.ts';
+import { copyJournal } from './journal-copy.ts';
+import { mergeSpans } from '../level/key-spans.ts';
+import { LAYOUT_1 } from './layout-1.ts';
+import { markClosed } from '../level/closed-file.ts';
+import { NEXT, type VerifiedFiles, verifyLevelFiles } from '../level/verify-files.ts';
+import { holdingLock, refuseWhenOpen } from '../level/lock.ts';
+import type { FileFault } from '../level/logs.ts';
+import { type NewestEntry, mergeNewest } from '../level/merge.ts';
+import { openLevelStore } from '../level/store.ts';
+import { addWrites } from '../level/writes.ts';
+import { surveyLogs } from './log-damage.ts';
+import {
+  type OnStep,
+  commitRebuilt,
+  endSwitch,
+  freeName,
+  isSwitchPending,
+  lockDirectory,
+  rebuiltDirectory,
+} from './rebuild-switch.ts';
+import { writeSessions } from './rebuilt-sessions.ts';
+import { Refusal, refuse } from '../refusal.ts';
+import type { Store } from '../store.ts';
+import { readLayout } from '../stream-reads.ts';
+
+export interface RebuildOptions {
+  /** Told what is being done, for an operator who waits. */
+  readonly tell: (message: string) => void;
+  readonly onStep: OnStep;
+}
+
+/** Ends a switch that a crash interrupted. */
+export const finishSwitch = async (directory: string, onStep: OnStep): Promise<void> => {
+  if (!(await isSwitchPending(directory))) return;
+  await holdingLock(lockDirectory(directory), () =>
+    filing('rebuilding the journal', () => endSwitch(directory, onStep)),
+  );
+};
+
+/** Looks at the files again, under the lock, and makes the journal anew if it is still damaged, or of layout 1. */
+export const rebuildJournal = (directory: string, options: RebuildOptions): Promise<VerifiedFiles> =>
+  holdingLock(lockDirectory(directory), () =>
+    filing('rebuilding the journal', async () => {
+      await endSwitch(directory, options.onStep);
+      await refuseWhenOpen(directory);
+      let files = await verifyLevelFiles(directory);
+      if (files.faults.length === 0) {
+        if (!(await isOfLayout1(directory))) return files;
+        // Opening it has written its log out as a table.
+        files = { ...(await verifyLevelFiles(directory)), torn: files.torn };
+      }
+      const notices = await rebuild(directory, files, options);
+      await refuseWhenOpen(directory);
+      await commitRebuilt(directory, notices, options.onStep);
+      await endSwitch(directory, options.onStep);
+      return files;
+    }),
+  );
+
+async function isOfLayout1(directory: string): Promise<boolean> {
+  const store = await openLevelStore(directory);
+  try {
+    return (await store.view(readLayout)) === LAYOUT_1.layout;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Gives what an operator should know of the damage. */
+async function rebuild(directory: string, files: VerifiedFiles, options: RebuildOptions): Promise<readonly string[]> {
+  const rebuilt = rebuiltDirectory(directory);
+  await rm(rebuilt, { recursive: true, force: true });
+  const [first] = files.faults;
+  const why = first === undefined ? 'the journal has an older layout' : describeFault(first);
+  options.tell(`${why}; ${first === undefined ? 'converting it' : 'rebuilding the journal from the rest'}`);
+  try {
+    await options.onStep('making the rebuilt journal');
+    const store = await openLevelStore(rebuilt);
+    try {
+      await fill(store, files, { ...options, aside: await freeName(directory, first !== undefined) });
+      const damage = await store.view(readDamage);
+      return first === undefined
+        ? []
+        : [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
+    } finally {
+      await store.close();
+      // Opening it writes its log out as a table: what this log holds no trail goes back over.
+      await (await openLevelStore(rebuilt)).close();
+      await markClosed(rebuilt);
+    }
+  } catch (error) {
+    // The old journal is as it was; what there is of the new one would only take space.
+    await rm(rebuilt, { recursive: true, force: true }).catch(() => undefined);
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message } = error.rejection;
+    return refuse(
+      code,
+      `${why}, and the journal could not be ${first === undefined ? 'converted' : 'rebuilt'}: ${message}`,
+    );
+  }
+}
+
+export const describeFault = ({ name, message }: FileFault): string => `${name} of the journal was damaged: ${message}`;
+
+async function fill(
+  store: Store,
+  files: VerifiedFiles,
+  { tell, onStep, aside }: RebuildOptions & { readonly aside: string },
+): Promise<void> {
+  const spans = mergeSpans(files.lost);
+  if (spans.some(({ first }) => Buffer.compare(first, DAMAGE_RANGE.lt) < 0)) {
+    refuse('damaged', `what an earlier rebuilding lost is recorded in the damaged part; ${NEXT}`);
+  }
+  let told = 0;
+  const writes = openBulkWrites(store, async (writtenBytes) => {
+    await onStep('copying');
+    if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === told) return;
+    told = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
+    tell(`${Math.floor(writtenBytes / 1_048_576)} MiB of the journal are copied`);
+  });
+  const logged = new Map<string, NewestEntry>();
+  let tablesEnd = 1;
+  const noteStored = (sequence: number): void => {
+    tablesEnd = Math.max(tablesEnd, sequence + 1);
+  };
+  try {
+    for (const { records } of files.logs) for (const { bytes } of records) addWrites(bytes, logged);
+    const tables = files.tables.map(({ path, span }) => ({ first: span.first, read: () => readFile(path) }));
+    const copied = await copyJournal(mergeNewest(tables, [...logged.values()], noteStored), writes);
+    await onStep('looking for what is lost');
+    const { named, unnamed, isLossy } = surveyLogs(files, tablesEnd);
+    if (unnamed) refuse('damaged', `nobody can tell whose writes its log lost; ${NEXT}`);
+    const isLogged = (key: Uint8Array): boolean => logged.has(Buffer.from(key).toString('latin1'));
+    const losses = { layout: copied.layout, spans, isLogged, named };
+    const before = await store.view(readDamage);
+    const vanished = await writeSessions(writes, { copied, losses, isLogLossy: isLossy, before });
+    if (files.faults.length > 0) await store.write([putRebuilding({ aside, vanished })]);
+  } catch (error) {
+    if (error instanceof RangeError) {
+      refuse('damaged', `a block that has its checksum does not decode: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+async function filing<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal || codeOf(error) === null) throw error;
+    throw new Refusal(fileFailure(doing, error));
+  }
+}

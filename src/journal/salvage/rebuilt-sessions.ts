@@ -1,0 +1,66 @@
+// The last part of a journal that is made anew: heads, what each session lost, and how many there are.
+import type { SessionId } from '../../../schemas/ids.ts';
+import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
+import type { BulkWrites } from './bulk-writes.ts';
+import { type Damage, type LostPositions, putLost } from './damage-record.ts';
+import type { Copied } from './journal-copy.ts';
+import { type SessionSpan, intersectSessions, sessionsIn, spansHold } from '../level/key-spans.ts';
+import { GENESIS_LETTER, HEAD_LETTER, META_KEY, headKey } from '../keys.ts';
+import { LAYOUT_1 } from './layout-1.ts';
+import { NEXT } from '../level/verify-files.ts';
+import { refuse } from '../refusal.ts';
+import { type Losses, judgeSession, nothingOf } from './session-survey.ts';
+import { encodeHead, encodeMeta } from '../stored-values.ts';
+
+export interface Found {
+  readonly copied: Copied;
+  readonly losses: Losses;
+  /** Whether the log lost writes; the newest count of sessions may have been among them. */
+  readonly isLogLossy: boolean;
+  /** What an earlier rebuilding found lost. */
+  readonly before: Damage | null;
+}
+
+/** Gives where sessions may have been of which nothing is left, not even their names. */
+export async function writeSessions(writes: BulkWrites, found: Found): Promise<readonly SessionSpan[]> {
+  const { copied, losses, before } = found;
+  const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
+  const ids = [...new Set([...copied.sessions.keys(), ...losses.named.keys()])];
+  let damaged = lostBefore.size;
+  for (const id of ids) {
+    const { head, lost } = judgeSession(id, copied.sessions.get(id) ?? nothingOf(), losses);
+    writes.add({ key: headKey(id), value: encodeHead(head) });
+    if (lost !== null) {
+      if (!lostBefore.has(id)) damaged += 1;
+      // The record of it is read back whole at every opening, under one more key.
+      if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `more than ${damaged} sessions are damaged; ${NEXT}`);
+      writes.add(putLost(id, widest(lost, lostBefore.get(id) ?? lost)));
+    }
+    await writes.writeMuch();
+  }
+  if (ids.length === 0 && losses.spans.length > 0)
+    refuse('damaged', `nothing that can be read names a session; ${NEXT}`);
+  if (ids.length > 0) writes.add({ key: META_KEY, value: encodeMeta(ids.length) });
+  await writes.writeRest();
+  return [...(before?.vanished ?? []), ...vanishedOf(ids.length, found)];
+}
+
+function widest(a: LostPositions, b: LostPositions): LostPositions {
+  const last = a.last === null || b.last === null ? null : Math.max(a.last, b.last);
+  return { first: Math.min(a.first, b.first), last };
+}
+
+function vanishedOf(count: number, { copied, losses, isLogLossy }: Found): readonly SessionSpan[] {
+  const { spans, isLogged } = losses;
+  const { sessionCount, layout } = copied;
+  const isSure = !spansHold(spans, META_KEY) || isLogged(META_KEY);
+  const said = isSure ? sessionCount : null;
+  if (said === count) return [];
+  // Genesis and head are written first, and together.
+  const heads = layout === LAYOUT_1.layout ? LAYOUT_1.head : HEAD_LETTER;
+  const vanished = intersectSessions(sessionsIn(spans, GENESIS_LETTER), sessionsIn(spans, heads));
+  if (said !== null && (said > count ? vanished.length === 0 : !isLogLossy)) {
+    refuse('damaged', `the journal held ${said} sessions, and ${count} are there; ${NEXT}`);
+  }
+  return vanished;
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { openKeyedWork } from '../../src/blobs/keyed-work.ts';
+
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
+
+describe('keyed work', () => {
+  it('run the work of one key one piece at a time, in order', async () => {
+    const keyed = openKeyedWork(8);
+    const log: string[] = [];
+    const piece = (name: string): Promise<void> =>
+      keyed.run('key', async () => {
+        log.push(`${name} begins`);
+        await Promise.resolve();
+        log.push(`${name} ends`);
+      });
+    await Promise.all([piece('a'), piece('b'), piece('c')]);
+    expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+  });
+
+  it('run no more at a time than there are slots', async () => {
+    const keyed = openKeyedWork(3);
+    let running = 0;
+    let most = 0;
+    const work = Array.from({ length: 20 }, (_, n) =>
+      keyed.run(String(n), async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await Promise.resolve();
+        running -= 1;
+      }),
+    );
+    await Promise.all(work);
+    expect(most).toBe(3);
+  });
+
+  it('go on after work that fails, which fails for its own caller alone', async () => {
+    const keyed = openKeyedWork(1);
+    const failing = keyed.run('key', () => Promise.reject(new Error('broken')));
+    const following = keyed.run('key', async () => 'fine');
+    await expect(failing).rejects.toThrow('broken');
+    expect(await following).toBe('fine');
+  });
+
+  it('settle when all that was begun is done', async () => {
+    const keyed = openKeyedWork(2);
+    const { opened, open } = gate();
+    let ended = false;
+    const work = keyed.run('key', async () => {
+      await opened;
+      ended = true;
+    });
+    const settled = keyed.settled();
+    open();
+    await settled;
+    expect(ended).toBe(true);
+    await work;
+    await keyed.settled();
+  });
+});

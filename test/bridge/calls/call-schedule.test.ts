@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { type CallSchedule, newCallSchedule } from '../../../bridge/calls/call-schedule.ts';
+import type { HeldCall, ToolCall } from '../../../bridge/calls/held-call.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import type { Ingress } from '../../../schemas/event.ts';
+import { brand } from '../../../schemas/ids.ts';
+
+const SESSION = brand<'SessionId'>('s');
+
+const effect = (id: string, more: Partial<ToolCall> = {}): ToolCall => ({
+  kind: 'tool.call',
+  effect_id: brand(`batch-1/${id}/${more.attempt ?? 1}`),
+  session_id: SESSION,
+  batch_id: brand('batch-1'),
+  call_id: brand(id),
+  plan_hash: digestText('plan'),
+  attempt: 1,
+  tool_id: brand('test.read'),
+  tool_name: brand('read'),
+  executor: { kind: 'host_loop', bridge: 'test' },
+  arguments_digest: digestText('{}'),
+  arguments: {},
+  after: [],
+  group: 0,
+  repeatable: true,
+  timeout_ms: 1_000,
+  output_bytes_max: 1_000,
+  tool_concurrency_max: 10,
+  ...more,
+});
+
+function take(schedule: CallSchedule, owed: ToolCall): HeldCall {
+  const call = schedule.add(owed, () => null);
+  if (call === null) throw new Error(`${owed.call_id} was not taken`);
+  return call;
+}
+
+const settled = (id: string): Ingress => ({
+  kind: 'ToolCallSettled',
+  batch_id: brand('batch-1'),
+  call_id: brand(id),
+  plan_hash: digestText('plan'),
+  attempt: 1,
+  result: { success: true },
+  output: { text: '' },
+});
+
+describe('a call', () => {
+  test('that was granted twice, or granted again after it has settled, is not taken again', () => {
+    const schedule = newCallSchedule(10);
+    const call = take(schedule, effect('a'));
+    expect(schedule.add(effect('a'), () => null)).toBeNull();
+    schedule.startNext();
+    schedule.ranOut(call);
+    schedule.settled(call);
+    expect(schedule.add(effect('a'), () => null)).toBeNull();
+  });
+
+  test('of which an attempt is on record is not taken for that attempt again, and for the next one', () => {
+    const schedule = newCallSchedule(10);
+    schedule.tried(take(schedule, effect('a')));
+    take(schedule, effect('b', { after: [brand('a')] }));
+    expect(schedule.add(effect('a'), () => null)).toBeNull();
+    expect(schedule.startNext()).toBeNull();
+    const again = take(schedule, effect('a', { attempt: 2 }));
+    expect(schedule.startNext()).toBe(again);
+    schedule.settled(again);
+    expect(schedule.startNext()?.effect.call_id).toBe('b');
+  });
+
+  test('whose grant was under way while a call before it settled does not wait for that', () => {
+    const schedule = newCallSchedule(10);
+    schedule.settled(take(schedule, effect('a')));
+    take(schedule, effect('b', { after: [brand('a')] }));
+    expect(schedule.startNext()?.effect.call_id).toBe('b');
+  });
+
+  test('of a later attempt is taken beside the one that was given up', () => {
+    const schedule = newCallSchedule(10);
+    const first = take(schedule, effect('a'));
+    const second = take(schedule, effect('a', { attempt: 2 }));
+    schedule.drop(first);
+    expect(schedule.find(SESSION, brand('batch-1'), brand('a'))).toBe(second);
+  });
+
+  test('that is dropped leaves those that wait for it waiting, until somebody says that it has settled', () => {
+    const schedule = newCallSchedule(10);
+    const call = take(schedule, effect('a'));
+    take(schedule, effect('b', { after: [brand('a')] }));
+    expect(schedule.watched()).toEqual([]);
+    schedule.drop(call);
+    expect(schedule.startNext()).toBeNull();
+    expect(schedule.watched()).toEqual([SESSION]);
+    schedule.observe(SESSION, [effect('b')]);
+    expect(schedule.startNext()?.effect.call_id).toBe('b');
+  });
+});
+
+describe('a batch', () => {
+  test('is ended by the settlements of all that is open here, and by no fewer', () => {
+    const schedule = newCallSchedule(10);
+    take(schedule, effect('a'));
+    take(schedule, effect('b'));
+    expect(schedule.endedBy(SESSION, [settled('a')])).toEqual([]);
+    expect(schedule.endedBy(SESSION, [])).toEqual([]);
+    expect(schedule.endedBy(SESSION, [settled('a'), settled('b')])).toHaveLength(1);
+  });
+
+  test('of which others hold calls is left to the engine once that is known', () => {
+    const schedule = newCallSchedule(10);
+    const { batch } = take(schedule, effect('a'));
+    batch.shared = true;
+    Object.assign(batch, { plan: { planned_calls: [{}, {}] } });
+    expect(schedule.endedBy(SESSION, [settled('a')])).toEqual([]);
+    batch.settled.add(brand('b'));
+    expect(schedule.endedBy(SESSION, [settled('a')])).toHaveLength(1);
+  });
+});

@@ -1,0 +1,97 @@
+import { right } from 'fp-ts/lib/Either.js';
+import { expect, test } from 'vitest';
+import { newHeldLeases } from '../../../bridge/engine-link/held-leases.ts';
+import { newSubmitGrants } from '../../../bridge/engine-link/submit-grants.ts';
+import type { Ingress } from '../../../schemas/event.ts';
+import { brand } from '../../../schemas/ids.ts';
+import { LEASES_HELD_MAX, LEASE_EFFECTS_MAX, SUBMIT_GRANT_EFFECTS_MIN } from '../../../schemas/limits.ts';
+import type { EngineClient } from '../../../src/client/client.ts';
+import type { LeaseGrant } from '../../../schemas/wire.ts';
+import { newVirtualClock } from '../../support/bridge/virtual-clock.ts';
+
+const batchSettled = { kind: 'ToolBatchSettled' } as Ingress;
+const observed = (calls: number): Ingress =>
+  ({ kind: 'ToolCallsObserved', calls: Array.from({ length: calls }, () => ({})) }) as unknown as Ingress;
+
+function setUp() {
+  const stop = new AbortController();
+  const clock = newVirtualClock();
+  const leases = newHeldLeases({
+    client: { release: () => () => Promise.resolve(right({ lost: [] })) } as unknown as EngineClient,
+    owner: brand('b'),
+    clock,
+    log: () => undefined,
+  });
+  const taken: LeaseGrant[] = [];
+  const ages: number[] = [];
+  const rides = newSubmitGrants({
+    clock,
+    leases,
+    wanted: (max) => ({ kinds: [], tools: [], max }),
+    signal: stop.signal,
+    take: (arrived) => {
+      taken.push(...arrived.map(({ grant }) => grant));
+      ages.push(...arrived.map(({ askedAtMs }) => clock.now() - askedAtMs));
+    },
+  });
+  return { stop, clock, leases, rides, taken, ages };
+}
+
+test('only reports that make a turn go on ask for more, and for as much as may come of them', () => {
+  const { rides } = setUp();
+  expect(rides.ask([{ kind: 'ToolCallStarted' } as Ingress, { kind: 'ToolCallSettled' } as Ingress])).toBeNull();
+  expect(rides.ask([batchSettled])?.max).toBe(SUBMIT_GRANT_EFFECTS_MIN);
+  expect(rides.ask([observed(50)])?.max).toBe(50);
+  expect(rides.ask([observed(1_000)])?.max).toBe(LEASE_EFFECTS_MAX);
+});
+
+test('all that is asked for at a time has room, until it is answered', () => {
+  const { rides, leases } = setUp();
+  const asked = [];
+  for (let one = rides.ask([observed(100)]); one !== null; one = rides.ask([observed(100)])) asked.push(one);
+  expect(asked.reduce((sum, { max }) => sum + max, 0)).toBe(LEASES_HELD_MAX);
+  expect(leases.room()).toBe(0);
+  for (const one of asked) rides.over(one);
+  expect(leases.room()).toBe(LEASES_HELD_MAX);
+});
+
+test('what has arrived is taken later, together, and its room is kept until then', async () => {
+  const { rides, leases, taken } = setUp();
+  const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1 };
+  for (const count of [10, 20]) {
+    const asked = rides.ask([observed(count)]);
+    if (asked !== null) rides.over(asked, grant);
+  }
+  expect({ taken, room: leases.room() }).toEqual({ taken: [], room: LEASES_HELD_MAX - 30 });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  expect({ taken, room: leases.room() }).toEqual({ taken: [grant, grant], room: LEASES_HELD_MAX });
+});
+
+test('what arrives is as old as the last request for it', async () => {
+  const { rides, clock, taken, ages } = setUp();
+  const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1_000 };
+  for (const again of [false, true]) {
+    const asked = rides.ask([batchSettled]);
+    if (asked === null) throw new Error('it asks for nothing');
+    rides.sent(asked);
+    let later = false;
+    clock.after(1_000, () => {
+      later = true;
+    });
+    await clock.until(() => later);
+    if (again) rides.sent(asked);
+    rides.over(asked, grant);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  expect({ taken, ages }).toEqual({ taken: [grant, grant], ages: [1_000, 0] });
+});
+
+test('a bridge that stops asks for nothing', () => {
+  const { rides, stop } = setUp();
+  stop.abort();
+  expect(rides.ask([observed(5)])).toBeNull();
+});

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CallReport } from '../../../bridge/executors/call-report.ts';
+import {
+  type CallContext,
+  type CallTarget,
+  type Executor,
+  combineExecutors,
+} from '../../../bridge/executors/executors.ts';
+import { hostExecutor } from '../../../bridge/executors/host-executor.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import { brand } from '../../../schemas/ids.ts';
+
+const executor = (name: string, ...tools: readonly string[]): Executor & { readonly name: string } => ({
+  name,
+  tools,
+  run: () => Promise.resolve({ success: true, text: name }),
+});
+
+const target = (tool: string): CallTarget => ({
+  session_id: brand('s'),
+  call_id: brand('c'),
+  tool_id: brand(tool),
+  executor: { kind: 'effect', effect_kind: tool },
+});
+
+const context = (kept: string[] = []): CallContext => ({
+  signal: new AbortController().signal,
+  timeoutMs: 1_000,
+  outputBytesMax: 10_000,
+  putBlob: (bytes) => {
+    kept.push(Buffer.from(bytes).toString());
+    return Promise.resolve(digestText(bytes));
+  },
+});
+
+describe('the registry', () => {
+  test('finds an exact name before a prefix, and a longer prefix before a shorter one', () => {
+    const all = combineExecutors([executor('any', '*'), executor('host', 'host.*'), executor('exec', 'host.exec')]);
+    const names = ['host.exec', 'host.fs.read_file', 'mcp.x'].map((tool) => (all.find(tool) as { name?: string }).name);
+    expect(names).toEqual(['exec', 'host', 'any']);
+    expect(all.tools).toEqual(['*', 'host.*', 'host.exec']);
+  });
+
+  test('finds nothing for a tool that nobody runs', () => {
+    expect(combineExecutors([executor('host', 'host.*')]).find('mcp.x')).toBeNull();
+  });
+});
+
+describe('a pattern', () => {
+  test.each(['', 'my.*.x', '*.x', 'two words', 'x'.repeat(129)])('%j that matches no tool is refused', (pattern) => {
+    expect(() => combineExecutors([executor('any', pattern)])).toThrow('matches no tool');
+  });
+
+  test('of two executors is refused, and of one alone is not', () => {
+    expect(() => combineExecutors([executor('one', 'a.*'), executor('two', 'a.*')])).toThrow('two executors run "a.*"');
+    expect(combineExecutors([executor('one', 'a.*', 'a.*')]).tools).toEqual(['a.*']);
+  });
+});
+
+describe('the host executor', () => {
+  test('passes on what the host says, in the form of a report', async () => {
+    const hostSession = { host_session_status: 'ready' as const, host_session_id: 'hs-1' };
+    const host = {
+      has: () => true,
+      run: () => Promise.resolve({ success: true, text: 'hi', data: { n: 1 }, hostSession }),
+    };
+    const report = await hostExecutor(host).run(target('host.exec'), {}, context());
+    expect(report).toEqual({ success: true, text: 'hi', data: { n: 1 }, host_session: hostSession });
+    expect(CallReport.is(report)).toBe(true);
+  });
+
+  test('keeps a spilled output as a blob and deletes the file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'refold-spill-'));
+    const path = join(folder, 'spill');
+    await writeFile(path, 'the whole output');
+    const kept: string[] = [];
+    const host = {
+      has: () => true,
+      run: () => Promise.resolve({ success: false, code: 'exit_1', text: 'the … put', spill: { path, bytes: 16 } }),
+    };
+    const report = await hostExecutor(host).run(target('host.exec'), {}, context(kept));
+    expect(report).toMatchObject({
+      success: false,
+      code: 'exit_1',
+      whole: { ref: digestText('the whole output'), bytes: 16 },
+    });
+    expect(kept).toEqual(['the whole output']);
+    expect(existsSync(path)).toBe(false);
+    await rm(folder, { recursive: true });
+  });
+
+  test('a spill that cannot be read does not fail the call', async () => {
+    const spill = { path: '/nowhere/at/all', bytes: 1 };
+    const host = { has: () => true, run: () => Promise.resolve({ success: true, text: 'x', spill }) };
+    expect(await hostExecutor(host).run(target('host.exec'), {}, context())).toEqual({ success: true, text: 'x' });
+  });
+
+  test('a tool the host does not have is a failed call', async () => {
+    const host = { has: () => false, run: () => Promise.reject(new Error('unused')) };
+    expect(await hostExecutor(host).run(target('host.new'), {}, context())).toMatchObject({ code: 'executor_missing' });
+  });
+});

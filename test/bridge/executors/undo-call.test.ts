@@ -1,0 +1,168 @@
+// An undo in the bridge: fetched, put back, reported once, whoever dies on the way.
+import { left, right } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import { combineExecutors, type Executor } from '../../../bridge/executors/executors.ts';
+import type { RestorableFile } from '../../../bridge/host/undo/restore-files.ts';
+import type { Ingress } from '../../../schemas/event.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import { reject } from '../../../schemas/rejection.ts';
+import { LEASE_TTL_MS, UNDO_TIMEOUT_MS } from '../../../schemas/limits.ts';
+import { SESSION, type World, newWorld } from '../../support/bridge/harness.ts';
+
+const asked = (world: World, ref = world.engine.putText('old')): void =>
+  world.engine.tell(SESSION, {
+    kind: 'UndoRequested',
+    call_id: 'w',
+    batch_id: 'batch-1',
+    changes: [
+      { path: 'a', before: { ref, bytes: 3 }, after_digest: digestText('new'), mode: 0o600 },
+      { path: 'b', before: null, after_digest: digestText('b'), parents_made: 1 },
+    ],
+  } as unknown as Ingress);
+
+interface Restorer extends Executor {
+  readonly seen: (readonly RestorableFile[])[];
+}
+
+function restorer(restore: Executor['restore'] = () => ({ success: true, text: 'Put back a, b.' })): Restorer {
+  const seen: (readonly RestorableFile[])[] = [];
+  return {
+    seen,
+    tools: ['test.*'],
+    run: () => Promise.reject(new Error('no call is made')),
+    restore: (files) => {
+      seen.push(files);
+      return restore(files);
+    },
+  };
+}
+
+const answered = async (world: World): Promise<object | undefined> => {
+  await world.clock.until(() => world.engine.state(SESSION).undos === undefined, 10 * UNDO_TIMEOUT_MS);
+  const events = world.engine.of('UndoSettled');
+  expect(events).toHaveLength(1);
+  return events[0];
+};
+
+describe('an undo', () => {
+  test('is done with the bytes of before, and reported', async () => {
+    const world = newWorld();
+    const executor = restorer();
+    const bridge = world.start({ executors: [executor] });
+    asked(world);
+    expect(await answered(world)).toMatchObject({
+      success: true,
+      message: 'Put back a, b.',
+      position: 0,
+      call_id: 'w',
+    });
+    expect(executor.seen).toEqual([
+      [
+        { path: 'a', before: Buffer.from('old'), after_digest: digestText('new'), mode: 0o600 },
+        { path: 'b', before: null, after_digest: digestText('b'), parents_made: 1 },
+      ],
+    ]);
+    expect(world.log).toContainEqual(expect.objectContaining({ event: 'undone', success: true }));
+    await bridge.stop();
+  });
+
+  test('that is refused says why, and so does one whose files throw or whose bytes are gone', async () => {
+    const refuse = (): never => {
+      throw new Error('the disk is on fire');
+    };
+    for (const [restore, ref, code] of [
+      [() => ({ success: false, code: 'changed_since', text: 'a changed' }), undefined, 'changed_since'],
+      [refuse, undefined, 'tool_threw'],
+      [undefined, digestText('never kept'), 'undo_not_kept'],
+    ] as const) {
+      const world = newWorld();
+      const executor = restorer(restore);
+      const bridge = world.start({ executors: [executor] });
+      asked(world, ref);
+      expect(await answered(world)).toMatchObject({ success: false, code });
+      if (code === 'undo_not_kept') expect(executor.seen).toEqual([]);
+      await bridge.stop();
+    }
+  });
+
+  test('is not taken by a bridge without files', async () => {
+    const world = newWorld();
+    const other = world.start({ owner: 'bridge-b' });
+    asked(world);
+    await world.clock.until(() => world.clock.now() >= 60_000);
+    expect(world.engine.state(SESSION).undos).toHaveLength(1);
+    const bridge = world.start({ owner: 'bridge-a', executors: [restorer()] });
+    expect(await answered(world)).toMatchObject({ success: true });
+    await bridge.stop();
+    await other.stop();
+  });
+
+  test('of a bridge that dies is done by the next', async () => {
+    const world = newWorld();
+    const first = world.start({ owner: 'bridge-a', executors: [restorer()] });
+    let died = false;
+    world.engine.fault = () => {
+      first.kill();
+      died = true;
+      return { code: 'closing', path: '', message: 'the bridge is gone' };
+    };
+    asked(world);
+    await world.clock.until(() => died);
+    world.engine.fault = () => null;
+    const executor = restorer();
+    const second = world.start({ owner: 'bridge-b', executors: [executor] });
+    expect(await answered(world)).toMatchObject({ success: true });
+    expect(executor.seen).toHaveLength(1);
+    await second.stop();
+  });
+
+  test('is left to others when its lease may have run out before the bytes came', async () => {
+    const world = newWorld();
+    const executor = restorer();
+    const real = { ...world.engine.client };
+    const away = () => async () => left(reject('closing', '', 'the engine is not heard'));
+    let isAsked = false;
+    let come = (): void => undefined;
+    const coming = new Promise<void>((resolve) => {
+      come = resolve;
+    });
+    Object.assign(world.engine.client, {
+      getBlob: () => async () => {
+        isAsked = true;
+        await coming;
+        return right(Buffer.from('old'));
+      },
+      heartbeat: away,
+      lease: (...given: Parameters<typeof real.lease>) => (isAsked ? away() : real.lease(...given)),
+    });
+    const bridge = world.start({ executors: [executor] });
+    asked(world);
+    await world.clock.until(() => isAsked);
+    const startedAt = world.clock.now();
+    await world.clock.until(() => world.clock.now() > startedAt + 2 * LEASE_TTL_MS);
+    come();
+    await world.clock.settle();
+    expect(executor.seen).toEqual([]);
+    expect(world.engine.of('UndoSettled')).toEqual([]);
+    await bridge.stop();
+  });
+
+  test('whose bytes never come is out of time, and nothing is put back', async () => {
+    const world = newWorld();
+    const executor = restorer();
+    Object.assign(world.engine.client, { getBlob: () => () => new Promise(() => undefined) });
+    const bridge = world.start({ executors: [executor] });
+    asked(world);
+    expect(await answered(world)).toMatchObject({ success: false, code: 'timeout' });
+    expect(executor.seen).toEqual([]);
+    await bridge.stop();
+  });
+});
+
+test('of several executors the first that has files puts them back', () => {
+  const one = { ...restorer(), tools: ['one.*'] };
+  const two = { ...restorer(), tools: ['two.*'] };
+  const { restore: _, ...none } = restorer();
+  expect(combineExecutors([none, one, two]).restore).toBe(one.restore);
+  expect(combineExecutors([none]).restore).toBeNull();
+});

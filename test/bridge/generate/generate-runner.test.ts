@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import type { GenerateReply, GenerateRequest, ProviderErrorCode } from '../../../bridge/providers/provider.ts';
+import { ProviderError } from '../../../bridge/providers/provider.ts';
+import { RETRY_CAP_MS_MAX } from '../../../schemas/limits.ts';
+import { SESSION, call, newWorld, statusOf } from '../../support/bridge/harness.ts';
+
+const endingOf = (world: ReturnType<typeof newWorld>) => world.engine.state(SESSION).run_history.at(-1)?.ending;
+
+const replies = (reply: unknown) => () => Promise.resolve(reply as GenerateReply);
+
+describe('a generate', () => {
+  test('is asked with the conversation so far, each call followed by its result', async () => {
+    const asked: GenerateRequest[] = [];
+    const world = newWorld({ config: { instructions: { text: 'Be brief.' }, model: 'm', output_tokens_max: 7 } });
+    const provider = {
+      generate: (request: GenerateRequest) => {
+        asked.push(request);
+        const first: GenerateReply = { content: 'I look.', calls: [call('a', 'read'), call('b', 'unknown_tool')] };
+        return Promise.resolve(request.turn === 1 ? first : { content: 'done', calls: [] });
+      },
+    };
+    world.start({ provider });
+    world.request();
+    await world.finish();
+    expect(asked[0]).toMatchObject({ turn: 1, model: 'm', instructions: 'Be brief.', output_tokens_max: 7 });
+    expect(asked[0]?.tools.map(({ tool_name }) => tool_name)).toEqual(['read', 'write', 'solo', 'other', 'tiny']);
+    expect(asked[1]?.messages).toEqual([
+      { role: 'user', text: 'go' },
+      {
+        role: 'assistant',
+        text: 'I look.',
+        calls: [
+          { id: 'a', name: 'read', arguments: '{"path":"a"}' },
+          { id: 'b', name: 'unknown_tool', arguments: '{"path":"b"}' },
+        ],
+      },
+      { role: 'tool', call_id: 'a', name: 'read', text: 'ok', is_error: false },
+      {
+        role: 'tool',
+        call_id: 'b',
+        name: 'unknown_tool',
+        text: expect.stringContaining('tool_unknown') as string,
+        is_error: true,
+      },
+    ]);
+  });
+
+  test('that fails for a passing reason is asked again as the run says, and then fails', async () => {
+    const world = newWorld({ config: { retry: { attempts_max: 3, base_ms: 100, cap_ms: 150 } } });
+    let asked = 0;
+    world.start({
+      provider: {
+        generate: () => {
+          asked += 1;
+          return Promise.reject(new ProviderError('provider_retryable', 'busy', asked === 1 ? 700 : null));
+        },
+      },
+    });
+    world.request();
+    await world.finish();
+    expect(asked).toBe(3);
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable', message: 'busy' });
+  });
+
+  test.each([
+    ['NaN', Number.NaN, 150],
+    ['a time that has passed', -1, 150],
+    ['a fraction', 700.5, 701],
+    ['more than a day', 10 ** 12, RETRY_CAP_MS_MAX],
+  ])('that is to be left alone for %s is asked again all the same', async (_, retryAfterMs, waitsMs) => {
+    const world = newWorld({ config: { retry: { attempts_max: 2, base_ms: 150, cap_ms: 150 } } });
+    const askedAt: number[] = [];
+    world.start({
+      provider: {
+        generate: () => {
+          askedAt.push(world.clock.now());
+          return Promise.reject(new ProviderError('provider_retryable', 'busy', retryAfterMs));
+        },
+      },
+    });
+    world.request();
+    await world.clock.until(() => endingOf(world) !== undefined, 2 * RETRY_CAP_MS_MAX);
+    expect(askedAt).toHaveLength(2);
+    expect(Number(askedAt[1]) - Number(askedAt[0])).toBeGreaterThanOrEqual(waitsMs);
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable' });
+  });
+
+  test('that fails with a code that is none fails all the same', async () => {
+    const world = newWorld();
+    const error = new ProviderError('Rate Limited!' as ProviderErrorCode, 'slow down');
+    world.start({ provider: { generate: () => Promise.reject(error) } });
+    world.request();
+    await world.finish();
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal', message: 'slow down' });
+  });
+
+  test.each<ProviderErrorCode>([
+    'provider_terminal',
+    'provider_auth',
+    'context_length',
+    'recording_exhausted',
+    'cancelled',
+  ])('that fails with %s says so', async (code) => {
+    const world = newWorld();
+    world.start({ provider: { generate: () => Promise.reject(new ProviderError(code, 'because')) } });
+    world.request();
+    await world.finish();
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code, message: 'because' });
+  });
+
+  test.each([
+    ['throws what is no error', () => Promise.reject('no'), 'no'],
+    [
+      'throws at once',
+      () => {
+        throw new Error('at once \ud800');
+      },
+      'at once',
+    ],
+    ['answers no list', replies({ calls: 'many' }), 'at "/calls": must be a list of calls'],
+    ['answers nothing', replies(undefined), 'not usable: it must be an object with "calls"'],
+    ['answers with no text', replies({ content: 5, calls: [] }), 'at "/content": must be text'],
+    ['makes no call of a call', replies({ calls: [null] }), 'at "/calls/0": must be an object with "name"'],
+    ['names no tool', replies({ calls: [{ name: 'read' }, { id: 'a' }] }), 'at "/calls/1/name": must be text'],
+    ['numbers its calls', replies({ calls: [{ id: 7, name: 'read' }] }), 'at "/calls/0/id": must be text'],
+    ['counts what nobody knows', replies({ calls: [], usage: { input_tokens: 1 } }), 'at "/usage/output_tokens"'],
+  ])('of a provider that %s fails', async (_, generate, says) => {
+    const world = newWorld();
+    world.start({ provider: { generate } });
+    world.request();
+    await world.finish();
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
+    expect(endingOf(world)?.message).toContain(says);
+  });
+
+  test('an answer that cannot be recorded fails the run and not the bridge', async () => {
+    const world = newWorld();
+    const usage = { input_tokens: 1.5, output_tokens: -1 };
+    world.start({ provider: { generate: () => Promise.resolve({ calls: [], content: 'x', usage }) } });
+    world.request();
+    await world.finish();
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
+  });
+
+  test('a long answer is a blob, and comes back whole in the next conversation', async () => {
+    const long = 'word '.repeat(5_000);
+    const seen: string[] = [];
+    const world = newWorld();
+    world.start({
+      provider: {
+        generate: ({ messages }) => {
+          seen.push(...messages.filter(({ role }) => role === 'assistant').map(({ text }) => text));
+          return Promise.resolve({ content: long, calls: [] });
+        },
+      },
+    });
+    world.request();
+    await world.finish();
+    world.request();
+    await world.finish();
+    expect(seen).toEqual([long]);
+    expect(endingOf(world)?.output).toMatchObject({ bytes: long.length });
+  });
+
+  test('is stopped when its run ends without it', async () => {
+    const world = newWorld();
+    let stopped = false;
+    world.start({
+      provider: {
+        generate: (_, signal) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              stopped = true;
+              reject(new ProviderError('cancelled', 'cancelled'));
+            });
+          }),
+      },
+    });
+    world.request();
+    await world.clock.settle();
+    world.engine.tell(SESSION, { kind: 'RunCancelled', run_id: 'run-1' as never });
+    await world.clock.until(() => stopped, 6_000);
+    expect(world.engine.of('GenerateFailed')).toEqual([]);
+  });
+
+  test('sealed pages are fetched, and the conversation stays whole across them', async () => {
+    const turns = Array.from({ length: 40 }, (_, turn) => [call(`c${turn}`, 'read', { path: String(turn) })]);
+    const world = newWorld({ turns });
+    world.start();
+    world.request();
+    await world.finish();
+    expect(statusOf(world)).toBe('completed');
+    expect(world.engine.state(SESSION).transcript.sealed.length).toBeGreaterThan(0);
+    const sizes = world.log.flatMap((line) => (line.event === 'generate_started' ? [line.messages] : []));
+    expect(sizes).toEqual(Array.from({ length: 41 }, (_, turn) => 1 + 2 * turn));
+  });
+
+  test('a page that is gone fails the run', async () => {
+    const turns = Array.from({ length: 40 }, (_, turn) => [call(`c${turn}`, 'read', { path: String(turn) })]);
+    const world = newWorld({ turns });
+    world.start();
+    world.engine.tamper = (grant) => {
+      if (world.engine.state(SESSION).transcript.sealed.length > 0) world.engine.blobs.clear();
+      return grant;
+    };
+    world.request();
+    await world.finish();
+    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
+    expect(endingOf(world)?.message).toContain('cannot be read');
+  });
+});

@@ -1,0 +1,208 @@
+import { Buffer } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { crc32c } from '../../../src/journal/level/crc32c.ts';
+import { openLevelJournal } from '../../../src/journal/level-journal.ts';
+import { readLog } from '../../../src/journal/level/log.ts';
+import { expandSnappy } from '../../../src/journal/level/snappy.ts';
+import { done, refusal } from '../../support/journal/outcomes.ts';
+import { numbersFrom, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
+import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
+
+const id = session('s');
+
+/** Appends that many records one by one, each of them with such a text. */
+async function appendEach(directory: string, from: number, to: number, text?: () => string): Promise<void> {
+  const journal = await done(openLevelJournal(directory));
+  if (from === 0) await done(journal.create(id, '{}'));
+  for (let at = from; at < to; at += 1) {
+    await done(journal.append(id, version(at), [recordOf(`e${at}`, text?.())], false));
+  }
+  await journal.close();
+}
+
+async function only(directory: string, pattern: RegExp): Promise<string> {
+  const names = (await readdir(directory)).filter((name) => pattern.test(name));
+  expect(names).toHaveLength(1);
+  return join(directory, names[0] ?? '');
+}
+
+const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+
+async function zero(path: string, offset: number, length: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes.fill(0, offset, offset + length);
+  await writeFile(path, bytes);
+}
+
+describe('the check of a journal before it is opened', () => {
+  it('finds nothing wrong with a journal that is whole, whatever it holds', () =>
+    inTemporaryDirectory(async (directory) => {
+      const below = numbersFrom(3);
+      const texts = [
+        () => 'a'.repeat(below(9_000)),
+        () => randomBytes(below(9_000)).toString('hex'),
+        () => String(below(1_000)).repeat(below(200)),
+        () => '{}',
+      ];
+      const end = 300;
+      for (let from = 0; from < end; from += 30) {
+        await appendEach(directory, from, from + 30, () => (texts[below(texts.length)] ?? String)());
+      }
+      // Large appends at once fill the write buffer, so that tables are made and merged beside the log.
+      const journal = await done(openLevelJournal(directory));
+      for (let at = end; at < end + 120; at += 8) {
+        const records = Array.from({ length: 8 }, (_, n) =>
+          recordOf(`e${at + n}`, randomBytes(50_000).toString('hex')),
+        );
+        await done(journal.append(id, version(at), records, true));
+      }
+      await journal.close();
+      const again = await done(openLevelJournal(directory));
+      expect(await readAll(again, id, 100)).toHaveLength(end + 120);
+      await again.close();
+    }));
+
+  it('takes a last write that is torn for what a crash leaves behind', () =>
+    inTemporaryDirectory(async (directory) => {
+      const intact = join(directory, 'intact');
+      await appendEach(intact, 0, 20, () => 'x'.repeat(4_000));
+      const size = (await stat(await only(intact, /\.log$/))).size;
+      const below = numbersFrom(11);
+      let before = 0;
+      const cuts = Array.from({ length: 25 }, () => below(size)).sort((a, b) => a - b);
+      for (const [index, length] of cuts.entries()) {
+        const copy = join(directory, `cut-${index}`);
+        await cp(intact, copy, { recursive: true });
+        await rm(join(copy, 'CLOSED'));
+        await truncate(await only(copy, /\.log$/), length);
+        const journal = await done(openLevelJournal(copy));
+        const sessions = await done(journal.sessions());
+        const records = sessions.length === 0 ? [] : await readAll(journal, id);
+        expect(records).toEqual(records.map((_, at) => recordOf(`e${at}`, 'x'.repeat(4_000))));
+        expect(records.length).toBeGreaterThanOrEqual(before);
+        before = records.length;
+        await journal.close();
+      }
+      expect(before).toBeGreaterThan(10);
+    }));
+
+  it('names the file of which a page is zeroed, be it log or table', () =>
+    inTemporaryDirectory(async (directory) => {
+      const logged = join(directory, 'logged');
+      await appendEach(logged, 0, 20, () => 'x'.repeat(4_000));
+      const log = await only(logged, /\.log$/);
+      await zero(log, 8_192, 4_096);
+      const ofLog = await done(openLevelJournal(logged));
+      expect(ofLog.notices[0]).toMatch(/^\d+\.log of the journal was damaged: the write at \d+ does not have its/);
+      expect((await refusal(ofLog.head(id))).message).toMatch(/^session s, positions? \d+(?: to \d+)?: lost/);
+      await ofLog.close();
+
+      const tabled = join(directory, 'tabled');
+      await appendEach(tabled, 0, 20, () => randomBytes(2_000).toString('hex'));
+      await (await done(openLevelJournal(tabled))).close();
+      await zero(await only(tabled, /\.ldb$/), 8_192, 4_096);
+      const rebuilt = await done(openLevelJournal(tabled));
+      expect(rebuilt.notices[0]).toMatch(/^\d+\.ldb of the journal was damaged: the block at \d+ does not have its/);
+      const refused = await refusal(rebuilt.head(id));
+      expect(refused.code).toBe('damaged');
+      expect(refused.message).toMatch(/^session s, positions \d+ to \d+: lost/);
+      await rebuilt.close();
+    }));
+
+  it('says that a table is cut short or none', () =>
+    inTemporaryDirectory(async (directory) => {
+      await appendEach(directory, 0, 5);
+      await (await done(openLevelJournal(directory))).close();
+      const table = await only(directory, /\.ldb$/);
+      const { size } = await stat(table);
+      await truncate(table, size - 1);
+      expect((await refusal(openLevelJournal(directory))).message).toContain('does not end as a table does');
+      await truncate(table, 10);
+      expect((await refusal(openLevelJournal(directory))).message).toContain('too short');
+    }));
+
+  it('leaves files alone that are not, or no longer, of the journal', () =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      const end = 20;
+      // The fifth opening finds four tables and merges them, so that the manifest names some that are gone.
+      for (let at = 0; at < end; at += 4) await appendEach(path, at, at + 4, () => 'x'.repeat(4_000));
+      const log = await only(path, /\.log$/);
+      const damagedLog = await readFile(log);
+      damagedLog[20] = (damagedLog[20] ?? 0) ^ 1;
+      const names = new Set(await readdir(path));
+      const leftovers = Array.from({ length: Number(basename(log, '.log')) - 1 }, (_, n) =>
+        String(n + 1).padStart(6, '0'),
+      );
+      for (const stem of leftovers) {
+        if (names.has(`${stem}.ldb`)) continue;
+        await writeFile(join(path, `${stem}.ldb`), randomBytes(5_000));
+        await writeFile(join(path, `${stem}.log`), damagedLog);
+      }
+      await writeFile(join(path, '999999.ldb'), randomBytes(5_000));
+      await writeFile(join(path, 'notes.txt'), 'notes');
+      const journal = await done(openLevelJournal(path));
+      expect(await readAll(journal, id)).toHaveLength(end);
+      await journal.close();
+      // The same log in the place of the live one is not left alone; the tables still have what it held.
+      await writeFile(await only(path, /\.log$/), damagedLog);
+      const rebuilt = await done(openLevelJournal(path));
+      expect(rebuilt.notices[0]).toMatch(/^\d+\.log of the journal was damaged: the write at 0 does not have its/);
+      expect(await readAll(rebuilt, id)).toHaveLength(end);
+      await rebuilt.close();
+    }));
+});
+
+describe('the readers of LevelDB files', () => {
+  it('compute the CRC-32C of RFC 3720', () => {
+    expect(crc32c(Buffer.alloc(32))).toBe(0x8a9136aa);
+    expect(crc32c(Buffer.alloc(32, 0xff))).toBe(0x62a8ab43);
+    expect(crc32c(Buffer.from(Array.from({ length: 32 }, (_, n) => n)))).toBe(0x46dd794e);
+    expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
+    expect(crc32c(new Uint8Array())).toBe(0);
+  });
+
+  it('expand literals and copies of every kind', () => {
+    const long = 'b'.repeat(100);
+    const blocks: readonly [string, string][] = [
+      ['00', ''],
+      ['03 08 616263', 'abc'],
+      // A copy of ten from one byte back repeats it.
+      ['0b 00 61 1901', 'a'.repeat(11)],
+      ['06 08 616263 0a0300', 'abcabc'],
+      ['06 08 616263 0b03000000', 'abcabc'],
+      [`64 f063 ${'62'.repeat(100)}`, long],
+      [`64 f46300 ${'62'.repeat(100)}`, long],
+    ];
+    for (const [hex, text] of blocks) expect(expandSnappy(bytesOf(hex), 1_000).toString()).toBe(text);
+  });
+
+  it('refuse a compressed block that is none', () => {
+    const blocks = [
+      '',
+      '80808080808080808080 80',
+      '05',
+      '05 08 616263',
+      '02 08 616263',
+      '03 08 6162',
+      '07 08 616263 0a0400',
+      '07 08 616263 0a0000',
+      '04 08 616263 0a0300',
+      'e907 00 61',
+    ];
+    for (const hex of blocks) expect(() => expandSnappy(bytesOf(hex), 1_000)).toThrow(RangeError);
+  });
+
+  it('read records that span blocks of a log', () =>
+    inTemporaryDirectory(async (directory) => {
+      const text = 'x'.repeat(100_000);
+      await appendEach(directory, 0, 4, () => text);
+      const { records, faults } = readLog(await readFile(await only(directory, /\.log$/)));
+      expect(faults).toEqual([]);
+      expect(records).toHaveLength(5);
+      expect(records.slice(1).every(({ bytes }) => bytes.includes(text))).toBe(true);
+    }));
+});

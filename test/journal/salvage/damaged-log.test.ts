@@ -1,0 +1,288 @@
+// A log that is damaged anywhere costs the sessions whose writes were there, by name and position, and no other one.
+import { cp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
+import { type BusyLog, cutAt, firstLost, writeBusyLog } from '../../support/journal/busy-log.ts';
+import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { position, readAll, recordOf, version } from '../../support/journal/samples.ts';
+import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
+import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
+
+const JOURNALS = roundsOf(3);
+const DAMAGES = 15;
+const SECTOR = 4_096;
+const BLOCK = 32_768;
+
+interface Hole {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Ways to lose bytes of a file; each tells which. */
+const WAYS: Readonly<Record<string, (bytes: Buffer, random: Random) => Hole>> = {
+  flip: (bytes, random) => {
+    const at = random.below(bytes.length);
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+    return { from: at, to: at + 1 };
+  },
+  'zeroed sector': (bytes, random) => overwrite(bytes, random, SECTOR, () => 0),
+  'overwritten sector': (bytes, random) => overwrite(bytes, random, SECTOR, () => random.below(256)),
+  'zeroed block': (bytes, random) => overwrite(bytes, random, BLOCK, () => 0),
+  'overwritten block': (bytes, random) => overwrite(bytes, random, BLOCK, () => random.below(256)),
+};
+
+function overwrite(bytes: Buffer, random: Random, size: number, byte: () => number): Hole {
+  const from = size * random.below(Math.ceil(bytes.length / size));
+  const to = Math.min(bytes.length, from + size);
+  for (let at = from; at < to; at += 1) bytes[at] = byte();
+  return { from, to };
+}
+
+/**
+ * After a crash the last write is taken for torn, and more than it only where nothing is left of how long the first one
+ * was that is gone: of its header, or of one that it has in another block.
+ */
+function expectTorn(offset: number, hole: Hole, { commits }: BusyLog): void {
+  const first = commits.find(({ from }) => from === offset);
+  expect(first).toBeDefined();
+  expect(hole.to).toBeGreaterThan(offset);
+  const isLast = first === commits.at(-1);
+  const goesOn = Math.floor(offset / BLOCK) !== Math.floor(((first?.to ?? 0) - 1) / BLOCK);
+  expect(isLast || goesOn || hole.from < offset + 7).toBe(true);
+}
+
+interface Counted {
+  unopened: number;
+  right: number;
+  damaged: number;
+  /** Named though nothing of them was in what was damaged. */
+  accused: number;
+}
+
+async function damage(file: string, way: string, random: Random): Promise<Hole> {
+  const bytes = await readFile(file);
+  const hole = WAYS[way]?.(bytes, random) ?? { from: 0, to: 0 };
+  await writeFile(file, bytes);
+  return hole;
+}
+
+/** Every session is right, to its last acknowledged event, or `damaged` from no later than its first missing one. */
+async function holdAgainst(journal: LevelJournal, { streams }: BusyLog, lost: ReadonlyMap<SessionId, number>) {
+  const counted = { right: 0, damaged: 0, accused: 0 };
+  for (const [id, records] of streams) {
+    const first = lost.get(id);
+    if ((await outcome(journal.head(id))) === 'done') {
+      counted.right += 1;
+      // Not shorter, and not another: nothing of what was acknowledged may be missing without a word.
+      expect(await readAll(journal, id)).toEqual(records);
+      expect(await done(journal.head(id))).toMatchObject({ version: records.length });
+      expect(await done(journal.genesis(id))).toBe(`genesis of ${id}`);
+      const last = records.at(-1);
+      if (last !== undefined) expect(await done(journal.find(id, last.event_id))).toBe(records.length - 1);
+      continue;
+    }
+    const { code, message } = await refusal(journal.read(id, position(0), 9));
+    expect(code).toBe('damaged');
+    const [, at = ''] = /^session \S+, positions? (?:from )?(-?\d+)/.exec(message) ?? [];
+    expect(Number(at)).toBeLessThanOrEqual(first ?? Number.POSITIVE_INFINITY);
+    expect(await outcome(journal.create(id, '{}'))).toBe('damaged');
+    if (first === undefined) counted.accused += 1;
+    else counted.damaged += 1;
+  }
+  return counted;
+}
+
+/** How many sessions are right, and how many are damaged; throws at anything else. */
+async function countOutcomes(journal: LevelJournal, { streams }: BusyLog): Promise<{ done: number; damaged: number }> {
+  const counted = { done: 0, damaged: 0 };
+  for (const [id, records] of streams) {
+    const answer = await outcome(journal.head(id));
+    expect(['done', 'damaged']).toContain(answer);
+    counted[answer === 'done' ? 'done' : 'damaged'] += 1;
+    if (answer === 'done') expect(await readAll(journal, id)).toEqual(records);
+  }
+  return counted;
+}
+
+/** Whoever lost nothing goes on, and is found so at the next opening, which finds nothing wrong any more. */
+async function goOn(path: string, journal: LevelJournal, { streams }: BusyLog): Promise<void> {
+  const grown = new Map(streams);
+  const going = [...streams].map(async ([id, records]) => {
+    const more = recordOf(`${id}-more`);
+    const answer = await outcome(journal.append(id, version(records.length), [more], false));
+    if (answer === 'done') grown.set(id, [...records, more]);
+    else expect(answer).toBe('damaged');
+  });
+  await Promise.all(going);
+  await journal.close();
+  const again = await done(openLevelJournal(path));
+  expect(again.damage).toEqual(journal.damage);
+  for (const [id, records] of grown) {
+    if (!(again.damage?.sessions.has(id) ?? false)) expect(await readAll(again, id)).toEqual(records);
+  }
+  await again.close();
+}
+
+describe('a journal of which the log is damaged', () => {
+  it.each([
+    ['closed', 'many', { commits: 90, sessions: 40, together: 6 }],
+    ['crashed', 'many', { commits: 90, sessions: 40, together: 6 }],
+    ['closed', 'lone', { commits: 160, sessions: 60, together: 1 }],
+    ['crashed', 'lone', { commits: 160, sessions: 60, together: 1 }],
+  ] as const)(
+    'names who lost something and goes on with the rest: %s, %s writes',
+    { timeout: 600_000 },
+    (how, kind, shape) =>
+      inTemporaryDirectory(async (directory) => {
+        const counts: Counted = { unopened: 0, right: 0, damaged: 0, accused: 0 };
+        for (let round = 0; round < JOURNALS; round += 1) {
+          const random = randomFrom(91_000 + round);
+          const busy = await writeBusyLog(join(directory, `${round}`), random, shape);
+          for (let turn = 0; turn < DAMAGES; turn += 1) {
+            const path = join(directory, `${round}-${turn}`, 'journal');
+            await cp(busy[how], path, { recursive: true });
+            const hole = await damage(join(path, busy.log), Object.keys(WAYS)[turn % 5] ?? '', random);
+            const lastFrom = busy.commits.at(-1)?.from ?? 0;
+            const opened = await openLevelJournal(path)();
+            if (isLeft(opened)) {
+              expect(opened.left.message).toContain('nobody can tell whose writes its log lost');
+              expect(how).toBe('crashed');
+              expect(lastFrom - hole.to).toBeLessThan(2 * BLOCK);
+              counts.unopened += 1;
+              continue;
+            }
+            const [torn] = opened.right.tornTails;
+            if (torn !== undefined) expectTorn(torn.offset, hole, busy);
+            const held = torn === undefined ? busy : cutAt(busy, torn.offset);
+            const found = await holdAgainst(opened.right, held, firstLost(held, hole.from, hole.to));
+            for (const name of ['right', 'damaged', 'accused'] as const) counts[name] += found[name];
+            await goOn(path, opened.right, held);
+            await rm(join(directory, `${round}-${turn}`), { recursive: true });
+          }
+        }
+        process.stdout.write(`damaged log, ${how}, ${kind} writes: ${JSON.stringify(counts)}\n`);
+        expect(counts.damaged).toBeGreaterThan(JOURNALS);
+        expect(counts.right).toBeGreaterThan(3 * counts.damaged);
+        expect(counts.accused).toBe(0);
+        expect(counts.unopened).toBeLessThanOrEqual(how === 'closed' ? 0 : JOURNALS * 2);
+      }),
+  );
+
+  it('cut short or gone after it was closed is told as well', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(5), { commits: 30, sessions: 20, together: 3 });
+      for (const cut of [...busy.commits.slice(0, 4), ...busy.commits.slice(-4), null]) {
+        const path = join(directory, `cut-${cut?.from ?? 'gone'}`, 'journal');
+        await cp(busy.closed, path, { recursive: true });
+        const log = join(path, busy.log);
+        if (cut === null) await rm(log);
+        else await truncate(log, cut.from);
+        const journal = await done(openLevelJournal(path));
+        const lost = firstLost(busy, cut?.from ?? 0, Number.POSITIVE_INFINITY);
+        const found = await holdAgainst(journal, busy, lost);
+        expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, accused: 0 });
+        await goOn(path, journal, busy);
+      }
+    }));
+
+  it('gone after a crash is refused: nothing tells what was in it', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(5), { commits: 5, sessions: 20, together: 3 });
+      await rm(join(busy.crashed, busy.log));
+      const { code, message } = await refusal(openLevelJournal(busy.crashed));
+      expect(code).toBe('damaged');
+      expect(message).toContain(`${busy.log} of the journal was damaged: it is missing`);
+      expect(message).toContain('nobody can tell whose writes its log lost');
+    }));
+
+  it('to its end by a crash or after one is never taken for torn when more than the last write is gone', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(7), { commits: 30, sessions: 20, together: 3 });
+      const end = busy.commits.at(-1)?.to ?? 0;
+      for (const [back, { from, to }] of busy.commits.slice(-6).toReversed().entries()) {
+        // Of a write that goes on in another block only the header there says where it ended.
+        if (Math.floor(from / BLOCK) !== Math.floor(to / BLOCK)) continue;
+        for (const begin of [from + 7, Math.floor((from + to) / 2), to - 20]) {
+          const path = join(directory, `${begin}`, 'journal');
+          await cp(busy.crashed, path, { recursive: true });
+          const bytes = await readFile(join(path, busy.log));
+          bytes.fill(0, begin);
+          await writeFile(join(path, busy.log), bytes);
+          const opened = await openLevelJournal(path)();
+          if (back > 0) {
+            // Nothing is left that could tell whose writes those behind the first one were.
+            expect(opened).toMatchObject({ left: { code: 'damaged' } });
+            continue;
+          }
+          if (isLeft(opened)) throw new Error(opened.left.message);
+          expect(opened.right.tornTails).toMatchObject([{ offset: from, bytes: end - from }]);
+          await holdAgainst(opened.right, cutAt(busy, from), new Map());
+          await opened.right.close();
+        }
+      }
+    }));
+
+  it('beside a first write that was torn, or a table that is damaged, is two things and both are told', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(8), { commits: 12, sessions: 12, together: 2 });
+      const [first] = busy.commits;
+      for (const size of [5, (first?.to ?? 0) - 3]) {
+        const path = join(directory, `${size}`, 'journal');
+        await cp(busy.crashed, path, { recursive: true });
+        await truncate(join(path, busy.log), size);
+        const [table = ''] = (await readdir(path)).filter((name) => name.endsWith('.ldb')).sort();
+        await damage(join(path, table), 'flip', randomFrom(9));
+        const journal = await done(openLevelJournal(path));
+        expect(journal.tornTails).toMatchObject([{ file: busy.log, offset: 0, bytes: size }]);
+        expect(journal.notices[0]).toContain(`${table} of the journal was damaged`);
+        const found = await countOutcomes(journal, cutAt(busy, 0));
+        expect(found.done).toBeGreaterThan(0);
+        await journal.close();
+      }
+    }));
+
+  it('with damage to a length loses nothing', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(6), { commits: 12, sessions: 8, together: 2 });
+      for (const how of ['closed', 'crashed'] as const) {
+        for (const [index, { from }] of busy.commits.entries()) {
+          const path = join(directory, `${how}-${index}`, 'journal');
+          await cp(busy[how], path, { recursive: true });
+          const bytes = await readFile(join(path, busy.log));
+          bytes[from + 4 + (index % 2)] = (bytes[from + 4 + (index % 2)] ?? 0) ^ (1 << (index % 8));
+          await writeFile(join(path, busy.log), bytes);
+          const journal = await done(openLevelJournal(path));
+          expect(await holdAgainst(journal, busy, new Map())).toMatchObject({ right: busy.streams.size, damaged: 0 });
+          await journal.close();
+        }
+      }
+    }));
+});
+
+describe('a journal of which the manifest is damaged', () => {
+  it(`loses nothing, in ${3 * DAMAGES} ways`, { timeout: 300_000 }, () =>
+    inTemporaryDirectory(async (directory) => {
+      const random = randomFrom(93_000);
+      const busy = await writeBusyLog(directory, random, { commits: 20, sessions: 20, together: 4 });
+      for (let turn = 0; turn < 3 * DAMAGES; turn += 1) {
+        const path = join(directory, `${turn}`, 'journal');
+        await cp(turn % 2 === 0 ? busy.closed : busy.crashed, path, { recursive: true });
+        const names = (await readdir(path)).filter((name) => /^(?:MANIFEST-\d+|CURRENT)$/.test(name));
+        const file = join(path, random.pick(names));
+        if (turn % 7 === 6) await rm(file);
+        else if (turn % 7 === 5) await truncate(file, random.below(60));
+        else await damage(file, Object.keys(WAYS)[turn % 3] ?? '', random);
+        const journal = await done(openLevelJournal(path));
+        expect(await holdAgainst(journal, busy, new Map())).toEqual({
+          right: busy.streams.size,
+          damaged: 0,
+          accused: 0,
+        });
+        await goOn(path, journal, busy);
+      }
+    }),
+  );
+});

@@ -1,0 +1,171 @@
+// Each way in which head, records, index and genesis can fail to fit each other.
+import { Buffer } from 'node:buffer';
+import { describe, expect, it } from 'vitest';
+import type { Journal } from '../../../src/journal/journal.ts';
+import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../../src/journal/keys.ts';
+import { openStoredJournal } from '../../../src/journal/stored-journal.ts';
+import { encodeNumber } from '../../../src/journal/stored-numbers.ts';
+import { encodeHead, encodeStretch } from '../../../src/journal/stored-values.ts';
+import { makeMemoryStore } from '../../support/journal/memory-store.ts';
+import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { eventId, position, recordOf, recordsOf, session, version } from '../../support/journal/samples.ts';
+
+const id = session('s');
+const other = session('other');
+
+/** A stream of five events and one of one, with a disk to do damage on; reopened after the damage. */
+async function damaged(damage: (disk: Map<string, Uint8Array>) => void): Promise<Journal> {
+  const store = makeMemoryStore();
+  const journal = await done(openStoredJournal(store.open));
+  await done(journal.create(id, '{}'));
+  await done(journal.create(other, '{}'));
+  for (const [at, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+    await done(journal.append(id, version(at), recordsOf(name), true));
+  }
+  await done(journal.append(other, version(0), recordsOf('a'), true));
+  await journal.close();
+  damage(store.disk);
+  return done(openStoredJournal(store.open));
+}
+
+const key = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+const record = (index: number): string => key(stretchKey(id, position(index)));
+const garbage = Buffer.from('83010203', 'hex');
+
+async function expectDamaged(
+  journal: Journal,
+  asked: readonly ('head' | 'read' | 'append' | 'sessions')[],
+): Promise<void> {
+  const tasks = {
+    head: journal.head(id),
+    read: journal.read(id, position(0), 10),
+    append: journal.append(id, version(5), recordsOf('f'), false),
+    sessions: journal.sessions(),
+  };
+  for (const name of asked) {
+    const { code, message } = await refusal(tasks[name]);
+    expect(`${name}: ${code}`).toBe(`${name}: damaged`);
+    expect(message).toMatch(name === 'sessions' ? /session/ : /session s\b/);
+  }
+  // One damaged stream does not harm another.
+  expect(await done(journal.read(other, position(0), 10))).toEqual(recordsOf('a'));
+  expect(await done(journal.append(other, version(1), recordsOf('b'), false))).toBe(2);
+}
+
+describe('a damaged stream is reported as such', () => {
+  it('when a record is missing in the middle', async () => {
+    const journal = await damaged((disk) => disk.delete(record(2)));
+    await expectDamaged(journal, ['read']);
+    expect((await refusal(journal.read(id, position(2), 1))).message).toBe('session s has no record 2');
+    expect(await done(journal.read(id, position(0), 2))).toEqual(recordsOf('a', 'b'));
+  });
+
+  it('when the last record is missing', async () => {
+    expect.hasAssertions();
+    await expectDamaged(await damaged((disk) => disk.delete(record(4))), ['head', 'read', 'append']);
+  });
+
+  it('when all records are missing', async () => {
+    expect.hasAssertions();
+    const journal = await damaged((disk) => [0, 1, 2, 3, 4].map((index) => disk.delete(record(index))));
+    await expectDamaged(journal, ['head', 'read', 'append']);
+  });
+
+  it('when there are records past the head', async () => {
+    const journal = await damaged((disk) => disk.set(record(5), encodeStretch([recordOf('f')])));
+    await expectDamaged(journal, ['head', 'read', 'append']);
+    expect((await refusal(journal.head(id))).message).toBe(
+      'the head of session s is at version 5, its records end at 6',
+    );
+  });
+
+  it('when there is a record at an impossible position', async () => {
+    expect.hasAssertions();
+    const impossible = `ss\0${'\xff'.repeat(8)}`;
+    await expectDamaged(await damaged((disk) => disk.set(impossible, garbage)), ['head', 'read', 'append']);
+    await expectDamaged(await damaged((disk) => disk.set(`${record(4)}x`, garbage)), ['head', 'read', 'append']);
+  });
+
+  it('when the head is an older one', async () => {
+    expect.hasAssertions();
+    const older = encodeHead({ version: version(3), owing: false });
+    await expectDamaged(await damaged((disk) => disk.set(key(headKey(id)), older)), ['head', 'read', 'append']);
+  });
+
+  it('when the head is missing', async () => {
+    const journal = await damaged((disk) => disk.delete(key(headKey(id))));
+    await expectDamaged(journal, ['head', 'read', 'append', 'sessions']);
+    expect((await refusal(journal.create(id, '{}'))).code).toBe('damaged');
+  });
+
+  it('when only the genesis is left', async () => {
+    const journal = await damaged((disk) => {
+      for (const name of disk.keys()) if (name === key(headKey(id)) || name.startsWith('ss\0')) disk.delete(name);
+    });
+    await expectDamaged(journal, ['head', 'read', 'append', 'sessions']);
+    expect((await refusal(journal.create(id, '{}'))).code).toBe('damaged');
+  });
+
+  it('when the head does not decode', async () => {
+    expect.hasAssertions();
+    const journal = await damaged((disk) => disk.set(key(headKey(id)), garbage));
+    await expectDamaged(journal, ['head', 'read', 'append', 'sessions']);
+  });
+
+  it('when a record does not decode', async () => {
+    const journal = await damaged((disk) => disk.set(record(3), garbage));
+    expect((await refusal(journal.read(id, position(0), 10))).message).toBe('record 3 of session s does not decode');
+    await expectDamaged(journal, ['read']);
+  });
+
+  it('when the genesis is missing or does not decode', async () => {
+    const missing = await damaged((disk) => disk.delete(key(genesisKey(id))));
+    expect(await outcome(missing.genesis(id))).toBe('damaged');
+    const wrong = await damaged((disk) => disk.set(key(genesisKey(id)), garbage));
+    expect(await outcome(wrong.genesis(id))).toBe('damaged');
+  });
+
+  it('when the index leads to an event that is missing', async () => {
+    const hole = await damaged((disk) => disk.delete(record(2)));
+    expect(await outcome(hole.find(id, eventId('c')))).toBe('damaged');
+  });
+
+  it('when it is asked to hold an event again that is missing, and no other stream is harmed', async () => {
+    const hole = await damaged((disk) => disk.delete(record(2)));
+    const [again, beside] = await Promise.all([
+      outcome(hole.append(id, version(5), recordsOf('c'), false)),
+      outcome(hole.append(other, version(1), recordsOf('b'), false)),
+    ]);
+    expect([again, beside]).toEqual(['version_conflict', 'done']);
+  });
+
+  it('when the journal is none, or of another layout', async () => {
+    const attempts: readonly [(disk: Map<string, Uint8Array>) => void, string][] = [
+      [(disk) => disk.delete(key(META_KEY)), 'refused as damaged'],
+      [(disk) => disk.set(key(META_KEY), garbage), 'refused as damaged'],
+      [
+        (disk) => disk.set(key(META_KEY), Buffer.from('820302', 'hex')),
+        'refused as storage_failed: the journal has layout 3',
+      ],
+      [(disk) => disk.set('zebra', garbage).delete(key(META_KEY)), 'refused as damaged'],
+    ];
+    for (const [damage, message] of attempts) await expect(damaged(damage)).rejects.toThrow(message);
+  });
+});
+
+describe('an index that leads elsewhere', () => {
+  it('costs time and no answer: an event id is found where it is, and none that is not there', async () => {
+    for (const value of [garbage, encodeNumber(3), encodeNumber(5), new Uint8Array()]) {
+      const journal = await damaged((disk) => {
+        disk.set(key(eventKey(id, eventId('c'))), value);
+        // As if another id had the same hash as one of the stream.
+        disk.set(key(eventKey(id, eventId('other'))), encodeNumber(2));
+      });
+      expect(await done(journal.find(id, eventId('c')))).toBe(2);
+      expect(await done(journal.find(id, eventId('other')))).toBeNull();
+      expect(await outcome(journal.append(id, version(5), recordsOf('c'), false))).toBe('version_conflict');
+      expect(await done(journal.append(id, version(5), recordsOf('other'), false))).toBe(6);
+      expect(await done(journal.find(id, eventId('other')))).toBe(5);
+    }
+  });
+});

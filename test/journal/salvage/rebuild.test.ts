@@ -1,0 +1,349 @@
+// A damaged table costs the sessions that lost something in it, by name and position, and no other one.
+import { randomBytes } from 'node:crypto';
+import { cp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, it } from 'vitest';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
+import { reject } from '../../../schemas/rejection.ts';
+import { Refusal } from '../../../src/journal/refusal.ts';
+import { type Streams, flipBit, liveTables, storedFiles, writeManyTables } from '../../support/journal/many-tables.ts';
+import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { eventId, position, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
+import { mountSmallDisk } from '../../support/journal/small-disk.ts';
+import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
+import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
+
+const ROUNDS = roundsOf(60);
+const TABLE = /\.ldb$/;
+
+interface Counted {
+  right: number;
+  damaged: number;
+}
+
+/** Holds every answer of a journal against what was written; throws when one is neither right nor `damaged`. */
+async function holdAgainst(journal: LevelJournal, streams: Streams): Promise<Counted> {
+  const counted = { right: 0, damaged: 0 };
+  for (const [id, records] of streams) {
+    const genesis = await journal.genesis(id)();
+    if (isLeft(genesis)) {
+      counted.damaged += 1;
+      await expectDamaged(journal, id, records.length);
+      continue;
+    }
+    counted.right += 1;
+    expect(genesis.right).toBe(`genesis of ${id}`);
+    expect(await readAll(journal, id)).toEqual(records);
+    expect(await done(journal.head(id))).toMatchObject({ version: records.length });
+    for (const [at, { event_id }] of records.entries()) expect(await done(journal.find(id, event_id))).toBe(at);
+    expect(await outcome(journal.create(id, '{}'))).toBe('session_exists');
+  }
+  const listed = await done(journal.sessions());
+  for (const { session_id, version: at } of listed) {
+    if ((await outcome(journal.head(session_id))) === 'done') expect(at).toBe(streams.get(session_id)?.length);
+  }
+  return counted;
+}
+
+async function expectDamaged(journal: LevelJournal, id: SessionId, length: number): Promise<void> {
+  const asked = [
+    journal.genesis(id),
+    journal.head(id),
+    journal.read(id, position(0), 9),
+    journal.find(id, eventId('e')),
+    journal.create(id, '{}'),
+  ];
+  for (const task of asked) {
+    const { code, message } = await refusal(task);
+    expect(code).toBe('damaged');
+    const [, first = '', last] = /^session \S+, positions? (?:from )?(-?\d+)(?: to (\d+))?/.exec(message) ?? [];
+    expect(message).toContain(`session ${id}, `);
+    expect(Number(first)).toBeLessThanOrEqual(length);
+    if (last !== undefined) expect(Number(last)).toBeLessThan(length);
+  }
+}
+
+/** Goes on with every session that is whole, and finds it so after another opening. */
+async function goOn(directory: string, journal: LevelJournal, streams: Streams): Promise<void> {
+  const grown = new Map(streams);
+  for (const [id, records] of streams) {
+    const more = recordOf(`${id}-more`);
+    const answer = await outcome(journal.append(id, version(records.length), [more], false));
+    if (answer === 'done') grown.set(id, [...records, more]);
+    else expect(['damaged', 'unknown_session']).toContain(answer);
+  }
+  await journal.close();
+  const again = await done(openLevelJournal(directory));
+  await holdAgainst(again, grown);
+  await again.close();
+}
+
+async function damageTables(directory: string, random: Random): Promise<void> {
+  const tables = await liveTables(directory);
+  for (let flips = 1 + random.below(3); flips > 0; flips -= 1) {
+    const { name, size } = random.pick(tables);
+    const path = join(directory, name);
+    const way = random.below(12);
+    if (way === 0) await rm(path, { force: true });
+    else if (way === 1) await truncate(path, random.below(size)).catch(() => undefined);
+    else if (way === 2) await flipBit(path, size - 1 - random.below(120), random.below(8)).catch(() => undefined);
+    else await flipBit(path, random.below(size), random.below(8)).catch(() => undefined);
+  }
+}
+
+/** A journal of which a block in the middle is damaged, and what it held. */
+async function damagedJournal(directory: string, seed: number): Promise<Streams> {
+  const random = randomFrom(seed);
+  const streams = await writeManyTables(directory, random);
+  const tables = await liveTables(directory);
+  const largest = tables.reduce((a, b) => (a.size > b.size ? a : b));
+  await flipBit(join(directory, largest.name), Math.floor(largest.size * 0.8));
+  return streams;
+}
+
+describe('a journal of which tables are damaged', () => {
+  it(`gives each session right or as damaged, in ${ROUNDS} rounds`, { timeout: 600_000 }, () =>
+    inTemporaryDirectory(async (directory) => {
+      const counts = { unopened: 0, right: 0, damaged: 0, others: 0 };
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const random = randomFrom(77_000 + round);
+        const path = join(directory, `${round}`);
+        const streams = await writeManyTables(path, random);
+        await damageTables(path, random);
+        const opened = await openLevelJournal(path)();
+        if (isLeft(opened)) {
+          expect(opened.left.code).toBe('damaged');
+          counts.unopened += 1;
+          continue;
+        }
+        const found = await holdAgainst(opened.right, streams);
+        counts.right += found.right;
+        counts.damaged += found.damaged;
+        if (found.right > 0 && found.damaged > 0) counts.others += 1;
+        await goOn(path, opened.right, streams);
+      }
+      process.stdout.write(`damaged tables: ${JSON.stringify(counts)}\n`);
+      expect(counts.others).toBeGreaterThan(ROUNDS / 5);
+      expect(counts.right).toBeGreaterThan(counts.damaged / 2);
+      expect(counts.unopened).toBeLessThan(ROUNDS / 5);
+    }),
+  );
+
+  it('keeps the damaged files as they were, and tells what happened from then on', () =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      await damagedJournal(path, 5);
+      const before = await storedFiles(path, TABLE);
+      const bytes = await readFile(join(path, before[0]?.name ?? ''));
+      const told: string[] = [];
+      const journal = await done(openLevelJournal(path, { tell: (message) => told.push(message) }));
+      expect(told[0]).toContain('rebuilding the journal');
+      expect(journal.notices.join('\n')).toMatch(/\d+\.ldb of the journal was damaged: the block at \d+/);
+      expect(journal.notices.join('\n')).toContain('kept in journal.damaged-1');
+      expect(await storedFiles(join(directory, 'journal.damaged-1'), TABLE)).toEqual(before);
+      expect(await readFile(join(directory, 'journal.damaged-1', before[0]?.name ?? ''))).toEqual(bytes);
+      await journal.close();
+      const again = await done(openLevelJournal(path));
+      expect(again.notices).toEqual(journal.notices.slice(-1));
+      expect(again.damage).toEqual(journal.damage);
+      await again.close();
+    }));
+
+  it('is the old one or the new one, wherever the rebuilding is killed', { timeout: 120_000 }, () =>
+    inTemporaryDirectory(async (directory) => {
+      const home = join(directory, 'home');
+      const streams = await damagedJournal(join(home, 'journal'), 5);
+      const steps: string[] = [];
+      const onStep = async (step: string): Promise<void> => {
+        await cp(home, join(directory, `killed-${steps.length}`), { recursive: true });
+        steps.push(step);
+      };
+      const journal = await done(openLevelJournal(join(home, 'journal'), { onStep }));
+      const truth = await holdAgainst(journal, streams);
+      expect(truth.damaged).toBeGreaterThan(0);
+      const lost = journal.damage?.sessions;
+      await journal.close();
+      expect(steps.slice(-2)).toEqual(['putting the old journal aside', 'putting the rebuilt journal in its place']);
+      for (const [k] of steps.entries()) {
+        const path = join(directory, `killed-${k}`, 'journal');
+        const opened = await done(openLevelJournal(path));
+        expect(await holdAgainst(opened, streams)).toEqual(truth);
+        expect(opened.damage?.sessions).toEqual(lost);
+        await goOn(path, opened, streams);
+        expect(await readdir(join(directory, `killed-${k}`))).toContain('journal.damaged-1');
+      }
+    }),
+  );
+
+  it('is refused and left as it was when the k-th step fails, and opened when it does not', { timeout: 120_000 }, () =>
+    inTemporaryDirectory(async (directory) => {
+      const intact = join(directory, 'intact');
+      const streams = await damagedJournal(join(intact, 'journal'), 5);
+      for (let k = 0; ; k += 1) {
+        const home = join(directory, `failed-${k}`);
+        await cp(intact, home, { recursive: true });
+        let step = -1;
+        const failing = await openLevelJournal(join(home, 'journal'), {
+          onStep: () => {
+            step += 1;
+            if (step === k) throw new Refusal(reject('storage_full', '', 'No space left on device'));
+            return Promise.resolve();
+          },
+        })();
+        if (!isLeft(failing)) {
+          await failing.right.close();
+          expect(k).toBeGreaterThan(5);
+          break;
+        }
+        expect(failing.left.code).toBe('storage_full');
+        const opened = await done(openLevelJournal(join(home, 'journal')));
+        expect((await holdAgainst(opened, streams)).right).toBeGreaterThan(0);
+        await opened.close();
+      }
+    }),
+  );
+
+  it('is not touched while another engine has it open', () =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      await writeManyTables(path, randomFrom(6));
+      const journal = await done(openLevelJournal(path));
+      const [table] = await liveTables(path);
+      await flipBit(join(path, table?.name ?? ''), 100);
+      expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');
+      expect((await readdir(directory)).filter((name) => name.includes('damaged'))).toEqual([]);
+      await journal.close();
+    }));
+
+  it('is rebuilt again when it is damaged again, and forgets no loss', { timeout: 60_000 }, () =>
+    inTemporaryDirectory(async (directory) => {
+      let twice = 0;
+      for (let seed = 5; seed < 15; seed += 1) {
+        const path = join(directory, `${seed}`);
+        const streams = await damagedJournal(path, seed);
+        const first = await done(openLevelJournal(path));
+        await first.close();
+        await (await done(openLevelJournal(path))).close();
+        const tables = await liveTables(path);
+        const largest = tables.reduce((a, b) => (a.size > b.size ? a : b));
+        await flipBit(join(path, largest.name), Math.floor(largest.size * 0.6));
+        const opened = await openLevelJournal(path)();
+        if (isLeft(opened)) {
+          expect(opened.left.code).toBe('damaged');
+          continue;
+        }
+        twice += 1;
+        await holdAgainst(opened.right, streams);
+        for (const id of first.damage?.sessions.keys() ?? []) {
+          expect(opened.right.damage?.sessions.has(id)).toBe(true);
+        }
+        expect(opened.right.damage?.aside).toBe(`${seed}.damaged-2`);
+        await opened.right.close();
+      }
+      expect(twice).toBeGreaterThan(2);
+    }),
+  );
+});
+
+describe('a damaged journal on a full disk', () => {
+  it('is refused as it is, and rebuilt once there is space', { timeout: 60_000 }, async (context) => {
+    const disk = await mountSmallDisk('12m');
+    if ('reason' in disk) {
+      context.skip(disk.reason);
+      return;
+    }
+    try {
+      const path = join(disk.directory, 'journal');
+      const [large, small] = [session('large'), session('small')];
+      const journal = await done(openLevelJournal(path));
+      for (const id of [large, small]) await done(journal.create(id, '{}'));
+      await done(journal.append(small, version(0), [recordOf('e')], false));
+      for (let at = 0; at < 40; at += 1) {
+        const text = randomBytes(50_000).toString('hex');
+        await done(journal.append(large, version(at), [recordOf(`l${at}`, text)], false));
+      }
+      await journal.close();
+      await (await done(openLevelJournal(path))).close();
+      const [table] = await liveTables(path);
+      await flipBit(join(path, table?.name ?? ''), Math.floor((table?.size ?? 0) / 2));
+      const files = await storedFiles(path, TABLE);
+      const reserve = join(disk.directory, 'reserve');
+      await writeFile(reserve, Buffer.alloc(5 * 1_048_576)).catch(() => undefined);
+      const refused = await refusal(openLevelJournal(path));
+      expect(refused.code).toBe('storage_full');
+      expect(refused.message).toContain('could not be rebuilt');
+      expect(await storedFiles(path, TABLE)).toEqual(files);
+      await rm(reserve);
+      const again = await done(openLevelJournal(path));
+      expect(await readAll(again, small)).toEqual([recordOf('e')]);
+      expect((await refusal(again.head(large))).message).toMatch(/^session large, positions? \d+/);
+      await again.close();
+    } finally {
+      await disk.unmount();
+    }
+  });
+});
+
+describe('a journal whose CURRENT is damaged', () => {
+  it.each(['flipped', 'missing', 'empty'])('finds its only manifest when it is %s', (how) =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      const streams = await writeManyTables(path, randomFrom(8));
+      const current = join(path, 'CURRENT');
+      if (how === 'flipped') await flipBit(current, 3);
+      else if (how === 'missing') await rm(current);
+      else await truncate(current, 0);
+      const journal = await done(openLevelJournal(path));
+      expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+      await journal.close();
+    }),
+  );
+
+  it('is rebuilt from all tables and logs that are there when no manifest can be told', () =>
+    inTemporaryDirectory(async (directory) => {
+      for (const [index, how] of ['two', 'none', 'flipped'].entries()) {
+        const path = join(directory, how);
+        const streams = await writeManyTables(path, randomFrom(8 + index));
+        const [manifest] = await storedFiles(path, /^MANIFEST/);
+        const named = join(path, manifest?.name ?? '');
+        if (how === 'flipped') await flipBit(named, 50);
+        else await rm(how === 'two' ? join(path, 'CURRENT') : named);
+        if (how === 'two') await writeFile(join(path, 'MANIFEST-999999'), '');
+        const journal = await done(openLevelJournal(path));
+        expect(journal.notices[0]).toMatch(/^(?:CURRENT|MANIFEST-\d+) of the journal was damaged/);
+        expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+        await goOn(path, journal, streams);
+      }
+    }));
+
+  it('is refused, and left as it is, when no manifest says whether a table was in use that cannot be read', () =>
+    inTemporaryDirectory(async (directory) => {
+      await writeManyTables(directory, randomFrom(8));
+      await rm(join(directory, 'CURRENT'));
+      await writeFile(join(directory, 'MANIFEST-999999'), '');
+      const [table] = await storedFiles(directory, TABLE);
+      await truncate(join(directory, table?.name ?? ''), 100);
+      const tables = await storedFiles(directory, TABLE);
+      const { code, message } = await refusal(openLevelJournal(directory));
+      expect(code).toBe('damaged');
+      expect(message).toContain(`${table?.name} of the journal cannot be read, and no manifest tells`);
+      expect(await storedFiles(directory, TABLE)).toEqual(tables);
+    }));
+
+  it('loses nothing when the last edit of its manifest only seems torn, because its length is damaged', () =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      const streams = await writeManyTables(path, randomFrom(9));
+      const [manifest] = await storedFiles(path, /^MANIFEST/);
+      const file = join(path, manifest?.name ?? '');
+      const bytes = await readFile(file);
+      let last = 0;
+      for (let at = 0; at < bytes.length; at += 7 + bytes.readUInt16LE(at + 4)) last = at;
+      await flipBit(file, last + 5, 3);
+      const journal = await done(openLevelJournal(path));
+      expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+      await journal.close();
+    }));
+});
