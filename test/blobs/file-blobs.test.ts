@@ -1,6 +1,6 @@
 import { mkdir, readFile, readdir, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
@@ -35,7 +35,7 @@ function pathOf(directory: string, digest: Digest): string {
 }
 
 describe('blobs in files', () => {
-  it('lie where their digest says, for their owner only, and leave nothing temporary', () =>
+  test('lie where their digest says, for their owner only, and leave nothing temporary', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'deeper', 'blobs');
       const blobs = await done(openFileBlobs(directory));
@@ -50,7 +50,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  it('do not rewrite a blob that is good', () =>
+  test('do not rewrite a blob that is good', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       await done(blobs.put(bytes));
@@ -65,7 +65,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  it('say that a blob is damaged, and replace it when it is put again', () =>
+  test('say that a blob is damaged, and replace it when it is put again', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       const path = pathOf(directory, ref);
@@ -90,7 +90,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  it('detect any flipped bit', () =>
+  test('detect any flipped bit', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       await done(blobs.put(bytes));
@@ -103,7 +103,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  it('remove what an interrupted write left behind, when they are opened', () =>
+  test('remove what an interrupted write left behind, when they are opened', () =>
     inTemporaryDirectory(async (directory) => {
       await mkdir(join(directory, 'tmp', 'nested'), { recursive: true });
       await writeFile(join(directory, 'tmp', 'half-written'), 'half');
@@ -113,7 +113,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  it('do not list what is no blob', () =>
+  test('do not list what is no blob', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       await done(blobs.put(bytes));
@@ -127,7 +127,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  it('report what the file system refuses, and go on', () =>
+  test('report what the file system refuses, and go on', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       const outer = dirname(dirname(pathOf(directory, ref)));

@@ -3,7 +3,7 @@
 import type * as FileSystem from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
 import { done } from '../support/journal/outcomes.ts';
@@ -81,7 +81,7 @@ beforeEach(() => {
 });
 
 describe('a put that is answered survives a power cut', () => {
-  it('of a first blob, and of many that share directories, put at once', () =>
+  test('of a first blob, and of many that share directories, put at once', () =>
     inTemporaryDirectory(async (base) => {
       const blobs = await done(openFileBlobs(base));
       expect(await putHeld(blobs, base, 'first')).toEqual([]);
@@ -91,7 +91,7 @@ describe('a put that is answered survives a power cut', () => {
       await blobs.close();
     }));
 
-  it('of one that another process had put, and died before it was asked for again', () =>
+  test('of one that another process had put, and died before it was asked for again', () =>
     inTemporaryDirectory(async (base) => {
       const before = await done(openFileBlobs(base));
       await done(before.put(bytesOf('left behind')));
@@ -102,7 +102,7 @@ describe('a put that is answered survives a power cut', () => {
       await blobs.close();
     }));
 
-  it('of one whose directories were taken away meanwhile', () =>
+  test('of one whose directories were taken away meanwhile', () =>
     inTemporaryDirectory(async (base) => {
       const { rm } = await import('node:fs/promises');
       const blobs = await done(openFileBlobs(base));

@@ -1,6 +1,6 @@
 // What is told of stores that refuse: once when it begins, once when it is over.
 import { left, right } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { freeBytesOf, noteStorage } from '../../src/cli/storage-notes.ts';
@@ -34,7 +34,7 @@ async function setUp() {
 }
 
 describe('the stores of an engine that serves', () => {
-  it('are told to be full once, and to go on once', async () => {
+  test('are told to be full once, and to go on once', async () => {
     const { disk, told, submit, put, close } = await setUp();
     expect([await put(10), await submit()]).toEqual(['done', 'done']);
     expect(told).toEqual([]);
@@ -57,7 +57,7 @@ describe('the stores of an engine that serves', () => {
     await close();
   });
 
-  it('are still full when only what is small is taken, and when what was there is put or sent again', async () => {
+  test('are still full when only what is small is taken, and when what was there is put or sent again', async () => {
     const { disk, told, submit, put, close } = await setUp();
     await submit('there');
     Object.assign(disk, { free: 2 * MEBIBYTE, blobs: false });
@@ -77,7 +77,7 @@ describe('the stores of an engine that serves', () => {
     await close();
   });
 
-  it('are told to fail when that is no question of space, and refusals of anything else are not told', async () => {
+  test('are told to fail when that is no question of space, and refusals of anything else are not told', async () => {
     const { disk, told, submit, close } = await setUp();
     Object.assign(disk, { events: false, fault: reject('queue_full', '', 'too much at once') });
     await submit();
@@ -92,11 +92,11 @@ describe('the stores of an engine that serves', () => {
   });
 });
 
-it('the free space of a directory is that of its file system', async () => {
+test('the free space of a directory is that of its file system', async () => {
   expect(await freeBytesOf('.')).toBeGreaterThan(0);
 });
 
-it('a client that notes answers as the one behind it', async () => {
+test('a client that notes answers as the one behind it', async () => {
   const { engine } = await newWorld();
   const notes = noteStorage(engine.client, { tell: () => undefined, freeBytes: () => Promise.resolve(0) });
   expect(await notes.info()()).toEqual(right(await done(engine.client.info())));

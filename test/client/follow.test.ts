@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import { connect as connectSocket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { EventRecord } from '../../schemas/record.ts';
 import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
 import { SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
@@ -34,7 +34,7 @@ async function withEvents(count: number): Promise<World> {
 }
 
 describe('following over HTTP', () => {
-  it('goes on over a restart of the engine, without a gap or a repeat', async () => {
+  test('goes on over a restart of the engine, without a gap or a repeat', async () => {
     const world = await withEvents(3);
     const first = await served(world.engine.client);
     const seen: number[] = [];
@@ -55,7 +55,7 @@ describe('following over HTTP', () => {
     expect(seen).toEqual([0, 1, 2, 3]);
   });
 
-  it('resumes after the last event id that the reader names', async () => {
+  test('resumes after the last event id that the reader names', async () => {
     const world = await withEvents(4);
     const { url } = await served(world.engine.client);
     const headers = { authorization: `Bearer ${TOKEN}`, 'last-event-id': '1' };
@@ -71,7 +71,7 @@ describe('following over HTTP', () => {
     expect(text.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
   });
 
-  it('ends with the reason when the stream is damaged', async () => {
+  test('ends with the reason when the stream is damaged', async () => {
     const world = await withEvents(2);
     const broken: EngineClient = {
       ...world.engine.client,
@@ -86,7 +86,7 @@ describe('following over HTTP', () => {
     });
   });
 
-  it('refuses one reader too many, and takes one again when another has left', async () => {
+  test('refuses one reader too many, and takes one again when another has left', async () => {
     const world = await withEvents(0);
     const { client, port } = await served(world.engine.client);
     const over = new AbortController();
@@ -113,7 +113,7 @@ describe('following over HTTP', () => {
     expect(status).toBe(200);
   });
 
-  it('holds nothing for a reader that stalls, and keeps nobody else waiting', async () => {
+  test('holds nothing for a reader that stalls, and keeps nobody else waiting', async () => {
     const world = await withEvents(1);
     const record = (await world.talk.client.records(SESSION, 0)()) as unknown as {
       readonly right: readonly EventRecord[];
@@ -152,7 +152,7 @@ describe('following over HTTP', () => {
 });
 
 describe('an engine that is away', () => {
-  it('is `closing`, for everything', async () => {
+  test('is `closing`, for everything', async () => {
     const client = connect('http://127.0.0.1:1', TOKEN);
     expect(await outcome(client.info())).toBe('closing');
     expect(await outcome(client.lease(leaseRequest(A, { wait_ms: 1_000 })))).toBe('closing');
@@ -162,7 +162,7 @@ describe('an engine that is away', () => {
     expect(await reading).toMatchObject({ done: true });
   });
 
-  it('ends what waits when its server closes', async () => {
+  test('ends what waits when its server closes', async () => {
     const world = await withEvents(1);
     const serving = await served(world.engine.client);
     const { client } = serving;
@@ -192,7 +192,7 @@ describe('a server that is no engine', () => {
     return connect(`http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0) : 0}`, TOKEN);
   }
 
-  it.each([
+  test.each([
     ['a word', 200, 'hello'],
     ['nothing', 200, ''],
     ['an empty object', 200, '{}'],
@@ -215,7 +215,7 @@ describe('a server that is no engine', () => {
     }
   });
 
-  it('is not followed into anything', async () => {
+  test('is not followed into anything', async () => {
     for (const body of ['data: x\n\n', 'event: event\ndata: {"kind":"event"}\n\n', 'event: fault\ndata: {}\n\n', 'x']) {
       const client = await garbage(200, body, 'text/event-stream');
       const over = new AbortController();

@@ -1,7 +1,7 @@
 // Submits that are made at once travel together, and each is answered as if it had travelled alone.
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type SessionId, brand } from '../../schemas/ids.ts';
 import { JSON_DEPTH_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import type { Submit } from '../../schemas/wire.ts';
@@ -57,7 +57,7 @@ async function codesOf(submits: readonly (readonly [SessionId, Submit])[]): Prom
   return answers.map((answer) => (answer._tag === 'Left' ? answer.left.code : `done at ${answer.right.version}`));
 }
 
-it('one request carries them all, and more than it may hold go in the next', async () => {
+test('one request carries them all, and more than it may hold go in the next', async () => {
   const ids = names(SUBMITS_TOGETHER_MAX + 2);
   for (const session_id of ids) await done(engine.client.createSession({ session_id }));
   const codes = await codesOf(ids.map((id) => [id, go] as const));
@@ -65,7 +65,7 @@ it('one request carries them all, and more than it may hold go in the next', asy
   expect(asked).toEqual(['/v1/submits', '/v1/submits']);
 });
 
-it('each has its own answer, in the order of its session', async () => {
+test('each has its own answer, in the order of its session', async () => {
   const [one = brand<'SessionId'>(''), two = one] = names(2);
   const pause: Submit = { events: [{ kind: 'RunPaused', run_id: brand('run-1') }] };
   const wrong = { events: [{ kind: 'RunPaused' }] } as unknown as Submit;
@@ -80,7 +80,7 @@ it('each has its own answer, in the order of its session', async () => {
   expect(asked).toEqual(['/v1/submits']);
 });
 
-it('what makes the whole request unreadable is refused alone', async () => {
+test('what makes the whole request unreadable is refused alone', async () => {
   const [one = brand<'SessionId'>(''), two = one] = names(2);
   let nested: unknown = 'deep';
   for (let depth = 0; depth < JSON_DEPTH_MAX - 2; depth += 1) nested = [nested];
@@ -95,7 +95,7 @@ it('what makes the whole request unreadable is refused alone', async () => {
   expect(asked.toSorted()).toEqual(['/v1/sessions/s0/events', '/v1/sessions/s1/events', '/v1/submits']);
 });
 
-it('one alone goes by its own route', async () => {
+test('one alone goes by its own route', async () => {
   const [one = brand<'SessionId'>('')] = names(1);
   expect(await codesOf([[one, go]])).toEqual(['run_already_active']);
   expect(asked).toEqual(['/v1/sessions/s0/events']);

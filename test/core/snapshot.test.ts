@@ -1,6 +1,6 @@
 // A snapshot is read back into the state it was made of, or not at all; folding on from it is folding on.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Version } from '../../schemas/ids.ts';
 import { SNAPSHOT_CHARS_MAX } from '../../schemas/limits.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
@@ -19,7 +19,7 @@ function snapshotOf(of: ReturnType<typeof session>): Snapshot {
 }
 
 describe('a snapshot', () => {
-  it('of any state is read back into the same bytes, and folds on to the same states', () => {
+  test('of any state is read back into the same bytes, and folds on to the same states', () => {
     fc.assert(
       fc.property(anySeed, fc.nat(80), (seed, cut) => {
         const walked = walk(seed, 120).session;
@@ -42,7 +42,7 @@ describe('a snapshot', () => {
     );
   });
 
-  it('is frozen when it is read, as a fold leaves a state', () => {
+  test('is frozen when it is read, as a fold leaves a state', () => {
     const read = readSnapshot(snapshotOf(walk(3, 60).session));
     const frozen = (value: unknown): boolean =>
       typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen));
@@ -50,7 +50,7 @@ describe('a snapshot', () => {
     expect(frozen(read)).toBe(true);
   });
 
-  it('whose text changed anywhere is none, or the same state', () => {
+  test('whose text changed anywhere is none, or the same state', () => {
     const good = snapshotOf(walk(5, 60).session);
     const bytes = stateBytes(walk(5, 60).session.state);
     fc.assert(
@@ -63,7 +63,7 @@ describe('a snapshot', () => {
     );
   });
 
-  it.each<[string, Partial<Snapshot>]>([
+  test.each<[string, Partial<Snapshot>]>([
     ['another version', { version: 999 as Version }],
     ['another session', { session_id: 'other' as Snapshot['session_id'] }],
     ['another digest', { state_digest: `sha256:${'0'.repeat(64)}` as Snapshot['state_digest'] }],
@@ -77,7 +77,7 @@ describe('a snapshot', () => {
     expect(readSnapshot({ ...good, ...change })).toBeNull();
   });
 
-  it('is not made of a state beyond the bound', () => {
+  test('is not made of a state beyond the bound', () => {
     const { state, genesis } = walk(9, 30).session;
     const open = Array.from({ length: SNAPSHOT_CHARS_MAX / 4_000 }, () => ({
       role: 'user' as const,

@@ -1,5 +1,5 @@
 // An engine that has as many sessions at work as it takes: the next one is told so, and those at work go on.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type EventId, brand } from '../../schemas/ids.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
@@ -26,7 +26,7 @@ async function fullWorld(): Promise<World> {
 }
 
 describe('given as many sessions at work as an engine takes', () => {
-  it('one that would begin is refused, with what to do, and nothing of it is recorded', async () => {
+  test('one that would begin is refused, with what to do, and nothing of it is recorded', async () => {
     const world = await fullWorld();
     const next = await open(world, 'next');
     expect(await refusal(world.engine.client.submit(next.id, runs()))).toMatchObject({
@@ -37,14 +37,14 @@ describe('given as many sessions at work as an engine takes', () => {
     expect((await next.state()).version).toBe(0);
   });
 
-  it('what does not begin work is taken', async () => {
+  test('what does not begin work is taken', async () => {
     const world = await fullWorld();
     const next = await open(world, 'next');
     await next.submit([{ kind: 'ToolOverridesSet', scope: 'session', disable: [] }]);
     expect((await next.state()).version).toBe(1);
   });
 
-  it('those at work go on, and one that comes to rest makes room', async () => {
+  test('those at work go on, and one that comes to rest makes room', async () => {
     const world = await fullWorld();
     const next = await open(world, 'next');
     expect(await outcome(world.engine.client.submit(next.id, runs()))).toBe('too_many_at_work');
@@ -56,7 +56,7 @@ describe('given as many sessions at work as an engine takes', () => {
     expect(await outcome(world.engine.client.submit((await open(world, 'later')).id, runs()))).toBe('too_many_at_work');
   });
 
-  it('a request that is sent again gets its first answer', async () => {
+  test('a request that is sent again gets its first answer', async () => {
     const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: AT_WORK_MAX });
     const first = await open(world, 'first');
     const receipt = await done(world.engine.client.submit(first.id, runs()));
@@ -67,12 +67,12 @@ describe('given as many sessions at work as an engine takes', () => {
     expect(await outcome(world.engine.client.submit(first.id, runs(brand('other'))))).toBe('too_many_at_work');
   });
 
-  it('no fork is made', async () => {
+  test('no fork is made', async () => {
     const world = await fullWorld();
     expect(await outcome(world.engine.client.fork(brand('busy-0'), { run: 'pause' }))).toBe('too_many_at_work');
   });
 
-  it('all of them are taken up again after a restart, and by one that takes fewer', async () => {
+  test('all of them are taken up again after a restart, and by one that takes fewer', async () => {
     const world = await fullWorld();
     await world.restart({ atWorkMax: 1 });
     for (let index = 0; index < AT_WORK_MAX; index += 1) {

@@ -3,7 +3,7 @@
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -175,7 +175,7 @@ async function askAll(dataDir: string, asked: readonly Question[], truth: Told):
 }
 
 describe('a data directory of which one bit is flipped', () => {
-  it(`gives right answers or typed errors, in ${ROUNDS} rounds`, { timeout: 1_200_000 }, () =>
+  test(`gives right answers or typed errors, in ${ROUNDS} rounds`, { timeout: 1_200_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const intact = join(directory, 'intact');
       await writeData(intact);

@@ -1,6 +1,6 @@
 // Every bound of the engine, met.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LEASE_EFFECTS_MAX, LIVE_SESSIONS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
@@ -16,7 +16,7 @@ const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const count = (codes: readonly string[], code: string): number => codes.filter((other) => other === code).length;
 
 describe('the queue of a session', () => {
-  it('takes so many requests and refuses the rest, at once', async () => {
+  test('takes so many requests and refuses the rest, at once', async () => {
     const { talk } = await newWorld();
     await talk.create();
     const codes = await Promise.all(Array.from({ length: QUEUE_MAX + 10 }, () => talk.outcome(PAUSE)));
@@ -26,7 +26,7 @@ describe('the queue of a session', () => {
     expect(await talk.outcome(PAUSE)).toBe('run_not_active');
   });
 
-  it('takes so many bytes', async () => {
+  test('takes so many bytes', async () => {
     const { talk } = await newWorld();
     await talk.create();
     const reason = 'x'.repeat(900_000);
@@ -42,7 +42,7 @@ describe('the queue of a session', () => {
 });
 
 describe('lease requests', () => {
-  it('wait up to a number', async () => {
+  test('wait up to a number', async () => {
     const { engine } = await newWorld();
     const waiting = Array.from({ length: QUEUE_MAX }, () => engine.client.lease(leaseRequest(A, { wait_ms: 9_000 }))());
     expect(await outcome(engine.client.lease(leaseRequest(A, { wait_ms: 9_000 })))).toBe('queue_full');
@@ -51,7 +51,7 @@ describe('lease requests', () => {
     expect(answers.every((answer) => !isLeft(answer) && answer.right.effects.length === 0)).toBe(true);
   });
 
-  it('take so many effects at a time, and the rest goes to others', async () => {
+  test('take so many effects at a time, and the rest goes to others', async () => {
     const { talk } = await newWorld();
     await talk.create(packageOf([FREE]));
     const ids = Array.from({ length: LEASE_EFFECTS_MAX + 5 }, (_, index) => [`c${index}`, 'free'] as const);
@@ -64,7 +64,7 @@ describe('lease requests', () => {
 
 describe('a large batch', () => {
   // Deriving every effect at every report took minutes.
-  it('costs each report what it changes and not the whole batch', { timeout: 30_000 }, async () => {
+  test('costs each report what it changes and not the whole batch', { timeout: 30_000 }, async () => {
     const { talk } = await newWorld();
     await talk.create(packageOf([FREE]));
     const calls = 3_000;
@@ -90,7 +90,7 @@ describe('a large batch', () => {
 });
 
 describe('sessions in memory', () => {
-  it('are put aside beyond a number, and are there again when they are asked for', async () => {
+  test('are put aside beyond a number, and are there again when they are asked for', async () => {
     const disk = newDisk();
     const { engine } = await newWorld(disk);
     const { client } = engine;
@@ -123,7 +123,7 @@ describe('sessions in memory', () => {
 });
 
 describe('bounds of an engine that can be none', () => {
-  it.each([
+  test.each([
     ['leaseTtlMs', 0],
     ['leaseTtlMs', -1],
     ['leaseTtlMs', 1.5],

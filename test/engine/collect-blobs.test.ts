@@ -1,6 +1,6 @@
 // Collection takes what nothing refers to, and nothing else: after it every stream is whole, blobs and all.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import { newBlobCheck } from '../../src/cli/commands/audit-blobs.ts';
@@ -51,7 +51,7 @@ async function missingOf(world: World, id: SessionId): Promise<readonly string[]
 }
 
 describe('the collection of blobs', () => {
-  it('only tells what it would delete, until it is told to delete', async () => {
+  test('only tells what it would delete, until it is told to delete', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     await runWith(world, world.talk, 1, 'kept '.repeat(50));
@@ -68,7 +68,7 @@ describe('the collection of blobs', () => {
     expect(await collect(world.disk, true)).toMatchObject({ unreferenced: [] });
   });
 
-  it('leaves alone what was put lately: somebody may be about to refer to it', async () => {
+  test('leaves alone what was put lately: somebody may be about to refer to it', async () => {
     const world = await newWorld();
     const ref = await put(world, 'in flight');
     const now = await done(world.disk.blobs.lastPut(ref));
@@ -86,7 +86,7 @@ describe('the collection of blobs', () => {
     expect(await world.talk.outcome(event)).toBe('done');
   });
 
-  it('keeps pages that have left the window, and what snapshots name', async () => {
+  test('keeps pages that have left the window, and what snapshots name', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     for (let run = 1; run <= 66; run += 1) await runWith(world, world.talk, run, `text of run ${run} `.repeat(20));
@@ -99,7 +99,7 @@ describe('the collection of blobs', () => {
     expect(await missingOf(world, SESSION)).toEqual([]);
   });
 
-  it.each(['page', 'stream'] as const)('collects nothing when a %s is damaged', async (what) => {
+  test.each(['page', 'stream'] as const)('collects nothing when a %s is damaged', async (what) => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     await runWith(world, world.talk, 1, 'text');
@@ -120,7 +120,7 @@ describe('the collection of blobs', () => {
     expect(await held(world.disk)).toEqual(before);
   });
 
-  it('of any streams leaves them whole, and no blob that nothing refers to', async () => {
+  test('of any streams leaves them whole, and no blob that nothing refers to', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
         const random = randomFrom(seed);

@@ -1,6 +1,6 @@
 // People and the engine: what they are asked is no bridge's, times ring, restarts lose nothing. In process and over
 // HTTP alike.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { EffectOfKind, SessionState } from '../../schemas/index.ts';
 import { RETRY_BASE_MS_DEFAULT } from '../../schemas/limits.ts';
 import { effects, replay, sessionStatus } from '../../src/core/index.ts';
@@ -121,7 +121,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     return reached.world;
   };
 
-  it('a call that waits is leased to nobody, nor what waits for it; the rest is', async () => {
+  test('a call that waits is leased to nobody, nor what waits for it; the rest is', async () => {
     const world = await start(
       ['q', 'asks_write', { path: 'a' }],
       ['r', 'read', { path: 'a' }],
@@ -137,14 +137,14 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(await world.talk.leased(B)).toEqual(['batch-1/q/1', 'batch-1/r/1']);
   });
 
-  it('a bridge that waits for work is given the call once a person has allowed it', async () => {
+  test('a bridge that waits for work is given the call once a person has allowed it', async () => {
     const world = await start(['q', 'asks']);
     const waiting = world.talk.leased(A, { wait_ms: 20_000 });
     await world.talk.submit([await word(world.talk, 'q', 'allow')]);
     expect(await waiting).toEqual(['batch-1/q/1']);
   });
 
-  it('an answer comes once, and the same one sent again is the first answer again', async () => {
+  test('an answer comes once, and the same one sent again is the first answer again', async () => {
     const world = await start(['q', 'asks']);
     const event = { event_id: 'word-1', ...(await word(world.talk, 'q', 'allow')) };
     expect(await world.talk.outcome(event)).toBe('done');
@@ -153,7 +153,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(await world.talk.outcome(await word(world.talk, 'q', 'deny'))).toBe('not_confirmable');
   });
 
-  it('a question runs out by itself, also when the engine was away meanwhile', async () => {
+  test('a question runs out by itself, also when the engine was away meanwhile', async () => {
     const world = await start(['q', 'asks'], ['q2', 'asks', { n: 2 }]);
     await world.clock.advance(TTL_MS - 1);
     await world.talk.submit([await word(world.talk, 'q2', 'allow')]);
@@ -166,7 +166,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(await durable(world.disk)).toEqual(state);
   });
 
-  it('after a restart the same is asked, and the answer is taken', async () => {
+  test('after a restart the same is asked, and the answer is taken', async () => {
     const world = await start(['q', 'asks'], ['p', 'timed_person', { path: 'b' }]);
     const before = await world.talk.state();
     await world.restart();
@@ -179,7 +179,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(replay(records).divergence).toBeNull();
   });
 
-  it('an answer that does not fit its schema is refused, whatever its sender says of it, and may be given again', async () => {
+  test('an answer that does not fit its schema is refused, whatever its sender says of it, and may be given again', async () => {
     const world = await start(['p', 'timed_person', { path: 'b' }]);
     const misfit = { ...(await handed(world.talk, 'p', { ok: 'yes' })), output_verdict: { valid: true } } as never;
     const refused = await refusal(world.talk.client.submit(SESSION, { events: [misfit] }));
@@ -188,7 +188,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(statuses(await world.talk.state())).toEqual(['succeeded']);
   });
 
-  it('a custom call is given up in its time', async () => {
+  test('a custom call is given up in its time', async () => {
     const world = await start(['p', 'timed_person', { path: 'b' }]);
     const late = await handed(world.talk, 'p', { ok: true });
     await world.clock.advance(TIMED_PERSON.answer_within_ms as number);
@@ -196,7 +196,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(await world.talk.outcome(late)).toBe('call_already_settled');
   });
 
-  it('other arguments are held against the schema of the tool before they are taken', async () => {
+  test('other arguments are held against the schema of the tool before they are taken', async () => {
     const world = await start(['s', 'strict_asks', { n: 1 }]);
     const deny = await word(world.talk, 's', 'deny');
     const instead = (args: object) =>
@@ -212,7 +212,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(await world.talk.leased(A)).toEqual(['batch-2/s2/1']);
   });
 
-  it("a bridge's result that does not fit its schema is a failure", async () => {
+  test("a bridge's result that does not fit its schema is a failure", async () => {
     const world = await start(['m', 'measured']);
     const call = await leaseCall(world.talk);
     const report = { ...settled(call), result: { success: true, data: { ok: 7 } } } as LooseIngress;
@@ -220,7 +220,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(codeOf(await world.talk.state(), 0)).toBe('tool_invalid_result');
   });
 
-  it('an interrupt takes back what was asked, and the late answer of the abandoned generate is refused', async () => {
+  test('an interrupt takes back what was asked, and the late answer of the abandoned generate is refused', async () => {
     const world = await start(['q', 'asks']);
     const late = await word(world.talk, 'q', 'allow');
     const { run_id } = { run_id: 'run-1' };
@@ -244,7 +244,7 @@ describe('what is tried again', () => {
     retryable: true,
   };
 
-  it('is leased in its time, under another lease, which the old holder may not report on', async () => {
+  test('is leased in its time, under another lease, which the old holder may not report on', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf(TOOLS));
     await world.talk.run();
@@ -261,7 +261,7 @@ describe('what is tried again', () => {
     await world.engine.close();
   });
 
-  it('waits as long as the recorded jitter says, whatever its sender says', async () => {
+  test('waits as long as the recorded jitter says, whatever its sender says', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf(TOOLS));
     await world.talk.run();
@@ -275,7 +275,7 @@ describe('what is tried again', () => {
     await world.engine.close();
   });
 
-  it('a call comes back as its next attempt, to whichever bridge', async () => {
+  test('a call comes back as its next attempt, to whichever bridge', async () => {
     const world = await newWorld();
     await calling(world.talk, ['m', 'measured'], ['f', 'free']);
     const call = await leaseCall(world.talk);

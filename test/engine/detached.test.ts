@@ -1,5 +1,5 @@
 // A call that goes on after an interrupt stays in the hands of the bridge that runs it, also across a restart.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { A, B, TTL_MS, type World, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
 import { tool } from '../support/tools.ts';
@@ -18,21 +18,24 @@ async function withDetached(): Promise<{ readonly world: World; readonly call: E
   return { world, call };
 }
 
-it.each([false, true])('is kept by heartbeats, and reported by its bridge alone (restarted: %s)', async (restarted) => {
-  const { world, call } = await withDetached();
-  if (restarted) await world.restart();
-  const { talk, clock } = world;
-  for (let beat = 0; beat < 6; beat += 1) {
-    await clock.advance(TTL_MS / 2);
-    expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
-  }
-  expect(await talk.leased(B)).toEqual([]);
-  expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
-  expect(await talk.outcome(settled(call), A)).toBe('done');
-  expect(await talk.state()).not.toHaveProperty('detached');
-});
+test.each([false, true])(
+  'is kept by heartbeats, and reported by its bridge alone (restarted: %s)',
+  async (restarted) => {
+    const { world, call } = await withDetached();
+    if (restarted) await world.restart();
+    const { talk, clock } = world;
+    for (let beat = 0; beat < 6; beat += 1) {
+      await clock.advance(TTL_MS / 2);
+      expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
+    }
+    expect(await talk.leased(B)).toEqual([]);
+    expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
+    expect(await talk.outcome(settled(call), A)).toBe('done');
+    expect(await talk.state()).not.toHaveProperty('detached');
+  },
+);
 
-it('is given up when its bridge is gone', async () => {
+test('is given up when its bridge is gone', async () => {
   const { world } = await withDetached();
   await world.clock.advance(3 * TTL_MS);
   expect(await world.talk.state()).not.toHaveProperty('detached');

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Digest, EventId } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { EngineClient } from '../../src/client/client.ts';
@@ -20,7 +20,7 @@ const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe('an engine whose stores are full', () => {
-  it('refuses what is new, keeps what it has, and goes on once they are not', async () => {
+  test('refuses what is new, keeps what it has, and goes on once they are not', async () => {
     const { talk, disk, engine } = await newWorld();
     await talk.create();
     await talk.submit([RUN]);
@@ -42,7 +42,7 @@ describe('an engine whose stores are full', () => {
     expect(stateBytes(await durable(disk))).toEqual(stateBytes(await talk.state()));
   });
 
-  it('goes without a snapshot, and makes it up later', async () => {
+  test('goes without a snapshot, and makes it up later', async () => {
     const { talk, disk, clock } = await newWorld();
     await talk.create();
     await talk.submit([RUN]);
@@ -108,7 +108,7 @@ async function readIds(client: EngineClient): Promise<readonly string[]> {
 }
 
 describe('a data directory on a full disk', () => {
-  it('loses no acknowledged event or blob, and takes new ones once there is space', async (context) => {
+  test('loses no acknowledged event or blob, and takes new ones once there is space', async (context) => {
     const disk = await mountSmallDisk(DISK);
     if ('reason' in disk) {
       process.stdout.write(`disk full: not run, ${disk.reason}\n`);

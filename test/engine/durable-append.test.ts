@@ -1,6 +1,6 @@
 // The fence under every fault its stores can have: durable first, all or nothing, and nothing twice.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stateBytes } from '../../src/core/index.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { scenario } from '../support/engine/scenario.ts';
@@ -83,14 +83,14 @@ async function undisturbed(): Promise<{
 }
 
 describe('the fence', () => {
-  it('publishes every event once, in order', async () => {
+  test('publishes every event once, in order', async () => {
     const disk = newDisk();
     const { published } = await runThrough(disk);
     expect(published).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
   const faults: readonly IoFault[] = ['refused', 'unknown', 'lost_ack', 'throws'];
-  it.each(faults)('ends in the same state when any one call of its stores fails (%s)', async (fault) => {
+  test.each(faults)('ends in the same state when any one call of its stores fails (%s)', async (fault) => {
     const { calls, bytes } = await undisturbed();
     for (let k = 1; k <= calls; k += 1) {
       const disk = newDisk();
@@ -101,7 +101,7 @@ describe('the fence', () => {
     expect(calls).toBeGreaterThan(15);
   });
 
-  it.each<IoFault>(['dead_before', 'dead_after'])(
+  test.each<IoFault>(['dead_before', 'dead_after'])(
     'ends in the same state when it stops at any call (%s)',
     async (fault) => {
       const { calls, bytes, names } = await undisturbed();
@@ -117,7 +117,7 @@ describe('the fence', () => {
     },
   );
 
-  it('stays right through any sequence of faults', async () => {
+  test('stays right through any sequence of faults', async () => {
     expect.hasAssertions();
     const { bytes } = await undisturbed();
     for (let seed = 1; seed <= 30; seed += 1) {
@@ -143,7 +143,7 @@ describe('the fence', () => {
 const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
 
 describe('requests that wait together', () => {
-  it('share one append and each get their own receipt', async () => {
+  test('share one append and each get their own receipt', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     await talk.run();
@@ -158,7 +158,7 @@ describe('requests that wait together', () => {
     expect(disk.calls.filter((name) => name === 'append').length - before).toBe(2);
   });
 
-  it('are judged one by one', async () => {
+  test('are judged one by one', async () => {
     const { talk, engine } = await newWorld();
     await talk.create();
     const pause = { kind: 'RunPaused', run_id: 'run-1' } as const;
@@ -169,7 +169,7 @@ describe('requests that wait together', () => {
     expect((await done(engine.client.session(SESSION))).state.version).toBe(3);
   });
 
-  it('find each other by event id before they are durable', async () => {
+  test('find each other by event id before they are durable', async () => {
     const { talk, engine } = await newWorld();
     await talk.create();
     const event = { ...run, event_id: 'twice' };
@@ -182,7 +182,7 @@ describe('requests that wait together', () => {
     expect(await done(engine.client.records(SESSION, 0))).toHaveLength(1);
   });
 
-  it('answer for what was sent before although it could happen anew, and are judged without it', async () => {
+  test('answer for what was sent before although it could happen anew, and are judged without it', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     const event = { ...run, event_id: 'go' };
@@ -201,7 +201,7 @@ describe('requests that wait together', () => {
     expect((await durable(disk)).run).toMatchObject({ run_id: 'run-2' });
   });
 
-  it('are refused under an id that another fact has, durable or not', async () => {
+  test('are refused under an id that another fact has, durable or not', async () => {
     const { talk, engine } = await newWorld();
     await talk.create();
     const first = { ...run, event_id: 'one' };
@@ -223,7 +223,7 @@ describe('requests that wait together', () => {
     expect((await done(engine.client.session(SESSION))).state.version).toBe(4);
   });
 
-  it('fail together when their append fails, and can be sent again', async () => {
+  test('fail together when their append fails, and can be sent again', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -235,7 +235,7 @@ describe('requests that wait together', () => {
 });
 
 describe('a fault inside the engine', () => {
-  it('meets the request alone, and the session goes on', async () => {
+  test('meets the request alone, and the session goes on', async () => {
     const { talk, engine, disk } = await newWorld();
     await talk.create();
     // A store that throws while the step is prepared.
@@ -247,7 +247,7 @@ describe('a fault inside the engine', () => {
     expect((await durable(disk)).version).toBe(1);
   });
 
-  it('loads the session again when it came in the middle of a write', async () => {
+  test('loads the session again when it came in the middle of a write', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     disk.fault = ({ name }) => (name === 'append' ? 'throws' : null);
@@ -259,7 +259,7 @@ describe('a fault inside the engine', () => {
     expect(await talk.outcome({ ...run, event_id: 'r' })).toBe('done');
   });
 
-  it('hands out what is owed again after it was loaded again, and keeps leases meanwhile', async () => {
+  test('hands out what is owed again after it was loaded again, and keeps leases meanwhile', async () => {
     const { talk, disk, clock } = await newWorld();
     await talk.create();
     await talk.run();
@@ -275,7 +275,7 @@ describe('a fault inside the engine', () => {
     expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
   });
 
-  it('tells followers what was recorded without an answer', async () => {
+  test('tells followers what was recorded without an answer', async () => {
     const { talk, disk, engine } = await newWorld();
     await talk.create();
     await talk.run();
@@ -290,7 +290,7 @@ describe('a fault inside the engine', () => {
 });
 
 describe('sessions that are asked for at once', () => {
-  it('are one session, and a create is followed by what was created', async () => {
+  test('are one session, and a create is followed by what was created', async () => {
     const { engine, disk } = await newWorld();
     const early = engine.client.session(SESSION)();
     const created = engine.client.createSession({ session_id: SESSION })();

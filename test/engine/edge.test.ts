@@ -1,5 +1,5 @@
 // What the edge decides and writes down, whatever a client claims.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestText, canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
@@ -39,7 +39,7 @@ async function recorded(call: Partial<Loose<ToolCallObserved>>): Promise<{ call:
 const text = async (arguments_text: string): Promise<ToolCallObserved> => (await recorded({ arguments_text })).call;
 
 describe('the text of arguments', () => {
-  it.each([
+  test.each([
     ['an object', '{"path":"x"}', { path: 'x' }],
     ['none', '', {}],
     ['only space', ' \n\t ', {}],
@@ -54,7 +54,7 @@ describe('the text of arguments', () => {
     expect(call).not.toHaveProperty('arguments_text');
   });
 
-  it.each([
+  test.each([
     ['no JSON', 'call me'],
     ['half of it', '{"path":'],
     ['a list', '[1]'],
@@ -82,7 +82,7 @@ describe('the text of arguments', () => {
     expect(plan?.rejected).toMatchObject([{ code: 'tool_invalid_args' }]);
   });
 
-  it('may nest as deep as arguments that come as an object', async () => {
+  test('may nest as deep as arguments that come as an object', async () => {
     const deepest = nested(JSON_DEPTH_MAX - 5) as JsonObject;
     expect((await text(JSON.stringify(deepest))).arguments).toEqual(deepest);
     expect((await recorded({ arguments: deepest })).call.arguments).toEqual(deepest);
@@ -92,7 +92,7 @@ describe('the text of arguments', () => {
 describe('large arguments', () => {
   const large = { path: 'dir/x', filler: 'y'.repeat(10_000) };
 
-  it.each(['arguments', 'arguments_text', 'arguments_ref'] as const)(
+  test.each(['arguments', 'arguments_text', 'arguments_ref'] as const)(
     'become a blob with their claims (%s)',
     async (form) => {
       const world = await newWorld();
@@ -122,7 +122,7 @@ describe('large arguments', () => {
 describe('calls that name one blob of many paths', () => {
   const patch = `${Array.from({ length: 256 }, (_, at) => `*** Add File: f${at}`).join('\n')}${'\n'.repeat(5_000)}`;
 
-  it('are refused when nobody could read their event again, and taken when somebody can', async () => {
+  test('are refused when nobody could read their event again, and taken when somebody can', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.run();
@@ -147,7 +147,7 @@ describe('calls that name one blob of many paths', () => {
 });
 
 describe('what a client claims', () => {
-  it('about verdict, claims and digest is not believed', async () => {
+  test('about verdict, claims and digest is not believed', async () => {
     const { call } = await recorded({
       tool_name: 'strict',
       arguments: { n: 'x' },
@@ -160,7 +160,7 @@ describe('what a client claims', () => {
     expect(call.claims).toBeUndefined();
   });
 
-  it('about blobs is looked up', async () => {
+  test('about blobs is looked up', async () => {
     const world = await newWorld();
     await world.talk.create();
     const content = { ref: ZERO_DIGEST, bytes: 1, head: '', tail: '' };
@@ -186,7 +186,7 @@ describe('what a client claims', () => {
 });
 
 describe('time', () => {
-  it('never goes back within a stream', async () => {
+  test('never goes back within a stream', async () => {
     const { talk, clock } = await newWorld();
     await talk.create();
     for (const jump of [5_000, -60_000, 1, 120_000, -120_000]) {
@@ -209,7 +209,7 @@ describe('the verdict of a schema', () => {
     ...more,
   });
 
-  it.each([
+  test.each([
     ['a wrong type', object({ n: { type: 'integer' } }), { n: 'x' }, '/n', /integer/],
     ['a missing field', object({}, { required: ['path'] }), {}, '', /path/],
     ['an additional field', object({}, { additionalProperties: false }), { extra: 1 }, '', /extra/],
@@ -239,7 +239,7 @@ describe('the verdict of a schema', () => {
   });
 
   // Each of these would take longer than anybody waits.
-  it.each([
+  test.each([
     ['a pattern that tries everything', { pattern: '^(a+)+$' }, `${'a'.repeat(50)}!`],
     ['names of properties', { patternProperties: { '^(a+)+$': {} } }, { [`${'a'.repeat(50)}!`]: 1 }],
     ['items held against each other', { uniqueItems: true }, Array.from({ length: 100_000 }, (_, n) => ({ n }))],
@@ -258,19 +258,19 @@ describe('the verdict of a schema', () => {
     }
   });
 
-  it('has time for what is simple, where something else took too long', () => {
+  test('has time for what is simple, where something else took too long', () => {
     const schema = object({ pattern: { pattern: '^(a+)+$' } });
     for (let again = 0; again < 10; again += 1) verdict(schema, { pattern: `${'a'.repeat(50)}!` });
     expect(verdict(schema, { pattern: 'aaa' })).toEqual({ valid: true });
     expect(verdict(schema, { pattern: 'b' })).toMatchObject({ valid: false, path: '/pattern' });
   });
 
-  it('accepts what fits', () => {
+  test('accepts what fits', () => {
     expect(verdict(object({ n: { type: 'integer' } }), { n: 1 })).toEqual({ valid: true });
     expect(verdict({}, { anything: [1] })).toEqual({ valid: true });
   });
 
-  it.each([
+  test.each([
     ['an unknown type', { type: 'strng' }],
     ['a keyword of the wrong form', { required: 'path' }],
     ['a pattern that is none', object({ x: { pattern: '(' } })],
@@ -284,13 +284,13 @@ describe('the verdict of a schema', () => {
     });
   });
 
-  it('does not depend on the ids of other schemas', () => {
+  test('does not depend on the ids of other schemas', () => {
     const named = (type: string): JsonObject => object({ x: { $id: 'https://example.org/x', type } });
     expect(verdict(named('string'), { x: 'y' }).valid).toBe(true);
     expect(verdict(named('integer'), { x: 'y' }).valid).toBe(false);
   });
 
-  it('fits an event however long the fault is', () => {
+  test('fits an event however long the fault is', () => {
     const found = verdict(object({}, { additionalProperties: false }), { ['k'.repeat(5_000)]: 1 });
     expect(found.message?.length).toBeLessThanOrEqual(1_024);
   });

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { type EpochStore, newMemoryEpochs, openEpochs, openFileEpochs } from '../../src/engine/epochs.ts';
@@ -62,7 +62,7 @@ async function beats(world: World, { owner, call: { effect_id }, epoch }: Held):
 }
 
 describe('a lease that was lost', () => {
-  it('is refused as stale although nobody else has the call', async () => {
+  test('is refused as stale although nobody else has the call', async () => {
     const world = await withCall('free');
     const held = await mustTake(world, A);
     await world.clock.advance(2 * TTL_MS);
@@ -71,7 +71,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, held, started(held.call, A))).toBe('stale_lease');
   });
 
-  it('is refused to the very owner that has the call again', async () => {
+  test('is refused to the very owner that has the call again', async () => {
     const world = await withCall('free');
     const first = await mustTake(world, A);
     await world.clock.advance(2 * TTL_MS);
@@ -82,7 +82,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, second, settled(second.call))).toBe('done');
   });
 
-  it('is not given back once more by whoever had it', async () => {
+  test('is not given back once more by whoever had it', async () => {
     const world = await withCall('free');
     const first = await mustTake(world, A);
     await world.clock.advance(2 * TTL_MS);
@@ -93,7 +93,7 @@ describe('a lease that was lost', () => {
     expect(await take(world, B)).toBeNull();
   });
 
-  it('by a restart of the engine is the newest of those who say that they have it', async () => {
+  test('by a restart of the engine is the newest of those who say that they have it', async () => {
     const world = await withCall('free');
     const old = await mustTake(world, A);
     await world.clock.advance(2 * TTL_MS);
@@ -107,7 +107,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, now, settled(now.call))).toBe('done');
   });
 
-  it('that was taken up after a restart is lost like any other', async () => {
+  test('that was taken up after a restart is lost like any other', async () => {
     const world = await withCall('free');
     const held = await mustTake(world, A);
     await world.restart();
@@ -117,7 +117,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, held, settled(held.call))).toBe('stale_lease');
   });
 
-  it('by a restart of the engine goes to somebody else with an epoch that is newer still', async () => {
+  test('by a restart of the engine goes to somebody else with an epoch that is newer still', async () => {
     const world = await withCall('free');
     const old = await mustTake(world, A);
     await world.restart();
@@ -127,7 +127,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, old, settled(old.call))).toBe('stale_lease');
   });
 
-  it('is one that no engine has ever given', async () => {
+  test('is one that no engine has ever given', async () => {
     const world = await withCall('free');
     const held = await mustTake(world, A);
     const forged = { ...held, epoch: held.epoch + 1 };
@@ -138,7 +138,7 @@ describe('a lease that was lost', () => {
 });
 
 describe('a call that runs', () => {
-  it('is its owner’s, by the record, whatever epochs others name', async () => {
+  test('is its owner’s, by the record, whatever epochs others name', async () => {
     const world = await withCall('once');
     const held = await mustTake(world, A);
     expect(await report(world, held, started(held.call, A))).toBe('done');
@@ -153,7 +153,7 @@ describe('a call that runs', () => {
 });
 
 describe('a run that is paused', () => {
-  it('leaves the model’s turn to whoever is at it', async () => {
+  test('leaves the model’s turn to whoever is at it', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.run();
@@ -180,7 +180,7 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('restart'), fc.constant(0)) },
 );
 
-it('whatever leases, clocks and engines do: epochs grow, one holder at a time, and the rest are refused', async () => {
+test('whatever leases, clocks and engines do: epochs grow, one holder at a time, and the rest are refused', async () => {
   let lastStood = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 30 }), async (acts) => {
@@ -221,7 +221,7 @@ it('whatever leases, clocks and engines do: epochs grow, one holder at a time, a
 });
 
 describe('epochs', () => {
-  it('grow across blocks and engines, and are never given twice', async () => {
+  test('grow across blocks and engines, and are never given twice', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
     let last = 0;
     for (let life = 0; life < 5; life += 1) {
@@ -240,7 +240,7 @@ describe('epochs', () => {
     await rm(path, { recursive: true });
   });
 
-  it('go on from block to block while they are used', async () => {
+  test('go on from block to block while they are used', async () => {
     const epochs = await openEpochs(newMemoryEpochs(), 4);
     const given: (number | null)[] = [];
     for (let count = 0; count < 20; count += 1) {
@@ -250,7 +250,7 @@ describe('epochs', () => {
     expect(given).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  it('are not made up when no more can be put aside', async () => {
+  test('are not made up when no more can be put aside', async () => {
     let broken = false;
     const memory = newMemoryEpochs();
     const store: EpochStore = {
@@ -270,7 +270,7 @@ describe('epochs', () => {
     expect(epochs.next()).toBe(3);
   });
 
-  it('are not guessed from a file that holds something else', async () => {
+  test('are not guessed from a file that holds something else', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
     await writeFile(join(path, 'epochs'), '12');
     await expect(openEpochs(openFileEpochs(join(path, 'epochs')))).rejects.toThrow('does not hold a number');

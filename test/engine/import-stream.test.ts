@@ -1,7 +1,7 @@
 // An import that stops anywhere is taken up where it stopped, and never goes on from anything else.
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
@@ -31,7 +31,7 @@ const LONG = readFileSync(new URL('../../replay-fixtures/sealed-pages/session.js
   .map((line) => JSON.parse(line) as StreamRecord);
 
 describe('an import', () => {
-  it('that was interrupted goes on where it stopped', async () => {
+  test('that was interrupted goes on where it stopped', async () => {
     const disk = newDisk();
     disk.fault = ({ name, nth }) => (name === 'append' && nth > 2 ? 'full' : null);
     expect(await codeOf(disk, EXPORTED)).toBe('storage_full');
@@ -43,7 +43,7 @@ describe('an import', () => {
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
   });
 
-  it('keeps every page of the transcript that was sealed', async () => {
+  test('keeps every page of the transcript that was sealed', async () => {
     const disk = newDisk();
     expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
     const { sealed } = replay(LONG).state?.transcript ?? { sealed: [] };
@@ -51,7 +51,7 @@ describe('an import', () => {
     for (const ref of sealed) expect(await done(disk.blobs.has(ref))).toBe(true);
   });
 
-  it('stores no event that seals a page which cannot be kept', async () => {
+  test('stores no event that seals a page which cannot be kept', async () => {
     const disk = newDisk();
     disk.fault = ({ name }) => (name === 'put' ? 'full' : null);
     expect(await codeOf(disk, LONG)).toBe('storage_full');
@@ -62,7 +62,7 @@ describe('an import', () => {
     expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
   });
 
-  it('does not go on from a session that went another way, or further', async () => {
+  test('does not go on from a session that went another way, or further', async () => {
     const disk = newDisk();
     expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('3 events');
     const [other] = await done(disk.journal.read(SESSION, 0 as never, 1));
@@ -73,7 +73,7 @@ describe('an import', () => {
     expect(await codeOf(disk, EXPORTED.slice(0, 3))).toBe('session_exists');
   });
 
-  it('does not go into a session of another genesis', async () => {
+  test('does not go into a session of another genesis', async () => {
     const disk = newDisk();
     await done(disk.journal.create(SESSION, '{}'));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');

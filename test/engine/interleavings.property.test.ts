@@ -1,7 +1,7 @@
 // Two bridges, one engine, and everything that goes wrong between them: answers that are lost, bridges that die, an
 // engine that is started again. Whatever the order, every call settles exactly once and the run ends.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { unreachable } from '../../schemas/rejection.ts';
@@ -165,7 +165,7 @@ async function play(seed: number): Promise<World> {
 }
 
 describe('two bridges through whatever happens', () => {
-  it('settle every call exactly once and end the run', async () => {
+  test('settle every call exactly once and end the run', async () => {
     for (let seed = 1; seed <= roundsOf(40); seed += 1) {
       const world = await play(seed);
       world.disk.fault = () => null;

@@ -1,7 +1,7 @@
 // The k-th call of the stores fails, for every k of every story and in every way it can fail: each request is taken, or
 // refused with a code that says what to do; sent again it is taken; and in the end the state is that of an undisturbed
 // run, on disk and in the engine that was started anew.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stateBytes } from '../../src/core/index.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
@@ -51,7 +51,7 @@ async function tell({ steps }: Story, disk: Disk): Promise<string> {
 }
 
 describe('the k-th call of the stores fails', () => {
-  it.each(STORIES)('in the story: $name', { timeout: 300_000 }, async (story) => {
+  test.each(STORIES)('in the story: $name', { timeout: 300_000 }, async (story) => {
     const calm = newDisk();
     const truth = await tell(story, calm);
     const calls = calm.calls.length;

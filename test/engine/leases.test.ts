@@ -1,5 +1,5 @@
 // Leases on a virtual clock: what happens to work whose bridge falls silent, comes back, or was never there.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { callStateOf } from '../../reducers/batch-index.ts';
 import type { CallState, SessionState } from '../../schemas/state.ts';
@@ -32,7 +32,7 @@ async function withRunning(tool: 'once' | 'free' | 'barrier'): Promise<{ readonl
 const LONG_MS = 3 * TTL_MS;
 
 describe('a lease without heartbeats', () => {
-  it('goes to somebody else, and not before its time', async () => {
+  test('goes to somebody else, and not before its time', async () => {
     const { world } = await withCall('once');
     const { talk, clock } = world;
     await clock.advance(TTL_MS - 1);
@@ -43,7 +43,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.lost(A, 'batch-1/a/1')).toEqual(['batch-1/a/1']);
   });
 
-  it('on a started call that may be repeated gives it another attempt', async () => {
+  test('on a started call that may be repeated gives it another attempt', async () => {
     const { world, call } = await withRunning('free');
     const { talk, clock } = world;
     await clock.advance(LONG_MS);
@@ -54,7 +54,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.outcome(settled(again), B)).toBe('done');
   });
 
-  it('on a started call that may not be repeated leaves its outcome unknown', async () => {
+  test('on a started call that may not be repeated leaves its outcome unknown', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock } = world;
     await clock.advance(LONG_MS);
@@ -63,7 +63,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.leased(B)).toEqual(['batch-1/settle']);
   });
 
-  it('is kept by heartbeats for as long as they come', async () => {
+  test('is kept by heartbeats for as long as they come', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock } = world;
     for (let beat = 0; beat < 20; beat += 1) {
@@ -73,7 +73,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.outcome(settled(call), A)).toBe('done');
   });
 
-  it.each([3_600_000, -3_600_000])('does not mind a clock that jumps by %d ms', async (ms) => {
+  test.each([3_600_000, -3_600_000])('does not mind a clock that jumps by %d ms', async (ms) => {
     const { world, call } = await withRunning('once');
     const { talk, clock } = world;
     clock.jump(ms);
@@ -88,7 +88,7 @@ describe('a lease without heartbeats', () => {
 });
 
 describe('the loss of a started call', () => {
-  it('is recorded later when the journal does not take it now', async () => {
+  test('is recorded later when the journal does not take it now', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -103,7 +103,7 @@ describe('the loss of a started call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  it.each(['unknown', 'lost_ack', 'throws'] as const)('is recorded once when the answer is %s', async (fault) => {
+  test.each(['unknown', 'lost_ack', 'throws'] as const)('is recorded once when the answer is %s', async (fault) => {
     const { world } = await withRunning('once');
     const { talk, clock, disk } = world;
     let faults = 1;
@@ -118,7 +118,7 @@ describe('the loss of a started call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  it("stays the engine's own to report, whatever else happens to the run meanwhile", async () => {
+  test("stays the engine's own to report, whatever else happens to the run meanwhile", async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock, disk } = world;
     await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
@@ -130,7 +130,7 @@ describe('the loss of a started call', () => {
     expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
   });
 
-  it("is not what an owner of the engine's name can prevent", async () => {
+  test("is not what an owner of the engine's name can prevent", async () => {
     const { world } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -142,7 +142,7 @@ describe('the loss of a started call', () => {
 });
 
 describe('a lease given back', () => {
-  it('is free at once when nothing was started', async () => {
+  test('is free at once when nothing was started', async () => {
     const { world } = await withCall('once');
     const { talk } = world;
     const waiting = talk.leased(B, { wait_ms: 20_000 });
@@ -150,14 +150,14 @@ describe('a lease given back', () => {
     expect(await waiting).toEqual(['batch-1/a/1']);
   });
 
-  it('settles what was started and may not be repeated', async () => {
+  test('settles what was started and may not be repeated', async () => {
     const { world } = await withRunning('once');
     await world.talk.release(A, 'batch-1/a/1');
     await rest();
     expect(callOf(await world.talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  it('does not touch what others hold', async () => {
+  test('does not touch what others hold', async () => {
     const { world } = await withRunning('once');
     await world.talk.release(B, 'batch-1/a/1');
     await rest();
@@ -166,7 +166,7 @@ describe('a lease given back', () => {
 });
 
 describe('everything of an owner that is gone', () => {
-  it('is free at once, or settled when it was started and may not be repeated', async () => {
+  test('is free at once, or settled when it was started and may not be repeated', async () => {
     const world = await newWorld();
     const { talk } = world;
     await talk.create();
@@ -184,7 +184,7 @@ describe('everything of an owner that is gone', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });
   });
 
-  it('is not what others have', async () => {
+  test('is not what others have', async () => {
     const { world, call } = await withRunning('once');
     await done(world.talk.client.release({ owner: B, leases: [], all: true }));
     await rest();
@@ -193,7 +193,7 @@ describe('everything of an owner that is gone', () => {
 });
 
 describe('a restart of the engine', () => {
-  it('leaves a call to the bridge that still runs it', async () => {
+  test('leaves a call to the bridge that still runs it', async () => {
     const { world, call } = await withRunning('once');
     await world.restart();
     const { talk, clock } = world;
@@ -206,14 +206,14 @@ describe('a restart of the engine', () => {
     expect(await talk.outcome(settled(call), A)).toBe('done');
   });
 
-  it('lets a bridge take up what it had leased and not recorded as started', async () => {
+  test('lets a bridge take up what it had leased and not recorded as started', async () => {
     const { world } = await withCall('free');
     await world.restart();
     expect(await world.talk.lost(A, 'batch-1/a/1')).toEqual([]);
     expect(await world.talk.leased(B)).toEqual([]);
   });
 
-  it('does not wait for a bridge that died', async () => {
+  test('does not wait for a bridge that died', async () => {
     const { world } = await withRunning('once');
     await world.restart();
     const { talk, clock } = world;
@@ -222,7 +222,7 @@ describe('a restart of the engine', () => {
     expect(await waiting).toEqual(['batch-1/settle']);
   });
 
-  it.each(['paused', 'cancelled', 'interrupted'] as const)(
+  test.each(['paused', 'cancelled', 'interrupted'] as const)(
     'knows the running calls of a run that was %s',
     async (how) => {
       const { world, call } = await withRunning(how === 'interrupted' ? 'barrier' : 'once');
@@ -243,7 +243,7 @@ describe('a restart of the engine', () => {
 });
 
 describe('a bridge that starts a call', () => {
-  it('holds it from then on, leased or not', async () => {
+  test('holds it from then on, leased or not', async () => {
     const { world, call } = await withCall('once');
     const { talk, clock } = world;
     // Another lease is alive, so that this one is not found by looking at an empty table.
@@ -254,7 +254,7 @@ describe('a bridge that starts a call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  it('is the only one that can', async () => {
+  test('is the only one that can', async () => {
     const { world, call } = await withCall('once');
     const { talk, clock } = world;
     await clock.advance(LONG_MS);
@@ -268,7 +268,7 @@ describe('a bridge that starts a call', () => {
 describe('a run that ends early', () => {
   const cancels = (talk: World['talk'], owner: OwnerId) => talk.leased(owner, { kinds: ['tool.cancel'] });
 
-  it('asks the owner, and nobody else, to stop', async () => {
+  test('asks the owner, and nobody else, to stop', async () => {
     const { world, call } = await withRunning('once');
     const { talk } = world;
     await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
@@ -282,7 +282,7 @@ describe('a run that ends early', () => {
     expect((await talk.state()).run_history).toMatchObject([{ ending: { outcome: 'cancelled' } }]);
   });
 
-  it.each(['RunCancelled', 'user.interrupt'] as const)('ends although the bridge is gone (%s)', async (kind) => {
+  test.each(['RunCancelled', 'user.interrupt'] as const)('ends although the bridge is gone (%s)', async (kind) => {
     const { world } = await withRunning('once');
     const { talk, clock } = world;
     await talk.submit([{ kind, run_id: 'run-1' }]);
@@ -293,7 +293,7 @@ describe('a run that ends early', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it('lets what blocks run on', async () => {
+  test('lets what blocks run on', async () => {
     const { world } = await withRunning('barrier');
     const { talk } = world;
     await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);

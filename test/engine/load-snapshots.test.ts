@@ -1,7 +1,7 @@
 // Loading with snapshots gives what loading without them gives, whatever became of the snapshots.
 import * as fc from 'fast-check';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Position, Version } from '../../schemas/ids.ts';
 import { reject, unreachable } from '../../schemas/rejection.ts';
@@ -63,7 +63,7 @@ async function expectTrue({ journal, stream }: Stored): Promise<readonly Version
 }
 
 describe('a session with snapshots', () => {
-  it('is loaded from the newest one: only what follows is folded', async () => {
+  test('is loaded from the newest one: only what follows is folded', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const at = (stream: StoredStream): number => Math.floor(stream.records.length / 2);
       const world = await stored(seed, 100, (stream) => [snapshotAt(stream, at(stream)), snapshotAt(stream, 1)]);
@@ -72,14 +72,14 @@ describe('a session with snapshots', () => {
     }
   });
 
-  it('is loaded from one at its very first event and at its very last', async () => {
+  test('is loaded from one at its very first event and at its very last', async () => {
     const first = await stored(4, 60, (stream) => [snapshotAt(stream, 1)]);
     expect(await expectTrue(first)).toEqual([1]);
     const last = await stored(4, 60, (stream) => [snapshotAt(stream, stream.records.length)]);
     expect(await expectTrue(last)).toEqual([last.stream.records.length]);
   });
 
-  it('is the same with any of them deleted or damaged', async () => {
+  test('is the same with any of them deleted or damaged', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000_000 }),
@@ -107,7 +107,7 @@ describe('a session with snapshots', () => {
     );
   });
 
-  it('names the ones it did not use', async () => {
+  test('names the ones it did not use', async () => {
     const world = await stored(8, 400, (stream) => [
       damaged(snapshotAt(stream, 9), 'text', stream),
       snapshotAt(stream, 5),
@@ -116,7 +116,7 @@ describe('a session with snapshots', () => {
     expect(await expectTrue(world)).toEqual([5, 20, 9]);
   });
 
-  it('that outlived the end of their stream is loaded without them', async () => {
+  test('that outlived the end of their stream is loaded without them', async () => {
     const { session } = walk(6, 240);
     const whole = recordStream(session.genesis, session.events);
     const cut = recordStream(session.genesis, session.events.slice(0, 10));
@@ -127,7 +127,7 @@ describe('a session with snapshots', () => {
     expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
   });
 
-  it('says where it is damaged, also when the snapshot lies before or behind that', async () => {
+  test('says where it is damaged, also when the snapshot lies before or behind that', async () => {
     for (const [at, bad] of [
       [10, 14],
       [10, 9],
@@ -152,7 +152,7 @@ describe('a session with snapshots', () => {
     }
   });
 
-  it('is loaded without them when they cannot be read, and not at all when its stream cannot', async () => {
+  test('is loaded without them when they cannot be read, and not at all when its stream cannot', async () => {
     const world = await stored(2, 60, (stream) => [snapshotAt(stream, 5)]);
     const refused = () => async () => left(reject('storage_failed', '', 'made to fail'));
     const { snapshots } = world.journal;

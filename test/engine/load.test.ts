@@ -1,6 +1,6 @@
 // No store is trusted: whatever does not verify is `damaged`, by session and position, and the others go on.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import { type SessionId, brand } from '../../schemas/ids.ts';
 import { nextChain, replay } from '../../src/core/index.ts';
@@ -112,7 +112,7 @@ const ATTACKS: readonly (readonly [name: string, position: number, tamper: Tampe
 ];
 
 describe('a stream that was tampered with', () => {
-  it.each(ATTACKS)('is refused by position: %s', async (_name, position, tamper) => {
+  test.each(ATTACKS)('is refused by position: %s', async (_name, position, tamper) => {
     const disk = await stored();
     const journal = await tampered(disk, tamper);
     const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
@@ -132,7 +132,7 @@ describe('a stream that was tampered with', () => {
     await engine.close();
   });
 
-  it('goes on when only a state digest amid it was changed with the chain: the state is right; an audit says which', async () => {
+  test('goes on when only a state digest amid it was changed with the chain: the state is right; an audit says which', async () => {
     const disk = await stored();
     const records = await done(disk.journal.read(SESSION, 0 as never, 1_000));
     const changed = chainedAnew(records, 2, { state_digest: at(records, 0).state_digest });
@@ -145,7 +145,7 @@ describe('a stream that was tampered with', () => {
     await engine.close();
   });
 
-  it('is whole when nobody was at it', async () => {
+  test('is whole when nobody was at it', async () => {
     const disk = await stored();
     const journal = await tampered(disk, () => ({}));
     const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
@@ -155,14 +155,14 @@ describe('a stream that was tampered with', () => {
 });
 
 describe('a store that fails while the engine opens', () => {
-  it('keeps it from opening when the sessions cannot be listed', async () => {
+  test('keeps it from opening when the sessions cannot be listed', async () => {
     const disk = await stored();
     disk.fault = ({ name }) => (name === 'sessions' ? 'refused' : null);
     const opened = await startEngine({ ...disk.ports(), clock: newVirtualClock() })();
     expect(isLeft(opened) && opened.left.code).toBe('storage_failed');
   });
 
-  it('leaves a session aside and takes it up again later', async () => {
+  test('leaves a session aside and takes it up again later', async () => {
     const disk = await stored();
     let faults = 2;
     disk.fault = ({ name }) => {

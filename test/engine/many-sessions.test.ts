@@ -1,5 +1,5 @@
 // An engine in which more sessions are owed something than it keeps of those that rest.
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
 import { LiveSession } from '../../src/engine/live-session.ts';
@@ -27,13 +27,13 @@ async function withRuns(sessions: number): Promise<World> {
 }
 
 describe('with more sessions at work than are kept while they rest', () => {
-  it('a further session is loaded once, goes to work and stays in memory, as all others do', async () => {
+  test('a further session is loaded once, goes to work and stays in memory, as all others do', async () => {
     const { disk, engine } = await withRuns(LIVE_SESSIONS_MAX + 10);
     for (const { session_id } of await done(engine.client.sessions())) await done(engine.client.session(session_id));
     expect(loads(disk)).toBe(LIVE_SESSIONS_MAX + 10);
   });
 
-  it('a session at rest can be followed', async () => {
+  test('a session at rest can be followed', async () => {
     const world = await withRuns(LIVE_SESSIONS_MAX + 10);
     const { disk, engine } = world;
     const resting = await open(world, 'resting');
@@ -47,7 +47,7 @@ describe('with more sessions at work than are kept while they rest', () => {
     expect(loads(disk)).toBe(before + 1);
   });
 
-  it('opening one looks at no session that is at work', async () => {
+  test('opening one looks at no session that is at work', async () => {
     const looks = vi.spyOn(LiveSession.prototype, 'isIdle');
     onTestFinished(() => looks.mockRestore());
     const world = await withRuns(LIVE_SESSIONS_MAX + 10);
@@ -61,7 +61,7 @@ describe('with more sessions at work than are kept while they rest', () => {
 });
 
 describe('sessions that come to rest', () => {
-  it('are put aside as well, without another being loaded', async () => {
+  test('are put aside as well, without another being loaded', async () => {
     const world = await withRuns(LIVE_SESSIONS_MAX + 10);
     const { disk } = world;
     const { client } = world.engine;

@@ -1,5 +1,5 @@
 // Which sessions are put aside, and how many are looked at to find them.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Resting, newResting } from '../../src/engine/resting.ts';
 
@@ -25,13 +25,13 @@ function restingWith(sessionsMax: number, looksMax: number, ...names: readonly s
 }
 
 describe('sessions at rest', () => {
-  it('stay while there are not too many, and are not looked at', () => {
+  test('stay while there are not too many, and are not looked at', () => {
     const { resting, looked } = restingWith(3, 2, 'a', 'b', 'c');
     expect(resting.takeExcess()).toEqual([]);
     expect(looked).toEqual([]);
   });
 
-  it('go in order of use, as many as are too many', () => {
+  test('go in order of use, as many as are too many', () => {
     const { resting, looked } = restingWith(2, 9, 'a', 'b', 'c', 'd');
     resting.touch(id('a'));
     resting.add(id('b'));
@@ -40,14 +40,14 @@ describe('sessions at rest', () => {
     expect(looked).toEqual(['c', 'd']);
   });
 
-  it('are not those that went to work, nor those that were only used there', () => {
+  test('are not those that went to work, nor those that were only used there', () => {
     const { resting } = restingWith(0, 9, 'a', 'b');
     resting.delete(id('a'));
     resting.touch(id('a'));
     expect(resting.takeExcess()).toEqual(['b']);
   });
 
-  it('go after those that may not, which are met again last', () => {
+  test('go after those that may not, which are met again last', () => {
     const { resting, held } = restingWith(2, 9, 'a', 'b', 'c');
     held.add(id('a'));
     expect(resting.takeExcess()).toEqual(['b']);
@@ -56,7 +56,7 @@ describe('sessions at rest', () => {
     expect(resting.takeExcess()).toEqual(['c']);
   });
 
-  it('are looked at so many at a time, however many may not go, and the others the next time', () => {
+  test('are looked at so many at a time, however many may not go, and the others the next time', () => {
     const { resting, held, looked } = restingWith(1, 2, 'a', 'b', 'c', 'd');
     held.add(id('a')).add(id('b'));
     expect(resting.takeExcess()).toEqual([]);

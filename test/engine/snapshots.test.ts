@@ -1,6 +1,6 @@
 // The engine writes snapshots beside its work, in bounds, and never in the way of an append.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Version } from '../../schemas/ids.ts';
 import {
   SNAPSHOTS_KEPT,
@@ -33,7 +33,7 @@ async function running(): Promise<World> {
 const versions = (world: World): Promise<readonly Version[]> => done(world.disk.journal.snapshots.versions(SESSION));
 
 describe('snapshots', () => {
-  it('are written once a session has that many events more, after the answer', async () => {
+  test('are written once a session has that many events more, after the answer', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS - 2);
     await world.clock.advance(10 * SNAPSHOT_DELAY_MS);
@@ -47,7 +47,7 @@ describe('snapshots', () => {
     expect(snapshot?.state).toBe(new TextDecoder().decode(stateBytes(await durable(world.disk))));
   });
 
-  it('are written after few events when these are large', async () => {
+  test('are written after few events when these are large', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     const many = Array.from({ length: 200 }, (_, index) => ({
@@ -68,7 +68,7 @@ describe('snapshots', () => {
     expect(await versions(world)).toEqual([events]);
   });
 
-  it('make the next load short', async () => {
+  test('make the next load short', async () => {
     const world = await running();
     await grow(world.talk, 3 * SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
@@ -80,7 +80,7 @@ describe('snapshots', () => {
     expect(world.disk.calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', 'read', 'read']);
   });
 
-  it('may be deleted at any time, and come again', async () => {
+  test('may be deleted at any time, and come again', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
@@ -92,7 +92,7 @@ describe('snapshots', () => {
     expect(await versions(world)).toEqual([before.state.version]);
   });
 
-  it('that were wrong are left for whoever looks, until there is a right one', async () => {
+  test('that were wrong are left for whoever looks, until there is a right one', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
     const at = (await world.talk.state()).version;
@@ -111,7 +111,7 @@ describe('snapshots', () => {
     expect(await versions(world)).toEqual([at + 2]);
   });
 
-  it('are few, however long the session', async () => {
+  test('are few, however long the session', async () => {
     const world = await running();
     for (let round = 0; round < SNAPSHOTS_KEPT + 3; round += 1) {
       await grow(world.talk, 2 * SNAPSHOT_EVERY_EVENTS);
@@ -121,7 +121,7 @@ describe('snapshots', () => {
     expect(world.disk.calls.filter((name) => name === 'snapshot put')).toHaveLength(SNAPSHOTS_KEPT + 3);
   });
 
-  it.each(['refused', 'full', 'throws', 'unknown'] as const)('that fail (%s) fail nothing else', async (fault) => {
+  test.each(['refused', 'full', 'throws', 'unknown'] as const)('that fail (%s) fail nothing else', async (fault) => {
     const world = await running();
     world.disk.fault = ({ name }) => (name.startsWith('snapshot') ? fault : null);
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
@@ -138,7 +138,7 @@ describe('snapshots', () => {
     expect(stateBytes(await world.talk.state())).toEqual(stateBytes(await durable(world.disk)));
   });
 
-  it('that hang hold up neither appends nor other sessions', async () => {
+  test('that hang hold up neither appends nor other sessions', async () => {
     const disk = newDisk();
     const kept = { ...disk.journal.snapshots };
     let release = (): void => undefined;

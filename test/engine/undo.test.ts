@@ -1,5 +1,5 @@
 // Asking for an undo: the edge finds the call in the stream, and a bridge is given what it needs.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
@@ -52,14 +52,14 @@ const undos = async ({ talk }: World, owner = A) =>
   );
 
 describe('a request to undo a call', () => {
-  it('is recorded with the changes of its settlement, whatever the client claims', async () => {
+  test('is recorded with the changes of its settlement, whatever the client claims', async () => {
     const world = await written();
     await world.talk.submit([ask('w', { changes: changesOf('lie') })]);
     expect(await undos(world)).toMatchObject([{ batch_id: 'batch-1', call_id: 'w', changes: changesOf('a') }]);
     expect((await world.talk.state()).undos).toMatchObject([{ changes: changesOf('a') }]);
   });
 
-  it('is refused for a call that is unknown, recorded nothing, or was undone', async () => {
+  test('is refused for a call that is unknown, recorded nothing, or was undone', async () => {
     const world = await written();
     expect(await world.talk.outcome(ask('nobody'))).toBe('unknown_call');
     expect(await world.talk.outcome(ask('w', { batch_id: 'batch-9' }))).toBe('unknown_call');
@@ -72,7 +72,7 @@ describe('a request to undo a call', () => {
     expect(await undos(world)).toEqual([]);
   });
 
-  it('can be made again after one that failed', async () => {
+  test('can be made again after one that failed', async () => {
     const world = await written();
     await world.talk.submit([ask('w')]);
     const [first] = await undos(world);
@@ -83,7 +83,7 @@ describe('a request to undo a call', () => {
     expect(await world.talk.outcome(answer(first?.position ?? -1), A)).toBe('undo_not_pending');
   });
 
-  it('sees what is not durable yet: a settlement and an undo in the very same request', async () => {
+  test('sees what is not durable yet: a settlement and an undo in the very same request', async () => {
     const world = await newWorld();
     await world.talk.create();
     await done(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
@@ -100,7 +100,7 @@ describe('a request to undo a call', () => {
     expect(await world.talk.outcome(ask('w'))).toBe('already_undone');
   });
 
-  it('finds a call further back than one page of the stream', async () => {
+  test('finds a call further back than one page of the stream', async () => {
     const world = await written();
     const filler = Array.from({ length: 200 }, (): LooseIngress => ({
       kind: 'SessionConfigured',
@@ -111,7 +111,7 @@ describe('a request to undo a call', () => {
     expect(await undos(world)).toHaveLength(1);
   });
 
-  it('can rely on the bytes: a settlement that names a blob that is not there is refused', async () => {
+  test('can rely on the bytes: a settlement that names a blob that is not there is refused', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.calls(['w', 'write']);
@@ -123,7 +123,7 @@ describe('a request to undo a call', () => {
 });
 
 describe('an undo that is owed', () => {
-  it('outlives the run and a restart of the engine, is leased once, and again when its bridge falls silent', async () => {
+  test('outlives the run and a restart of the engine, is leased once, and again when its bridge falls silent', async () => {
     const world = await written();
     await world.talk.submit([ask('w')]);
     await world.talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);

@@ -1,5 +1,5 @@
 // Times that state waits for, on a virtual clock.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { type VirtualClock, newVirtualClock } from '../support/engine/virtual-clock.ts';
@@ -37,7 +37,7 @@ const wakesOf = async ({ talk }: World): Promise<readonly number[]> =>
   );
 
 describe('a time that state waits for', () => {
-  it('is reported when it has come, and not before', async () => {
+  test('is reported when it has come, and not before', async () => {
     const world = await expiring(HOUR_MS);
     await world.clock.advance(HOUR_MS - 1);
     expect(await statusOf(world)).toBe('ready');
@@ -46,7 +46,7 @@ describe('a time that state waits for', () => {
     expect(world.clock.pending()).toBe(0);
   });
 
-  it('moves when another one is set', async () => {
+  test('moves when another one is set', async () => {
     const world = await expiring(1_000);
     await ready(world, 5_000);
     await world.clock.advance(4_999);
@@ -55,7 +55,7 @@ describe('a time that state waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  it('comes again although the very same time was set before', async () => {
+  test('comes again although the very same time was set before', async () => {
     const world = await expiring(0);
     await world.clock.advance(0);
     expect(await statusOf(world)).toBe('expired');
@@ -65,7 +65,7 @@ describe('a time that state waits for', () => {
     expect(await wakesOf(world)).toHaveLength(2);
   });
 
-  it('is not believed of a client before it has come', async () => {
+  test('is not believed of a client before it has come', async () => {
     const world = await expiring(HOUR_MS);
     const due_at_ms = world.clock.now() + HOUR_MS;
     expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('time_not_due');
@@ -76,7 +76,7 @@ describe('a time that state waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  it('is waited for again when the clock goes back at the moment it comes', async () => {
+  test('is waited for again when the clock goes back at the moment it comes', async () => {
     const clock = newVirtualClock();
     let jumps = 1;
     const after: VirtualClock['after'] = (ms, ring) =>
@@ -95,7 +95,7 @@ describe('a time that state waits for', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it('is kept by an engine that is started again, without a run', async () => {
+  test('is kept by an engine that is started again, without a run', async () => {
     const world = await expiring(5_000);
     await world.restart();
     expect(await done(world.talk.client.sessions())).toMatchObject([{ owing: false }]);
@@ -104,7 +104,7 @@ describe('a time that state waits for', () => {
     expect(await wakesOf(world)).toEqual([world.clock.now()]);
   });
 
-  it('is reported at the start when it passed while the engine was down', async () => {
+  test('is reported at the start when it passed while the engine was down', async () => {
     const world = await expiring(5_000);
     await world.engine.close();
     world.clock.jump(60_000);
@@ -113,7 +113,7 @@ describe('a time that state waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  it('is noticed soon when the clock jumps over it, and waited for when it jumps back', async () => {
+  test('is noticed soon when the clock jumps over it, and waited for when it jumps back', async () => {
     const forward = await expiring(HOUR_MS);
     forward.clock.jump(HOUR_MS);
     await forward.clock.advance(WAKE_CHECK_MS_MAX);
@@ -126,7 +126,7 @@ describe('a time that state waits for', () => {
     expect(await statusOf(back)).toBe('expired');
   });
 
-  it.each(['refused', 'unknown', 'lost_ack', 'throws'] as const)(
+  test.each(['refused', 'unknown', 'lost_ack', 'throws'] as const)(
     'is reported once when storage fails (%s)',
     async (fault) => {
       const world = await expiring(1_000);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { done, outcome } from '../support/journal/outcomes.ts';
 import { readAll, recordOf, session, version } from '../support/journal/samples.ts';
@@ -12,7 +12,7 @@ const RESERVE_BYTES = 5 * 1_048_576;
 const EVENT_BYTES = 6_000;
 
 describe('a journal on a full disk', () => {
-  it('says so, keeps what it acknowledged, and goes on once there is space', async (context) => {
+  test('says so, keeps what it acknowledged, and goes on once there is space', async (context) => {
     const disk = await mountSmallDisk(DISK);
     if ('reason' in disk) {
       process.stdout.write(`disk full: not run, ${disk.reason}\n`);

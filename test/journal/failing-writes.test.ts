@@ -1,6 +1,6 @@
 // Every write of a scenario is made to fail once, in every way it can fail (SQLite's method: the k-th call for all k).
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RejectionCode } from '../../schemas/rejection.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { openLevelStore } from '../../src/journal/level/store.ts';
@@ -104,7 +104,7 @@ async function countWrites(): Promise<number> {
 }
 
 describe('a journal whose writes fail', () => {
-  it('reports a write that reached nothing, and goes on', async () => {
+  test('reports a write that reached nothing, and goes on', async () => {
     const writes = await countWrites();
     for (let k = 1; k <= writes; k += 1) {
       const appended = await checkScenario({ write: (nth) => (nth === k ? 'lost' : null) });
@@ -112,7 +112,7 @@ describe('a journal whose writes fail', () => {
     }
   });
 
-  it('finds out that a write arrived although its answer was lost', async () => {
+  test('finds out that a write arrived although its answer was lost', async () => {
     const writes = await countWrites();
     for (let k = 1; k <= writes; k += 1) {
       const appended = await checkScenario({ write: (nth) => (nth === k ? 'applied' : null) });
@@ -120,7 +120,7 @@ describe('a journal whose writes fail', () => {
     }
   });
 
-  it.each<WriteFault>(['lost', 'applied'])('says so when it cannot find out (%s)', async (fault) => {
+  test.each<WriteFault>(['lost', 'applied'])('says so when it cannot find out (%s)', async (fault) => {
     expect.hasAssertions();
     const writes = await countWrites();
     // The first writes create the sessions; their unknown outcome is the create's own.
@@ -134,7 +134,7 @@ describe('a journal whose writes fail', () => {
     }
   });
 
-  it('stays honest through any sequence of faults', async () => {
+  test('stays honest through any sequence of faults', async () => {
     expect.hasAssertions();
     const anyFault = fc.option(fc.constantFrom<WriteFault>('lost', 'applied'), { freq: 2 });
     await fc.assert(
@@ -152,7 +152,7 @@ describe('a journal whose writes fail', () => {
     );
   });
 
-  it('fails what was refused on account of a write that failed', async () => {
+  test('fails what was refused on account of a write that failed', async () => {
     const store = makeMemoryStore({ write: (nth) => (nth === 2 ? 'lost' : null) });
     const journal = await done(openStoredJournal(store.open));
     const id = session('s');
@@ -164,7 +164,7 @@ describe('a journal whose writes fail', () => {
     await journal.close();
   });
 
-  it('serves no one while the store cannot be opened, and everyone once it can', async () => {
+  test('serves no one while the store cannot be opened, and everyone once it can', async () => {
     const store = makeMemoryStore({
       write: (nth) => (nth === 2 ? 'applied' : null),
       open: (nth) => nth >= 2 && nth <= 5,
@@ -200,7 +200,7 @@ describe('LevelDB with failing writes', () => {
     };
   };
 
-  it.each<WriteFault>(['lost', 'applied'])('is opened anew under its readers, for every k (%s)', async (fault) => {
+  test.each<WriteFault>(['lost', 'applied'])('is opened anew under its readers, for every k (%s)', async (fault) => {
     expect.hasAssertions();
     const writes = await countWrites();
     for (let k = 1; k <= writes; k += 1) {

@@ -1,6 +1,6 @@
 import { mkdir, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import { openFileSnapshots } from '../../src/journal/file-snapshots.ts';
 import { done, outcome } from '../support/journal/outcomes.ts';
@@ -11,7 +11,7 @@ const a = session('a');
 const pathOf = (directory: string, at: number): string => join(directory, 'a', `${at}.snapshot`);
 
 describe('snapshots in files', () => {
-  it('lie below their session, for their owner only, and leave nothing temporary', () =>
+  test('lie below their session, for their owner only, and leave nothing temporary', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'snapshots');
       const snapshots = openFileSnapshots(directory);
@@ -24,7 +24,7 @@ describe('snapshots in files', () => {
       expect((await stat(pathOf(directory, 12))).mode & 0o777).toBe(0o600);
     }));
 
-  it('may be deleted at any time, all of them', () =>
+  test('may be deleted at any time, all of them', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'snapshots');
       const snapshots = openFileSnapshots(directory);
@@ -36,7 +36,7 @@ describe('snapshots in files', () => {
       expect(await done(snapshots.versions(a))).toEqual([2]);
     }));
 
-  it('give nothing, or what has the shape of one, when their file is damaged', () =>
+  test('give nothing, or what has the shape of one, when their file is damaged', () =>
     inTemporaryDirectory(async (directory) => {
       const snapshots = openFileSnapshots(directory);
       const put = snapshotOf('a', 3, `"${'x'.repeat(300)}"`);
@@ -61,7 +61,7 @@ describe('snapshots in files', () => {
       }
     }));
 
-  it('are only of the session and version whose name they bear', () =>
+  test('are only of the session and version whose name they bear', () =>
     inTemporaryDirectory(async (directory) => {
       const snapshots = openFileSnapshots(directory);
       await done(snapshots.put(snapshotOf('a', 3)));
@@ -75,7 +75,7 @@ describe('snapshots in files', () => {
       expect(await done(snapshots.get(a, version(3)))).toEqual(snapshotOf('a', 3));
     }));
 
-  it('that cannot be written are refused', () =>
+  test('that cannot be written are refused', () =>
     inTemporaryDirectory(async (directory) => {
       await writeFile(join(directory, 'a'), 'a file where the directory should be');
       expect(await outcome(openFileSnapshots(directory).put(snapshotOf('a', 1)))).toBe('storage_failed');

@@ -3,7 +3,7 @@
 import { cp, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { RejectionCode } from '../../schemas/rejection.ts';
 import type { Journal } from '../../src/journal/journal.ts';
@@ -113,7 +113,7 @@ async function flipBits(pattern: RegExp, flips: number): Promise<Readonly<Record
 }
 
 describe('a journal whose files are damaged', () => {
-  it(`refuses what a table lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
+  test(`refuses what a table lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
     const { unopened, right } = await flipBits(/\.ldb$/, FLIPS);
     // A few bytes of a table mean nothing: those between the handles in its footer and its end. Of others only what can
     // be made again is lost: hints, heads and indexes.
@@ -121,14 +121,14 @@ describe('a journal whose files are damaged', () => {
     expect(unopened).toBe(0);
   });
 
-  it(`names what its log lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
+  test(`names what its log lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
     const { unopened, refused } = await flipBits(/\.log$/, FLIPS);
     expect(unopened).toBe(0);
     // A flip in a length says where the record ends all the same, and one between records means nothing.
     expect(refused).toBeGreaterThan(FLIPS * 0.9);
   });
 
-  it(`gives all that was written when its manifest is, for ${FLIPS / 2} flipped bits`, async () => {
+  test(`gives all that was written when its manifest is, for ${FLIPS / 2} flipped bits`, async () => {
     expect(await flipBits(/^(MANIFEST-\d+|CURRENT)$/, FLIPS / 2)).toEqual({
       unopened: 0,
       refused: 0,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openGroupCommit } from '../../src/journal/group-commit.ts';
 import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../schemas/limits.ts';
 import { Refusal } from '../../src/journal/refusal.ts';
@@ -30,7 +30,7 @@ function heldCommit(): {
 }
 
 describe('group commit', () => {
-  it('commits together what is submitted together, in order, and answers each', async () => {
+  test('commits together what is submitted together, in order, and answers each', async () => {
     const { groups, commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     release();
@@ -38,7 +38,7 @@ describe('group commit', () => {
     expect(groups).toEqual([[1, 2, 3]]);
   });
 
-  it('merges what arrives while a commit is under way into the next one', async () => {
+  test('merges what arrives while a commit is under way into the next one', async () => {
     const { groups, commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     const first = queue.submit(1, 1);
@@ -52,7 +52,7 @@ describe('group commit', () => {
     expect(groups).toEqual([[1], [2, 3, 4]]);
   });
 
-  it('splits a group at the named bounds, and commits one that is larger alone', async () => {
+  test('splits a group at the named bounds, and commits one that is larger alone', async () => {
     const { groups, commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     release();
@@ -64,7 +64,7 @@ describe('group commit', () => {
     expect(groups.map((group) => group.length)).toEqual([COMMIT_REQUESTS_MAX, 1]);
   });
 
-  it('refuses what would wait beyond the named bound, and accepts again afterwards', async () => {
+  test('refuses what would wait beyond the named bound, and accepts again afterwards', async () => {
     const { commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     const waiting = queue.submit(1, COMMIT_WAITING_BYTES_MAX);
@@ -74,7 +74,7 @@ describe('group commit', () => {
     expect(await queue.submit(3, 1)).toBe(30);
   });
 
-  it('goes on after a commit that throws', async () => {
+  test('goes on after a commit that throws', async () => {
     let attempts = 0;
     const queue = openGroupCommit(async (group: readonly number[]) => {
       attempts += 1;
@@ -88,7 +88,7 @@ describe('group commit', () => {
 });
 
 describe('the stored journal', () => {
-  it('writes the appends of a hundred sessions at once in one batch', async () => {
+  test('writes the appends of a hundred sessions at once in one batch', async () => {
     const store = makeMemoryStore();
     const journal = await done(openStoredJournal(store.open));
     const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
@@ -101,7 +101,7 @@ describe('the stored journal', () => {
     await journal.close();
   });
 
-  it('merges what arrives during a write into one more, also of one session', async () => {
+  test('merges what arrives during a write into one more, also of one session', async () => {
     const store = makeMemoryStore();
     const journal = await done(openStoredJournal(store.open));
     const id = session('s');
@@ -134,7 +134,7 @@ describe('the stored journal', () => {
     await journal.close();
   });
 
-  it('writes nothing for a group that is refused whole', async () => {
+  test('writes nothing for a group that is refused whole', async () => {
     const store = makeMemoryStore();
     const journal = await done(openStoredJournal(store.open));
     const id = session('s');

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SessionId } from '../../schemas/ids.ts';
 import {
   eventKey,
@@ -29,7 +29,7 @@ const isWithin = (key: Uint8Array, { gte, lt }: { readonly gte: Uint8Array; read
   Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0;
 
 describe('journal keys', () => {
-  it('sort by session and then by position', () => {
+  test('sort by session and then by position', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anySession, anyPosition, anySession, anyPosition, (one, i, two, j) => {
@@ -41,7 +41,7 @@ describe('journal keys', () => {
     );
   });
 
-  it('lie in the range of their own session only', () => {
+  test('lie in the range of their own session only', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(
@@ -57,7 +57,7 @@ describe('journal keys', () => {
     );
   });
 
-  it('are told apart, and read back only as what they are', () => {
+  test('are told apart, and read back only as what they are', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anySession, anyPosition, (session, first) => {
@@ -73,14 +73,14 @@ describe('journal keys', () => {
     );
   });
 
-  it('give the event ids of two sessions different places', () => {
+  test('give the event ids of two sessions different places', () => {
     expect(eventKey('a' as SessionId, eventId('be'))).not.toEqual(eventKey('ab' as SessionId, eventId('e')));
     expect(eventKey('a' as SessionId, eventId('e'))).toHaveLength(9);
   });
 });
 
 describe('stored numbers', () => {
-  it('come back, in the order of their bytes and in one form only', () => {
+  test('come back, in the order of their bytes and in one form only', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anyNumber, anyNumber, (one, two) => {
@@ -93,7 +93,7 @@ describe('stored numbers', () => {
     expect(others.map((hex) => decodeNumber(Buffer.from(hex, 'hex')))).toEqual(others.map(() => null));
   });
 
-  it('are short', () => {
+  test('are short', () => {
     const sizes = [0, 239, 240, 255, 65_535, 65_536, Number.MAX_SAFE_INTEGER].map((n) => encodeNumber(n).length);
     expect(sizes).toEqual([1, 1, 2, 2, 3, 4, 8]);
   });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { bundleScript } from '../support/journal/bundle.ts';
 import { loopEvent, loopSessions } from '../support/journal/loop-events.ts';
@@ -42,7 +42,7 @@ async function runUntilKilled(directory: string, acknowledgements: number): Prom
 }
 
 describe('a process that is killed while it appends', () => {
-  it(`loses nothing it acknowledged, in ${ROUNDS} rounds`, () =>
+  test(`loses nothing it acknowledged, in ${ROUNDS} rounds`, () =>
     inTemporaryDirectory(async (directory) => {
       const below = numbersFrom(20_260_801);
       let slowestOpenMs = 0;

@@ -1,5 +1,5 @@
 // What the committer knows without reading is bounded, complete where it answers, and gone after a failed write.
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
 import type { Write } from '../../src/journal/admission.ts';
@@ -20,7 +20,7 @@ const at = (session: string, version: number): ReadonlyMap<SessionId, Version> =
   new Map([[id(session), version as Version]]);
 
 describe('known streams', () => {
-  it('hold every id of a stream that was made here, and say nothing of any other', () => {
+  test('hold every id of a stream that was made here, and say nothing of any other', () => {
     const known = newKnownStreams();
     known.remember([create('a'), append('a', 'x', 'y')], at('a', 2));
     known.remember([append('b', 'x')], at('b', 9));
@@ -29,7 +29,7 @@ describe('known streams', () => {
     expect(known.holds(id('b'), event('x'))).toBeUndefined();
   });
 
-  it('forget the ids of the stream that was not written for the longest time, as a whole', () => {
+  test('forget the ids of the stream that was not written for the longest time, as a whole', () => {
     const known = newKnownStreams();
     known.remember([create('old')], at('old', 0));
     known.remember([append('old', 'x')], at('old', 1));
@@ -44,7 +44,7 @@ describe('known streams', () => {
     expect(known.holds(id('old'), event('y'))).toBeUndefined();
   });
 
-  it('are as many sessions as fit; the one that was not written for the longest time goes, and each that comes', () => {
+  test('are as many sessions as fit; the one that was not written for the longest time goes, and each that comes', () => {
     const known = newKnownStreams();
     const first = Array.from({ length: HEADS_CACHED_MAX }, (_, index) => [id(`s${index}`), 1 as Version] as const);
     known.remember([], new Map(first));
@@ -65,7 +65,7 @@ describe('known streams', () => {
     expect(['s0', 's1', 'x'].map((name) => known.version(id(name)))).toEqual([undefined, 1, 1]);
   });
 
-  it('are not gone through while there is room', () => {
+  test('are not gone through while there is room', () => {
     const known = newKnownStreams();
     const starts = vi.spyOn(Map.prototype, 'keys');
     onTestFinished(() => starts.mockRestore());
@@ -78,7 +78,7 @@ describe('known streams', () => {
     expect([roomy, full]).toEqual([0, 2]);
   });
 
-  it('know nothing after a failed write', () => {
+  test('know nothing after a failed write', () => {
     const known = newKnownStreams();
     known.remember([create('a'), append('a', 'x')], at('a', 1));
     known.forget();

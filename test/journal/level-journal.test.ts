@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { journalContract } from '../support/journal/journal-contract.ts';
 import { done, refusal } from '../support/journal/outcomes.ts';
@@ -29,7 +29,7 @@ journalContract(
 );
 
 describe('the journal on LevelDB', () => {
-  it('makes its directory for its owner only', () =>
+  test('makes its directory for its owner only', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'deeper', 'journal');
       const journal = await done(openLevelJournal(path));
@@ -38,7 +38,7 @@ describe('the journal on LevelDB', () => {
       expect((await stat(join(directory, 'deeper'))).mode & 0o777).toBe(0o700);
     }));
 
-  it('says who has the directory when it is opened twice', () =>
+  test('says who has the directory when it is opened twice', () =>
     inTemporaryDirectory(async (directory) => {
       const journal = await done(openLevelJournal(directory));
       const second = await refusal(openLevelJournal(directory));
@@ -50,7 +50,7 @@ describe('the journal on LevelDB', () => {
       await third.close();
     }));
 
-  it('refuses a path that cannot be a directory', () =>
+  test('refuses a path that cannot be a directory', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await (await done(openLevelJournal(path))).close();
@@ -58,7 +58,7 @@ describe('the journal on LevelDB', () => {
       expect(refused.code).toBe('storage_failed');
     }));
 
-  it('waits for accepted appends when it is closed', () =>
+  test('waits for accepted appends when it is closed', () =>
     inTemporaryDirectory(async (directory) => {
       const journal = await done(openLevelJournal(directory));
       const id = session('s');

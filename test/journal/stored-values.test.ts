@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { InvariantError } from '../../schemas/rejection.ts';
 import type { JournalRecord } from '../../src/journal/journal.ts';
 import {
@@ -39,7 +39,7 @@ function chained(count: number): readonly JournalRecord[] {
 }
 
 describe('stored values', () => {
-  it('come back as they were written', () => {
+  test('come back as they were written', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(
@@ -57,7 +57,7 @@ describe('stored values', () => {
     );
   });
 
-  it('leave out the chain values that follow from what is there, and only those', () => {
+  test('leave out the chain values that follow from what is there, and only those', () => {
     for (let count = 1; count < 9; count += 1) {
       const records = chained(count);
       const bytes = encodeStretch(records);
@@ -74,7 +74,7 @@ describe('stored values', () => {
     }
   });
 
-  it('have the bytes they had when the layout was settled', () => {
+  test('have the bytes they had when the layout was settled', () => {
     const record = { ...recordOf('e'), event: '{}' };
     const digests = `${record.state_digest.slice(7)}${record.chain.slice(7)}`;
     expect(Buffer.from(encodeStretch([record])).toString('hex')).toBe(`836165627b7d5840${digests}`);
@@ -89,14 +89,14 @@ describe('stored values', () => {
     expect(Buffer.from(encodeMeta(3)).toString('hex')).toBe('820203');
   });
 
-  it('cost few bytes beside the text of the event', () => {
+  test('cost few bytes beside the text of the event', () => {
     const record = recordOf('event-12345', 'x'.repeat(500));
     expect(encodeStretch([record]).length - 500).toBeLessThanOrEqual(12 + 2 * 32 + 7);
     const many = Array.from({ length: 6 }, (_, index) => recordOf(`event-${index}`, 'x'.repeat(500)));
     expect(encodeStretch(many).length - 3_000).toBeLessThanOrEqual(6 * (8 + 2 * 32 + 4) + 4);
   });
 
-  it('say an event id that the text says where the text says it', () => {
+  test('say an event id that the text says where the text says it', () => {
     const id = fc.string({ unit: fc.constantFrom('a', '"', '\\', '~', '/', '}'), minLength: 1, maxLength: 9 });
     const other = fc.record({ event_id: id, note: fc.string() });
     fc.assert(
@@ -109,7 +109,7 @@ describe('stored values', () => {
     );
   });
 
-  it('are refused, never thrown at, when they are garbage', () => {
+  test('are refused, never thrown at, when they are garbage', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
@@ -119,7 +119,7 @@ describe('stored values', () => {
     );
   });
 
-  it('have the right structure or are refused when any one bit is flipped', () => {
+  test('have the right structure or are refused when any one bit is flipped', () => {
     const good = encodeStretch(chained(4));
     let refused = 0;
     for (let bit = 0; bit < good.length * 8; bit += 1) {
@@ -136,7 +136,7 @@ describe('stored values', () => {
     expect(decodeStretch(Buffer.concat([good, Buffer.of(0)]))).toBeNull();
   });
 
-  it('are refused when their parts are not of the right kind', () => {
+  test('are refused when their parts are not of the right kind', () => {
     const digests = `5840${'00'.repeat(64)}`;
     const wrong = [
       `826165627b7d`,
@@ -153,7 +153,7 @@ describe('stored values', () => {
     expect(heads.map((hex) => decodeHead(Buffer.from(hex, 'hex')))).toEqual(heads.map(() => null));
   });
 
-  it('are not made of text or digests that are none', () => {
+  test('are not made of text or digests that are none', () => {
     expect(() => encodeStretch([recordOf('e', '\ud800')])).toThrow(InvariantError);
     expect(() => encodeGenesis('\udc00')).toThrow(InvariantError);
     expect(() => encodeStretch([{ ...recordOf('e'), chain: 'sha256:00' as never }])).toThrow(InvariantError);

@@ -1,6 +1,6 @@
 // What the commits behind a hole of one sector, or of one block, say of what it took, whatever was written.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { type Trail, decodeTrail, encodeTrail, newTrailWriter } from '../../src/journal/trail.ts';
 import { session, version } from '../support/journal/samples.ts';
@@ -58,7 +58,7 @@ function untold(commits: readonly Commit[], hole: number, size: number): readonl
 }
 
 describe('the trail', () => {
-  it.each([4_096, 32_768])('names all that a hole of %i bytes took, once as much was written behind it', (size) => {
+  test.each([4_096, 32_768])('names all that a hole of %i bytes took, once as much was written behind it', (size) => {
     expect.hasAssertions();
     fc.assert(
       fc.property(fc.array(anyCommit, { minLength: 5, maxLength: 150 }), fc.nat(), (inputs, at) => {
@@ -74,7 +74,7 @@ describe('the trail', () => {
     );
   });
 
-  it('names all that the loss of one commit took, at once', () => {
+  test('names all that the loss of one commit took, at once', () => {
     fc.assert(
       fc.property(fc.array(anyCommit, { minLength: 2, maxLength: 60 }), fc.nat(), (inputs, at) => {
         const commits = commitsOf(inputs);
@@ -84,14 +84,14 @@ describe('the trail', () => {
     );
   });
 
-  it('goes back further for nothing while only few sessions write', () => {
+  test('goes back further for nothing while only few sessions write', () => {
     const commits = commitsOf(Array.from({ length: 40 }, () => ({ bytes: 50, puts: 3, sessions: [1] })));
     expect(commits.at(-1)?.trail).toEqual({ back: 39 * 3, sessions: new Map() });
     const two = commitsOf(Array.from({ length: 40 }, (_, n) => ({ bytes: 50, puts: 3, sessions: [n % 2] })));
     expect(two.at(-1)?.trail).toEqual({ back: 39 * 3, sessions: new Map([['s0', 20]]) });
   });
 
-  it('says nothing of what was before the log was begun', () => {
+  test('says nothing of what was before the log was begun', () => {
     const writer = newTrailWriter();
     const versions = new Map([[session('a'), version(3)]]);
     writer.written(versions, 5, 100);
@@ -99,13 +99,13 @@ describe('the trail', () => {
     expect(decodeTrail(writer.put(new Map()).value)).toEqual({ back: 0, sessions: new Map() });
   });
 
-  it('is small beside what it is written with', () => {
+  test('is small beside what it is written with', () => {
     const busy = Array.from({ length: 400 }, (_, n) => ({ bytes: 2_000, puts: 9, sessions: [n % 100] }));
     const bytes = commitsOf(busy).reduce((sum, { trail }) => sum + encodeTrail(trail).length, 0);
     expect(bytes / (400 * 2_000)).toBeLessThan(0.02);
   });
 
-  it('is none when it is garbage', () => {
+  test('is none when it is garbage', () => {
     for (const hex of ['', 'f1', '0005', '000261', '00010161ff', '0001022121']) {
       expect(decodeTrail(Buffer.from(hex, 'hex'))).toBeNull();
     }

@@ -1,5 +1,5 @@
 // Bodies within their bounds, and refusals in one form.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { REJECTIONS, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { Problem } from '../../schemas/wire.ts';
@@ -18,7 +18,7 @@ const post = (path: string, body: string | Buffer, type = 'application/json'): P
 const codeOf = ({ body }: RawReply): unknown => (JSON.parse(body) as { readonly code?: unknown }).code;
 
 describe('a body', () => {
-  it.each([
+  test.each([
     ['no JSON', 'x', 400, 'malformed_json'],
     ['nothing', '', 400, 'malformed_json'],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, 'malformed_json'],
@@ -35,7 +35,7 @@ describe('a body', () => {
     expect(await done(server().engine.client.sessions())).toEqual([]);
   });
 
-  it.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonx'])(
+  test.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonx'])(
     'of the type "%s" is not read',
     async (type) => {
       expect(codeOf(await post('/v1/sessions', '{}', type))).toBe('malformed_json');
@@ -43,7 +43,7 @@ describe('a body', () => {
     },
   );
 
-  it('without a length is read no further than its bound', async () => {
+  test('without a length is read no further than its bound', async () => {
     const head = `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
     const chunk = `10000\r\n${'['.repeat(0x10000)}\r\n`;
     const reply = await sendBytes(server().served.port, [
@@ -55,7 +55,7 @@ describe('a body', () => {
     expect(reply).toContain('too_large');
   });
 
-  it('that lies about its length is refused by what it says, or not at all', async () => {
+  test('that lies about its length is refused by what it says, or not at all', async () => {
     const head = (length: number): string =>
       `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
     expect(await sendBytes(server().served.port, [head(BODY_BYTES_MAX + 1), '{}'])).toContain('too_large');
@@ -64,7 +64,7 @@ describe('a body', () => {
     expect(await done(server().engine.client.sessions())).toEqual([]);
   });
 
-  it('is taken by no other method', async () => {
+  test('is taken by no other method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const headers = { authorization, 'content-type': 'application/json', 'content-length': 2 };
       const reply = await send({ port: server().served.port, method, path: '/v1/sessions', headers }, '{}');
@@ -72,7 +72,7 @@ describe('a body', () => {
     }
   });
 
-  it('of a request without a host is not even looked at', async () => {
+  test('of a request without a host is not even looked at', async () => {
     expect(await sendBytes(server().served.port, ['GET /v1 HTTP/1.1\r\nConnection: close\r\n\r\n'])).toContain('400');
     const old = await sendBytes(server().served.port, ['GET /v1 HTTP/1.0\r\n\r\n']);
     expect(old).not.toContain(' 200 ');
@@ -81,7 +81,7 @@ describe('a body', () => {
 });
 
 describe('numbers in an address', () => {
-  it.each([
+  test.each([
     'records?from=x',
     'records?from=-1',
     'records?limit=0',
@@ -113,7 +113,7 @@ describe('problem details', () => {
     storage_failed: 503,
   };
 
-  it.each(Object.keys(REJECTIONS) as RejectionCode[])('say %s', async (code) => {
+  test.each(Object.keys(REJECTIONS) as RejectionCode[])('say %s', async (code) => {
     const response = problemResponse(reject(code, '/a', 'why'));
     const problem: unknown = await response.json();
     expect(Problem.is(problem)).toBe(true);
@@ -121,7 +121,7 @@ describe('problem details', () => {
     if (statuses[code] !== undefined) expect(response.status).toBe(statuses[code]);
   });
 
-  it.each([
+  test.each([
     "ENOSPC: no space left on device, write '/home/me/data/journal/000042.log'",
     'IO error: /var/lib/refold/LOCK: busy',
     String.raw`cannot open C:\Users\me\journal`,
@@ -132,7 +132,7 @@ describe('problem details', () => {
     expect(detail).not.toMatch(/home|var|Users|srv|journal/);
   });
 
-  it('are never longer than they may be', () => {
+  test('are never longer than they may be', () => {
     expect(Problem.is(problemOf(reject('invalid_shape', 'x'.repeat(9_000), '\u{1f600}'.repeat(9_000))))).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 // Who may speak to the engine: every Host with every Origin and every token, on routes that change something.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/engine/raw-http.ts';
 import { TOKEN, serveForAll } from '../support/engine/serving.ts';
 import { done } from '../support/journal/outcomes.ts';
@@ -32,7 +32,7 @@ const TOKENS = [
 const KNOWN = new Set<string>(['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST']);
 
 describe('the guard', () => {
-  it('lets nobody through but a known host, without an origin, with the token', async () => {
+  test('lets nobody through but a known host, without an origin, with the token', async () => {
     let cases = 0;
     let created = 0;
     for (const host of HOSTS) {
@@ -62,7 +62,7 @@ describe('the guard', () => {
     expect(await done(server().engine.client.sessions())).toHaveLength(created);
   });
 
-  it('guards every route, and those that are none', async () => {
+  test('guards every route, and those that are none', async () => {
     for (const path of [
       '/v1',
       '/v1/sessions',
@@ -78,7 +78,7 @@ describe('the guard', () => {
     }
   });
 
-  it('gives no page leave to read an answer', async () => {
+  test('gives no page leave to read an answer', async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'access-control-request-method': 'POST' };
     const { headers: answered } = await send({ port: server().served.port, method: 'OPTIONS', path: '/v1', headers });
     expect(Object.keys(answered).filter((name) => name.startsWith('access-control'))).toEqual([]);

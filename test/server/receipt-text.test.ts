@@ -1,6 +1,6 @@
 // What is written from parts is what would be written as a whole.
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 import { grantText, receiptText } from '../../src/server/receipt-text.ts';
 import { A, newWorld, settled } from '../support/engine/world.ts';
@@ -9,7 +9,7 @@ import { done } from '../support/journal/outcomes.ts';
 
 const whole = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-it('a grant, turn after turn, with calls, a conversation and tools', async () => {
+test('a grant, turn after turn, with calls, a conversation and tools', async () => {
   const { talk } = await newWorld();
   await talk.create();
   await talk.run();
@@ -35,7 +35,7 @@ it('a grant, turn after turn, with calls, a conversation and tools', async () =>
   }
 });
 
-it('values that are not frozen are written anew each time', () => {
+test('values that are not frozen are written anew each time', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ role: fc.string() }), { minLength: 1 }), (open) => {
       const effect = { kind: 'llm.generate', tools: [], transcript: { count: 1, sealed: [], open } };

@@ -1,5 +1,5 @@
 // A server whose engine is still loading: it listens, and answers once there is an engine.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { serve } from '../../src/server/serve.ts';
@@ -8,7 +8,7 @@ import { done } from '../support/journal/outcomes.ts';
 
 const TOKEN = 'a'.repeat(64);
 
-it('whoever comes before the engine has opened waits for it', async () => {
+test('whoever comes before the engine has opened waits for it', async () => {
   const { engine } = await newWorld();
   let open: (client: EngineClient) => void = () => undefined;
   const opening = new Promise<EngineClient>((resolve) => {
@@ -24,7 +24,7 @@ it('whoever comes before the engine has opened waits for it', async () => {
   await engine.close();
 });
 
-it('when no engine opens, what waits is let go with the server', async () => {
+test('when no engine opens, what waits is let go with the server', async () => {
   let fail: (error: Error) => void = () => undefined;
   const opening = new Promise<EngineClient>((_, reject) => {
     fail = reject;
@@ -38,7 +38,7 @@ it('when no engine opens, what waits is let go with the server', async () => {
   await client.close();
 });
 
-it.each(['', ' ', 'a line\n', 'žluť', undefined])('a token of %j guards nothing, and is refused', async (token) => {
+test.each(['', ' ', 'a line\n', 'žluť', undefined])('a token of %j guards nothing, and is refused', async (token) => {
   const { engine } = await newWorld();
   await expect(serve(engine.client, { token: token as string, port: 0 })).rejects.toThrow('token must be');
   await engine.close();

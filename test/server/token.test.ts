@@ -1,10 +1,10 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ensureToken, readToken, tokenCheck, tokenFile } from '../../src/server/token.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 describe('the token', () => {
-  it('is made once, for its owner alone', async () => {
+  test('is made once, for its owner alone', async () => {
     await inTemporaryDirectory(async (directory) => {
       const token = await ensureToken(directory);
       expect(token).toMatch(/^[0-9a-f]{64}$/);
@@ -15,7 +15,7 @@ describe('the token', () => {
     });
   });
 
-  it('is the same for all who start at once', async () => {
+  test('is the same for all who start at once', async () => {
     for (let round = 0; round < 20; round += 1) {
       await inTemporaryDirectory(async (directory) => {
         const tokens = await Promise.all(Array.from({ length: 8 }, () => ensureToken(directory)));
@@ -25,14 +25,14 @@ describe('the token', () => {
     }
   });
 
-  it('is never an empty one', async () => {
+  test('is never an empty one', async () => {
     await inTemporaryDirectory(async (directory) => {
       await writeFile(tokenFile(directory), '\n');
       await expect(ensureToken(directory)).rejects.toThrow(/holds no token/);
     });
   });
 
-  it('is compared whole', () => {
+  test('is compared whole', () => {
     expect(tokenCheck('abc')('abc')).toBe(true);
     for (const other of ['', 'ab', 'abcd', 'abd', 'ABC']) expect(tokenCheck('abc')(other)).toBe(false);
   });

@@ -1,7 +1,7 @@
 // A last write that a crash tore is cut off, and whoever looks after the journal is told.
 import { cp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TORN_TAILS_KEPT } from '../../../schemas/limits.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { describeTornTail, readTornTails } from '../../../src/journal/level/tail.ts';
@@ -36,7 +36,7 @@ async function flip(path: string, fromEnd: number): Promise<void> {
 }
 
 describe('a torn last write', () => {
-  it('is cut back to the last whole one, told at that opening, and on record from then on', () =>
+  test('is cut back to the last whole one, told at that opening, and on record from then on', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const log = await logOf(path);
@@ -60,7 +60,7 @@ describe('a torn last write', () => {
       await again.close();
     }));
 
-  it('is none when nothing was torn, by a crash or not', () =>
+  test('is none when nothing was torn, by a crash or not', () =>
     inTemporaryDirectory(async (directory) => {
       const journal = await open(await crashed(directory, 5));
       expect(journal.tornTails).toEqual([]);
@@ -69,7 +69,7 @@ describe('a torn last write', () => {
       expect((await open(join(directory, 'live'))).tornTails).toEqual([]);
     }));
 
-  it('is damage when the journal had been closed: then the write was whole', () =>
+  test('is damage when the journal had been closed: then the write was whole', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const live = join(directory, 'live');
@@ -87,7 +87,7 @@ describe('a torn last write', () => {
       await journal.close();
     }));
 
-  it('is not put on record by a process that finds the directory taken', () =>
+  test('is not put on record by a process that finds the directory taken', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const journal = await open(path);
@@ -100,7 +100,7 @@ describe('a torn last write', () => {
       await journal.close();
     }));
 
-  it('is remembered a bounded number of times, and a damaged record of it is passed over', () =>
+  test('is remembered a bounded number of times, and a damaged record of it is passed over', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 2);
       const line = (n: number): string => `{"file":"000003.log","offset":${n},"bytes":7}\n`;

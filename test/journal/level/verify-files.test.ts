@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { crc32c } from '../../../src/journal/level/crc32c.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { readLog } from '../../../src/journal/level/log.ts';
@@ -38,7 +38,7 @@ async function zero(path: string, offset: number, length: number): Promise<void>
 }
 
 describe('the check of a journal before it is opened', () => {
-  it('finds nothing wrong with a journal that is whole, whatever it holds', () =>
+  test('finds nothing wrong with a journal that is whole, whatever it holds', () =>
     inTemporaryDirectory(async (directory) => {
       const below = numbersFrom(3);
       const texts = [
@@ -65,7 +65,7 @@ describe('the check of a journal before it is opened', () => {
       await again.close();
     }));
 
-  it('takes a last write that is torn for what a crash leaves behind', () =>
+  test('takes a last write that is torn for what a crash leaves behind', () =>
     inTemporaryDirectory(async (directory) => {
       const intact = join(directory, 'intact');
       await appendEach(intact, 0, 20, () => 'x'.repeat(4_000));
@@ -89,7 +89,7 @@ describe('the check of a journal before it is opened', () => {
       expect(before).toBeGreaterThan(10);
     }));
 
-  it('names the file of which a page is zeroed, be it log or table', () =>
+  test('names the file of which a page is zeroed, be it log or table', () =>
     inTemporaryDirectory(async (directory) => {
       const logged = join(directory, 'logged');
       await appendEach(logged, 0, 20, () => 'x'.repeat(4_000));
@@ -112,7 +112,7 @@ describe('the check of a journal before it is opened', () => {
       await rebuilt.close();
     }));
 
-  it('says that a table is cut short or none', () =>
+  test('says that a table is cut short or none', () =>
     inTemporaryDirectory(async (directory) => {
       await appendEach(directory, 0, 5);
       await (await done(openLevelJournal(directory))).close();
@@ -124,7 +124,7 @@ describe('the check of a journal before it is opened', () => {
       expect((await refusal(openLevelJournal(directory))).message).toContain('too short');
     }));
 
-  it('leaves files alone that are not, or no longer, of the journal', () =>
+  test('leaves files alone that are not, or no longer, of the journal', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const end = 20;
@@ -157,7 +157,7 @@ describe('the check of a journal before it is opened', () => {
 });
 
 describe('the readers of LevelDB files', () => {
-  it('compute the CRC-32C of RFC 3720', () => {
+  test('compute the CRC-32C of RFC 3720', () => {
     expect(crc32c(Buffer.alloc(32))).toBe(0x8a9136aa);
     expect(crc32c(Buffer.alloc(32, 0xff))).toBe(0x62a8ab43);
     expect(crc32c(Buffer.from(Array.from({ length: 32 }, (_, n) => n)))).toBe(0x46dd794e);
@@ -165,7 +165,7 @@ describe('the readers of LevelDB files', () => {
     expect(crc32c(new Uint8Array())).toBe(0);
   });
 
-  it('expand literals and copies of every kind', () => {
+  test('expand literals and copies of every kind', () => {
     const long = 'b'.repeat(100);
     const blocks: readonly [string, string][] = [
       ['00', ''],
@@ -180,7 +180,7 @@ describe('the readers of LevelDB files', () => {
     for (const [hex, text] of blocks) expect(expandSnappy(bytesOf(hex), 1_000).toString()).toBe(text);
   });
 
-  it('refuse a compressed block that is none', () => {
+  test('refuse a compressed block that is none', () => {
     const blocks = [
       '',
       '80808080808080808080 80',
@@ -196,7 +196,7 @@ describe('the readers of LevelDB files', () => {
     for (const hex of blocks) expect(() => expandSnappy(bytesOf(hex), 1_000)).toThrow(RangeError);
   });
 
-  it('read records that span blocks of a log', () =>
+  test('read records that span blocks of a log', () =>
     inTemporaryDirectory(async (directory) => {
       const text = 'x'.repeat(100_000);
       await appendEach(directory, 0, 4, () => text);

@@ -2,7 +2,7 @@
 import { cp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { type BusyLog, cutAt, firstLost, writeBusyLog } from '../../support/journal/busy-log.ts';
@@ -127,7 +127,7 @@ async function goOn(path: string, journal: LevelJournal, { streams }: BusyLog): 
 }
 
 describe('a journal of which the log is damaged', () => {
-  it.each([
+  test.each([
     ['closed', 'many', { commits: 90, sessions: 40, together: 6 }],
     ['crashed', 'many', { commits: 90, sessions: 40, together: 6 }],
     ['closed', 'lone', { commits: 160, sessions: 60, together: 1 }],
@@ -171,7 +171,7 @@ describe('a journal of which the log is damaged', () => {
       }),
   );
 
-  it('cut short or gone after it was closed is told as well', () =>
+  test('cut short or gone after it was closed is told as well', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(5), { commits: 30, sessions: 20, together: 3 });
       for (const cut of [...busy.commits.slice(0, 4), ...busy.commits.slice(-4), null]) {
@@ -188,7 +188,7 @@ describe('a journal of which the log is damaged', () => {
       }
     }));
 
-  it('gone after a crash is refused: nothing tells what was in it', () =>
+  test('gone after a crash is refused: nothing tells what was in it', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(5), { commits: 5, sessions: 20, together: 3 });
       await rm(join(busy.crashed, busy.log));
@@ -198,7 +198,7 @@ describe('a journal of which the log is damaged', () => {
       expect(message).toContain('nobody can tell whose writes its log lost');
     }));
 
-  it('to its end by a crash or after one is never taken for torn when more than the last write is gone', () =>
+  test('to its end by a crash or after one is never taken for torn when more than the last write is gone', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(7), { commits: 30, sessions: 20, together: 3 });
       const end = busy.commits.at(-1)?.to ?? 0;
@@ -225,7 +225,7 @@ describe('a journal of which the log is damaged', () => {
       }
     }));
 
-  it('beside a first write that was torn, or a table that is damaged, is two things and both are told', () =>
+  test('beside a first write that was torn, or a table that is damaged, is two things and both are told', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(8), { commits: 12, sessions: 12, together: 2 });
       const [first] = busy.commits;
@@ -244,7 +244,7 @@ describe('a journal of which the log is damaged', () => {
       }
     }));
 
-  it('with damage to a length loses nothing', () =>
+  test('with damage to a length loses nothing', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(6), { commits: 12, sessions: 8, together: 2 });
       for (const how of ['closed', 'crashed'] as const) {
@@ -263,7 +263,7 @@ describe('a journal of which the log is damaged', () => {
 });
 
 describe('a journal of which the manifest is damaged', () => {
-  it(`loses nothing, in ${3 * DAMAGES} ways`, { timeout: 300_000 }, () =>
+  test(`loses nothing, in ${3 * DAMAGES} ways`, { timeout: 300_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const random = randomFrom(93_000);
       const busy = await writeBusyLog(directory, random, { commits: 20, sessions: 20, together: 4 });

@@ -1,6 +1,6 @@
 // Each way in which head, records, index and genesis can fail to fit each other.
 import { Buffer } from 'node:buffer';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Journal } from '../../../src/journal/journal.ts';
 import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../../src/journal/keys.ts';
 import { openStoredJournal } from '../../../src/journal/stored-journal.ts';
@@ -53,25 +53,25 @@ async function expectDamaged(
 }
 
 describe('a damaged stream is reported as such', () => {
-  it('when a record is missing in the middle', async () => {
+  test('when a record is missing in the middle', async () => {
     const journal = await damaged((disk) => disk.delete(record(2)));
     await expectDamaged(journal, ['read']);
     expect((await refusal(journal.read(id, position(2), 1))).message).toBe('session s has no record 2');
     expect(await done(journal.read(id, position(0), 2))).toEqual(recordsOf('a', 'b'));
   });
 
-  it('when the last record is missing', async () => {
+  test('when the last record is missing', async () => {
     expect.hasAssertions();
     await expectDamaged(await damaged((disk) => disk.delete(record(4))), ['head', 'read', 'append']);
   });
 
-  it('when all records are missing', async () => {
+  test('when all records are missing', async () => {
     expect.hasAssertions();
     const journal = await damaged((disk) => [0, 1, 2, 3, 4].map((index) => disk.delete(record(index))));
     await expectDamaged(journal, ['head', 'read', 'append']);
   });
 
-  it('when there are records past the head', async () => {
+  test('when there are records past the head', async () => {
     const journal = await damaged((disk) => disk.set(record(5), encodeStretch([recordOf('f')])));
     await expectDamaged(journal, ['head', 'read', 'append']);
     expect((await refusal(journal.head(id))).message).toBe(
@@ -79,26 +79,26 @@ describe('a damaged stream is reported as such', () => {
     );
   });
 
-  it('when there is a record at an impossible position', async () => {
+  test('when there is a record at an impossible position', async () => {
     expect.hasAssertions();
     const impossible = `ss\0${'\xff'.repeat(8)}`;
     await expectDamaged(await damaged((disk) => disk.set(impossible, garbage)), ['head', 'read', 'append']);
     await expectDamaged(await damaged((disk) => disk.set(`${record(4)}x`, garbage)), ['head', 'read', 'append']);
   });
 
-  it('when the head is an older one', async () => {
+  test('when the head is an older one', async () => {
     expect.hasAssertions();
     const older = encodeHead({ version: version(3), owing: false });
     await expectDamaged(await damaged((disk) => disk.set(key(headKey(id)), older)), ['head', 'read', 'append']);
   });
 
-  it('when the head is missing', async () => {
+  test('when the head is missing', async () => {
     const journal = await damaged((disk) => disk.delete(key(headKey(id))));
     await expectDamaged(journal, ['head', 'read', 'append', 'sessions']);
     expect((await refusal(journal.create(id, '{}'))).code).toBe('damaged');
   });
 
-  it('when only the genesis is left', async () => {
+  test('when only the genesis is left', async () => {
     const journal = await damaged((disk) => {
       for (const name of disk.keys()) if (name === key(headKey(id)) || name.startsWith('ss\0')) disk.delete(name);
     });
@@ -106,31 +106,31 @@ describe('a damaged stream is reported as such', () => {
     expect((await refusal(journal.create(id, '{}'))).code).toBe('damaged');
   });
 
-  it('when the head does not decode', async () => {
+  test('when the head does not decode', async () => {
     expect.hasAssertions();
     const journal = await damaged((disk) => disk.set(key(headKey(id)), garbage));
     await expectDamaged(journal, ['head', 'read', 'append', 'sessions']);
   });
 
-  it('when a record does not decode', async () => {
+  test('when a record does not decode', async () => {
     const journal = await damaged((disk) => disk.set(record(3), garbage));
     expect((await refusal(journal.read(id, position(0), 10))).message).toBe('record 3 of session s does not decode');
     await expectDamaged(journal, ['read']);
   });
 
-  it('when the genesis is missing or does not decode', async () => {
+  test('when the genesis is missing or does not decode', async () => {
     const missing = await damaged((disk) => disk.delete(key(genesisKey(id))));
     expect(await outcome(missing.genesis(id))).toBe('damaged');
     const wrong = await damaged((disk) => disk.set(key(genesisKey(id)), garbage));
     expect(await outcome(wrong.genesis(id))).toBe('damaged');
   });
 
-  it('when the index leads to an event that is missing', async () => {
+  test('when the index leads to an event that is missing', async () => {
     const hole = await damaged((disk) => disk.delete(record(2)));
     expect(await outcome(hole.find(id, eventId('c')))).toBe('damaged');
   });
 
-  it('when it is asked to hold an event again that is missing, and no other stream is harmed', async () => {
+  test('when it is asked to hold an event again that is missing, and no other stream is harmed', async () => {
     const hole = await damaged((disk) => disk.delete(record(2)));
     const [again, beside] = await Promise.all([
       outcome(hole.append(id, version(5), recordsOf('c'), false)),
@@ -139,7 +139,7 @@ describe('a damaged stream is reported as such', () => {
     expect([again, beside]).toEqual(['version_conflict', 'done']);
   });
 
-  it('when the journal is none, or of another layout', async () => {
+  test('when the journal is none, or of another layout', async () => {
     const attempts: readonly [(disk: Map<string, Uint8Array>) => void, string][] = [
       [(disk) => disk.delete(key(META_KEY)), 'refused as damaged'],
       [(disk) => disk.set(key(META_KEY), garbage), 'refused as damaged'],
@@ -154,7 +154,7 @@ describe('a damaged stream is reported as such', () => {
 });
 
 describe('an index that leads elsewhere', () => {
-  it('costs time and no answer: an event id is found where it is, and none that is not there', async () => {
+  test('costs time and no answer: an event id is found where it is, and none that is not there', async () => {
     for (const value of [garbage, encodeNumber(3), encodeNumber(5), new Uint8Array()]) {
       const journal = await damaged((disk) => {
         disk.set(key(eventKey(id, eventId('c'))), value);

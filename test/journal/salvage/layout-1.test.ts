@@ -1,7 +1,7 @@
 // A directory of layout 1 goes on: it is converted when it is opened, whole or not at all, and holds what it held.
 import { cp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { reject } from '../../../schemas/rejection.ts';
 import type { JournalRecord } from '../../../src/journal/journal.ts';
@@ -65,7 +65,7 @@ async function expectStreams(journal: LevelJournal, streams: Streams): Promise<v
 }
 
 describe('a journal of layout 1', () => {
-  it('is converted when it is opened, and goes on', () =>
+  test('is converted when it is opened, and goes on', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const streams = new Map(await writeLayout1(path));
@@ -101,7 +101,7 @@ describe('a journal of layout 1', () => {
       await again.close();
     }));
 
-  it('of an engine loads, verifies and goes on under an engine', () =>
+  test('of an engine loads, verifies and goes on under an engine', () =>
     inTemporaryDirectory(async (directory) => {
       const [made, older] = [join(directory, 'made'), join(directory, 'older')];
       const id = session('s');
@@ -129,7 +129,7 @@ describe('a journal of layout 1', () => {
       await again.close();
     }));
 
-  it('keeps its snapshots', () =>
+  test('keeps its snapshots', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await writeLayout1(path, 1);
@@ -143,7 +143,7 @@ describe('a journal of layout 1', () => {
       await journal.close();
     }));
 
-  it('is of one layout or the other, wherever the conversion is killed or fails', { timeout: 60_000 }, () =>
+  test('is of one layout or the other, wherever the conversion is killed or fails', { timeout: 60_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const home = join(directory, 'home');
       const streams = await writeLayout1(join(home, 'journal'), 2);
@@ -178,7 +178,7 @@ describe('a journal of layout 1', () => {
     }),
   );
 
-  it('with a damaged table is rebuilt and converted at once, and names who lost something', { timeout: 60_000 }, () =>
+  test('with a damaged table is rebuilt and converted at once, and names who lost something', { timeout: 60_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const counts = { right: 0, damaged: 0 };
       for (let turn = 0; turn < 12; turn += 1) {
@@ -211,7 +211,7 @@ describe('a journal of layout 1', () => {
     }),
   );
 
-  it('with a damaged log is refused and left as it was: nothing in it tells whose writes they were', () =>
+  test('with a damaged log is refused and left as it was: nothing in it tells whose writes they were', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await writeLayout1(path);
@@ -225,7 +225,7 @@ describe('a journal of layout 1', () => {
       expect(await readFile(join(path, log?.name ?? ''))).toEqual(bytes);
     }));
 
-  it('without its manifest is converted from its tables and logs', () =>
+  test('without its manifest is converted from its tables and logs', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const streams = await writeLayout1(path);

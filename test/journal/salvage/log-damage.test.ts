@@ -1,6 +1,6 @@
 // Holes in logs told by the numbers of the puts around them: what no real directory shows on demand, two logs at once.
 import { Buffer } from 'node:buffer';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TRAIL_KEY, headKey } from '../../../src/journal/keys.ts';
 import type { VerifiedFiles } from '../../../src/journal/level/verify-files.ts';
 import type { LogFile } from '../../../src/journal/level/logs.ts';
@@ -47,7 +47,7 @@ const told = { isLossy: true, unnamed: false };
 const untold = { isLossy: true, unnamed: true };
 
 describe('the numbers of the puts around a hole', () => {
-  it('say that nothing is lost where none is missing', () => {
+  test('say that nothing is lost where none is missing', () => {
     expect(surveyLogs(files([log('1', [commit(1, 0, 'a'), commit(3, 2, 'a')])]), 1)).toMatchObject(whole);
     expect(surveyLogs(files([log('1', [commit(1, 0, 'a')]), log('2', [commit(3, 2, 'a')])]), 1)).toMatchObject(whole);
     // What is damaged held nothing, or what the tables hold as well.
@@ -55,7 +55,7 @@ describe('the numbers of the puts around a hole', () => {
     expect(surveyLogs(files([]), 9)).toMatchObject(whole);
   });
 
-  it('lead to the sessions that are named behind it, within a log and from one log to the next', () => {
+  test('lead to the sessions that are named behind it, within a log and from one log to the next', () => {
     const within = surveyLogs(files([log('1', [commit(1, 0, 'a'), commit(5, 2, 'b')])]), 1);
     expect(within).toMatchObject(told);
     expect(within.named).toEqual(new Map([['b', 5]]));
@@ -67,19 +67,19 @@ describe('the numbers of the puts around a hole', () => {
     expect(surveyLogs(files([log('1', later)]), 1)).toMatchObject(told);
   });
 
-  it('lead nowhere when nothing goes back far enough', () => {
+  test('lead nowhere when nothing goes back far enough', () => {
     expect(surveyLogs(files([log('1', [commit(1, 0, 'a'), commit(7, 2, 'b')])]), 1)).toMatchObject(untold);
     expect(surveyLogs(files([log('2', [commit(5, 2, 'b')], 'head')]), 1)).toMatchObject(untold);
     expect(surveyLogs(files([log('1', [commit(1, 0, 'a')], 'tail')]), 1)).toMatchObject(untold);
     expect(surveyLogs(files([], { isOneGone: true }), 1)).toMatchObject(untold);
   });
 
-  it('mean nothing between a leftover and the next log: the tables have what was there', () => {
+  test('mean nothing between a leftover and the next log: the tables have what was there', () => {
     const leftover = files([log('1', [commit(1, 0, 'a')]), log('7', [commit(99, 0, 'b')])]);
     expect(surveyLogs(leftover, 99)).toMatchObject(whole);
   });
 
-  it('are known to the end when the journal was closed', () => {
+  test('are known to the end when the journal was closed', () => {
     const closed = { sizes: new Map([['1', 999]]), first: 1, end: 9, sessions: new Map([[session('z'), version(4)]]) };
     const cut = surveyLogs(files([log('1', [commit(1, 0, 'a')], 'tail')], { closed }), 1);
     expect(cut).toMatchObject(told);

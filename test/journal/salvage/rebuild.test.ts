@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { cp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { reject } from '../../../schemas/rejection.ts';
@@ -104,7 +104,7 @@ async function damagedJournal(directory: string, seed: number): Promise<Streams>
 }
 
 describe('a journal of which tables are damaged', () => {
-  it(`gives each session right or as damaged, in ${ROUNDS} rounds`, { timeout: 600_000 }, () =>
+  test(`gives each session right or as damaged, in ${ROUNDS} rounds`, { timeout: 600_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const counts = { unopened: 0, right: 0, damaged: 0, others: 0 };
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -131,7 +131,7 @@ describe('a journal of which tables are damaged', () => {
     }),
   );
 
-  it('keeps the damaged files as they were, and tells what happened from then on', () =>
+  test('keeps the damaged files as they were, and tells what happened from then on', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await damagedJournal(path, 5);
@@ -151,7 +151,7 @@ describe('a journal of which tables are damaged', () => {
       await again.close();
     }));
 
-  it('is the old one or the new one, wherever the rebuilding is killed', { timeout: 120_000 }, () =>
+  test('is the old one or the new one, wherever the rebuilding is killed', { timeout: 120_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const home = join(directory, 'home');
       const streams = await damagedJournal(join(home, 'journal'), 5);
@@ -177,35 +177,38 @@ describe('a journal of which tables are damaged', () => {
     }),
   );
 
-  it('is refused and left as it was when the k-th step fails, and opened when it does not', { timeout: 120_000 }, () =>
-    inTemporaryDirectory(async (directory) => {
-      const intact = join(directory, 'intact');
-      const streams = await damagedJournal(join(intact, 'journal'), 5);
-      for (let k = 0; ; k += 1) {
-        const home = join(directory, `failed-${k}`);
-        await cp(intact, home, { recursive: true });
-        let step = -1;
-        const failing = await openLevelJournal(join(home, 'journal'), {
-          onStep: () => {
-            step += 1;
-            if (step === k) throw new Refusal(reject('storage_full', '', 'No space left on device'));
-            return Promise.resolve();
-          },
-        })();
-        if (!isLeft(failing)) {
-          await failing.right.close();
-          expect(k).toBeGreaterThan(5);
-          break;
+  test(
+    'is refused and left as it was when the k-th step fails, and opened when it does not',
+    { timeout: 120_000 },
+    () =>
+      inTemporaryDirectory(async (directory) => {
+        const intact = join(directory, 'intact');
+        const streams = await damagedJournal(join(intact, 'journal'), 5);
+        for (let k = 0; ; k += 1) {
+          const home = join(directory, `failed-${k}`);
+          await cp(intact, home, { recursive: true });
+          let step = -1;
+          const failing = await openLevelJournal(join(home, 'journal'), {
+            onStep: () => {
+              step += 1;
+              if (step === k) throw new Refusal(reject('storage_full', '', 'No space left on device'));
+              return Promise.resolve();
+            },
+          })();
+          if (!isLeft(failing)) {
+            await failing.right.close();
+            expect(k).toBeGreaterThan(5);
+            break;
+          }
+          expect(failing.left.code).toBe('storage_full');
+          const opened = await done(openLevelJournal(join(home, 'journal')));
+          expect((await holdAgainst(opened, streams)).right).toBeGreaterThan(0);
+          await opened.close();
         }
-        expect(failing.left.code).toBe('storage_full');
-        const opened = await done(openLevelJournal(join(home, 'journal')));
-        expect((await holdAgainst(opened, streams)).right).toBeGreaterThan(0);
-        await opened.close();
-      }
-    }),
+      }),
   );
 
-  it('is not touched while another engine has it open', () =>
+  test('is not touched while another engine has it open', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await writeManyTables(path, randomFrom(6));
@@ -217,7 +220,7 @@ describe('a journal of which tables are damaged', () => {
       await journal.close();
     }));
 
-  it('is rebuilt again when it is damaged again, and forgets no loss', { timeout: 60_000 }, () =>
+  test('is rebuilt again when it is damaged again, and forgets no loss', { timeout: 60_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       let twice = 0;
       for (let seed = 5; seed < 15; seed += 1) {
@@ -248,7 +251,7 @@ describe('a journal of which tables are damaged', () => {
 });
 
 describe('a damaged journal on a full disk', () => {
-  it('is refused as it is, and rebuilt once there is space', { timeout: 60_000 }, async (context) => {
+  test('is refused as it is, and rebuilt once there is space', { timeout: 60_000 }, async (context) => {
     const disk = await mountSmallDisk('12m');
     if ('reason' in disk) {
       context.skip(disk.reason);
@@ -287,7 +290,7 @@ describe('a damaged journal on a full disk', () => {
 });
 
 describe('a journal whose CURRENT is damaged', () => {
-  it.each(['flipped', 'missing', 'empty'])('finds its only manifest when it is %s', (how) =>
+  test.each(['flipped', 'missing', 'empty'])('finds its only manifest when it is %s', (how) =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const streams = await writeManyTables(path, randomFrom(8));
@@ -301,7 +304,7 @@ describe('a journal whose CURRENT is damaged', () => {
     }),
   );
 
-  it('is rebuilt from all tables and logs that are there when no manifest can be told', () =>
+  test('is rebuilt from all tables and logs that are there when no manifest can be told', () =>
     inTemporaryDirectory(async (directory) => {
       for (const [index, how] of ['two', 'none', 'flipped'].entries()) {
         const path = join(directory, how);
@@ -318,7 +321,7 @@ describe('a journal whose CURRENT is damaged', () => {
       }
     }));
 
-  it('is refused, and left as it is, when no manifest says whether a table was in use that cannot be read', () =>
+  test('is refused, and left as it is, when no manifest says whether a table was in use that cannot be read', () =>
     inTemporaryDirectory(async (directory) => {
       await writeManyTables(directory, randomFrom(8));
       await rm(join(directory, 'CURRENT'));
@@ -332,7 +335,7 @@ describe('a journal whose CURRENT is damaged', () => {
       expect(await storedFiles(directory, TABLE)).toEqual(tables);
     }));
 
-  it('loses nothing when the last edit of its manifest only seems torn, because its length is damaged', () =>
+  test('loses nothing when the last edit of its manifest only seems torn, because its length is damaged', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const streams = await writeManyTables(path, randomFrom(9));

@@ -1,6 +1,6 @@
 // What every client of an engine does, in process and over HTTP alike.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -37,11 +37,11 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     afterEach(() => connected.close());
 
     describe('sessions', () => {
-      it('says who it is', async () => {
+      test('says who it is', async () => {
         expect(await done(client.info())).toMatchObject({ name: 'refold' });
       });
 
-      it('creates a session under an id of its own, or of the engine', async () => {
+      test('creates a session under an id of its own, or of the engine', async () => {
         const own = await done(client.createSession({ session_id: SESSION }));
         expect(own).toEqual({ session_id: SESSION, version: 0, owing: false });
         const made = await done(client.createSession());
@@ -49,7 +49,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(ids).toEqual([SESSION, made.session_id].sort());
       });
 
-      it('refuses what is no session, and leaves nothing behind', async () => {
+      test('refuses what is no session, and leaves nothing behind', async () => {
         await talk.create();
         expect(await outcome(client.createSession({ session_id: SESSION }))).toBe('session_exists');
         const bad = (request: unknown) => refusal(client.createSession(request as never));
@@ -66,7 +66,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.sessions())).toHaveLength(1);
       });
 
-      it('shows state, digest and chain of the stream', async () => {
+      test('shows state, digest and chain of the stream', async () => {
         await talk.create();
         await talk.run();
         const view = await done(client.session(SESSION));
@@ -77,7 +77,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.sessions())).toEqual([{ session_id: SESSION, version: 1, owing: true }]);
       });
 
-      it('knows only its sessions', async () => {
+      test('knows only its sessions', async () => {
         const none = brand<'SessionId'>('none');
         expect(await outcome(client.session(none))).toBe('unknown_session');
         expect(await outcome(client.records(none))).toBe('unknown_session');
@@ -90,7 +90,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('submit', () => {
-      it('records several events at once, or none of them', async () => {
+      test('records several events at once, or none of them', async () => {
         await talk.create();
         const before = await bytesOf(client);
         const refused = await refusal(client.submit(SESSION, { events: [RUN, RUN] }));
@@ -106,7 +106,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         });
       });
 
-      it('keeps to the expected version, except for what is there already', async () => {
+      test('keeps to the expected version, except for what is there already', async () => {
         await talk.create();
         const run = { ...RUN, event_id: brand<'EventId'>('r') };
         const at = (version: number) => ({ expected_version: version as Version, events: [run] });
@@ -118,7 +118,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect((await done(client.submit(SESSION, at(0)))).events).toMatchObject([{ position: 0, repeated: true }]);
       });
 
-      it('answers a repeated event id with its first position, alone and among new ones', async () => {
+      test('answers a repeated event id with its first position, alone and among new ones', async () => {
         await talk.create();
         const run = { ...RUN, event_id: brand<'EventId'>('r') };
         const pause = ingress({ kind: 'RunPaused', run_id: 'run-1', event_id: 'p' });
@@ -136,7 +136,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect((await done(client.session(SESSION))).state.version).toBe(2);
       });
 
-      it('takes nothing from the caller that could change later', async () => {
+      test('takes nothing from the caller that could change later', async () => {
         await talk.create();
         const event = { kind: 'RunRequested', input: { text: 'go' } };
         await done(client.submit(SESSION, { events: [event] } as never));
@@ -145,7 +145,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(record).toMatchObject({ event: { input: { text: 'go' } } });
       });
 
-      it.each(BAD_REQUESTS)('refuses %s', async (_name, request, expected) => {
+      test.each(BAD_REQUESTS)('refuses %s', async (_name, request, expected) => {
         await talk.create();
         await talk.calls(['a', 'once']);
         const before = await bytesOf(client);
@@ -154,7 +154,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.records(SESSION, 2))).toEqual([]);
       });
 
-      it('refuses what is too large as a whole', async () => {
+      test('refuses what is too large as a whole', async () => {
         await talk.create();
         const large = { kind: 'RunRequested', input: { text: 'x'.repeat(BODY_BYTES_MAX) } };
         expect(await outcome(client.submit(SESSION, { events: [large] } as never))).toBe('too_large');
@@ -162,7 +162,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('the stream', () => {
-      it('gives records from a position, at most so many', async () => {
+      test('gives records from a position, at most so many', async () => {
         await talk.create();
         await talk.calls(['a', 'once'], ['b', 'free']);
         const all = await done(client.records(SESSION));
@@ -178,7 +178,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         }
       });
 
-      it('is followed from a position, in order, as it grows, until aborted', async () => {
+      test('is followed from a position, in order, as it grows, until aborted', async () => {
         await talk.create();
         await talk.run();
         const over = new AbortController();
@@ -198,7 +198,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         await resumed.return?.();
       });
 
-      it('is not followed where there is none', async () => {
+      test('is not followed where there is none', async () => {
         await talk.create();
         const first = (id: SessionId, from: number): Promise<unknown> => {
           const events = client.follow(id, { from: from });
@@ -211,7 +211,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('leases', () => {
-      it('wait until something is owed, and end when nothing comes', async () => {
+      test('wait until something is owed, and end when nothing comes', async () => {
         await talk.create();
         const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
         await talk.run();
@@ -220,7 +220,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.leased(B, { wait_ms: 5 })).toEqual([]);
       });
 
-      it('are of the kinds, tools and sessions that were asked for, and no more than that', async () => {
+      test('are of the kinds, tools and sessions that were asked for, and no more than that', async () => {
         await talk.create();
         await talk.calls(['a', 'free'], ['b', 'free'], ['c', 'keyed'], ['d', 'once']);
         expect(await talk.leased(A, { kinds: ['llm.generate'] })).toEqual([]);
@@ -237,7 +237,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.leased(A)).toEqual([]);
       });
 
-      it('give calls that wait for others to whoever has those', async () => {
+      test('give calls that wait for others to whoever has those', async () => {
         await talk.create();
         await talk.calls(['a', 'barrier'], ['b', 'barrier'], ['c', 'barrier']);
         expect(await talk.leased(A, { max: 1 })).toEqual(['batch-1/a/1']);
@@ -249,7 +249,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         ]);
       });
 
-      it('hand nothing out when they are aborted', async () => {
+      test('hand nothing out when they are aborted', async () => {
         await talk.create();
         const over = new AbortController();
         const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), over.signal)();
@@ -263,7 +263,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
       });
 
-      it('are kept by heartbeats, given back, and lost to others', async () => {
+      test('are kept by heartbeats, given back, and lost to others', async () => {
         await talk.create();
         await talk.run();
         await talk.lease(A);
@@ -276,7 +276,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.lost(A, 'run-1/turn-1')).toEqual(['run-1/turn-1']);
       });
 
-      it('decide who may report', async () => {
+      test('decide who may report', async () => {
         await talk.create();
         await talk.calls(['a', 'once']);
         const [call] = callsIn(await talk.lease(A)) as [EffectOfKind<'tool.call'>];
@@ -290,7 +290,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.outcome(settled(call), A)).toBe('call_already_settled');
       });
 
-      it('are asked for properly', async () => {
+      test('are asked for properly', async () => {
         const bad = (request: unknown) => refusal(client.lease(request as never));
         expect(await bad(undefined)).toMatchObject({ code: 'invalid_shape', path: '' });
         expect(await bad({ ...leaseRequest(A), max: 0 })).toMatchObject({ code: 'invalid_shape', path: '/max' });
@@ -303,7 +303,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('blobs', () => {
-      it('are kept under their digest', async () => {
+      test('are kept under their digest', async () => {
         const bytes = new TextEncoder().encode('some bytes');
         const ref = await done(client.putBlob(bytes));
         expect(ref).toBe(digestText('some bytes'));
@@ -312,12 +312,12 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.putBlob(new Uint8Array()))).toBe(digestText(''));
       });
 
-      it('are unknown, or no blob at all', async () => {
+      test('are unknown, or no blob at all', async () => {
         expect(await outcome(client.getBlob(ZERO_DIGEST))).toBe('unknown_blob');
         expect(await outcome(client.getBlob(brand('sha256:../../etc/passwd')))).toBe('invalid_shape');
       });
 
-      it('are found to be damaged', async ({ skip }) => {
+      test('are found to be damaged', async ({ skip }) => {
         if (connected.damageBlob === undefined) skip();
         const ref = await done(client.putBlob(new TextEncoder().encode('precious')));
         await connected.damageBlob?.(ref);
@@ -325,7 +325,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
       });
     });
 
-    it('refuses everything once the engine is closed, and ends what waits', async () => {
+    test('refuses everything once the engine is closed, and ends what waits', async () => {
       await talk.create();
       const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
       const over = new AbortController();

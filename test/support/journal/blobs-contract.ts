@@ -1,6 +1,6 @@
 // What every blob store promises. Each adapter runs this suite.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { Digest } from '../../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -38,7 +38,7 @@ export function blobsContract(name: string, open: Open): void {
   };
 
   describe(`${name} keep the blob contract`, () => {
-    it(
+    test(
       'give back the bytes under their digest, also after they were opened again',
       withBlobs(async ({ blobs, reopen }) => {
         const all = ['', 'a', 'ä€𝄞', 'x'.repeat(200_000)].map(bytesOf);
@@ -53,7 +53,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'know when they were last put',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('dated');
@@ -68,7 +68,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'do not know what was never put',
       withBlobs(async ({ blobs }) => {
         expect((await refusal(blobs.get(absent))).code).toBe('unknown_blob');
@@ -78,7 +78,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'take the same bytes any number of times, also at once',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('the same');
@@ -88,7 +88,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'keep many at once apart',
       withBlobs(async ({ blobs, reopen }) => {
         const all = Array.from({ length: 100 }, (_, n) => bytesOf(`blob ${n}`));
@@ -100,7 +100,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'forget what is deleted, and take it again',
       withBlobs(async ({ blobs, reopen }) => {
         const ref = await done(blobs.put(bytesOf('to go')));
@@ -114,7 +114,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'hand out bytes that are nobody else’s',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('mine');
@@ -125,7 +125,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'take the largest blob there may be, and refuse one byte more',
       withBlobs(async ({ blobs }) => {
         const tooLarge = await refusal(blobs.put(new Uint8Array(BLOB_BYTES_MAX + 1)));
@@ -135,7 +135,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it(
+    test(
       'refuse everything once they are closed',
       withBlobs(async ({ blobs }) => {
         const accepted = blobs.put(bytesOf('accepted'))();
@@ -148,7 +148,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    it('answer as a set of bytes does, whatever is asked in whatever order', async () => {
+    test('answer as a set of bytes does, whatever is asked in whatever order', async () => {
       expect.hasAssertions();
       const step = fc.record({
         what: fc.constantFrom<Step>('put', 'put', 'get', 'has', 'delete', 'reopen'),

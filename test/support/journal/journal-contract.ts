@@ -1,6 +1,6 @@
 // What every journal promises. Each adapter runs this suite.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS, SNAPSHOTS_KEPT } from '../../../schemas/limits.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
@@ -46,7 +46,7 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
       scaleTests(withJournal);
     });
 
-    it('answers as the model does, whatever is asked in whatever order', async () => {
+    test('answers as the model does, whatever is asked in whatever order', async () => {
       expect.hasAssertions();
       await fc.assert(
         fc.asyncProperty(journalCommands, async (commands) => {
@@ -67,7 +67,7 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
 type WithJournal = (work: (opened: OpenedJournal) => Promise<void>) => () => Promise<void>;
 
 function streamTests(withJournal: WithJournal): void {
-  it(
+  test(
     'is created once, empty and owing nothing, with its genesis',
     withJournal(async ({ journal }) => {
       const id = session('one');
@@ -79,7 +79,7 @@ function streamTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'is unknown before it is created',
     withJournal(async ({ journal }) => {
       const id = session('none');
@@ -95,7 +95,7 @@ function streamTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'is created by exactly one of many at once',
     withJournal(async ({ journal }) => {
       const id = session('raced');
@@ -106,7 +106,7 @@ function streamTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'gives back exactly what was appended, also after it was opened again',
     withJournal(async ({ journal, reopen }) => {
       const id = session('kept');
@@ -124,7 +124,7 @@ function streamTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'is not mixed with streams whose ids begin alike',
     withJournal(async ({ journal }) => {
       const ids = ['s', 's-', 's.', 's0', 'S', 's_s', 's.0'].map(session);
@@ -142,7 +142,7 @@ function streamTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'is read in pages of at most the named maximum',
     withJournal(async ({ journal }) => {
       const id = session('paged');
@@ -161,7 +161,7 @@ function streamTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'refuses everything once it is closed, and may be closed twice',
     withJournal(async ({ journal }) => {
       const id = session('closed');
@@ -187,7 +187,7 @@ function streamTests(withJournal: WithJournal): void {
 }
 
 function appendTests(withJournal: WithJournal): void {
-  it(
+  test(
     'has exactly one winner among fifty at one version',
     withJournal(async ({ journal, reopen }) => {
       const id = session('raced');
@@ -207,7 +207,7 @@ function appendTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'takes an event id once in a stream, and names it when it comes again',
     withJournal(async ({ journal, reopen }) => {
       const id = session('ids');
@@ -224,7 +224,7 @@ function appendTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'is whole or not at all, with its owing mark',
     withJournal(async ({ journal }) => {
       const id = session('whole');
@@ -240,7 +240,7 @@ function appendTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'without records is a fault of the caller, and harms nobody else',
     withJournal(async ({ journal }) => {
       const id = session('empty');
@@ -252,7 +252,7 @@ function appendTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'is seen whole by readers beside it',
     withJournal(async ({ journal }) => {
       const id = session('beside');
@@ -276,7 +276,7 @@ function appendTests(withJournal: WithJournal): void {
 function snapshotTests(withJournal: WithJournal): void {
   const a = session('a');
 
-  it(
+  test(
     'are given back as they were put, also after the journal was opened again',
     withJournal(async ({ journal, reopen }) => {
       await done(journal.create(a, '{}'));
@@ -292,7 +292,7 @@ function snapshotTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'of which there are none give none',
     withJournal(async ({ journal }) => {
       expect(await done(journal.snapshots.versions(a))).toEqual([]);
@@ -304,7 +304,7 @@ function snapshotTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'are kept in a bounded number, the newest of them',
     withJournal(async ({ journal }) => {
       const put = Array.from({ length: SNAPSHOTS_KEPT + 10 }, (_, n) => n + 5);
@@ -316,7 +316,7 @@ function snapshotTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'that are newer than what is put are dropped: the stream ends there',
     withJournal(async ({ journal }) => {
       for (const at of [3, 900, 9_000]) await done(journal.snapshots.put(snapshotOf('a', at)));
@@ -325,7 +325,7 @@ function snapshotTests(withJournal: WithJournal): void {
     }),
   );
 
-  it(
+  test(
     'are replaced, and dropped one by one',
     withJournal(async ({ journal, reopen }) => {
       await done(journal.snapshots.put(snapshotOf('a', 3, '"old"')));
@@ -339,7 +339,7 @@ function snapshotTests(withJournal: WithJournal): void {
 }
 
 function scaleTests(withJournal: WithJournal): void {
-  it(
+  test(
     'keeps every append of a hundred sessions at once',
     withJournal(async ({ journal, reopen }) => {
       const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
