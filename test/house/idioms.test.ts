@@ -1,0 +1,110 @@
+// Rules of the house that no linter knows (CONTRIBUTING.md).
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { repositoryPaths, sourceFiles } from './source-files.ts';
+
+const PRODUCT = /^(schemas|reducers|src|bridge)\/.*\.ts$/;
+const parsed = sourceFiles(PRODUCT).map(({ path, text }) => ({
+  path,
+  source: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true),
+}));
+
+describe('fp-ts', () => {
+  test('two or more fallible steps of one function are a pipe, not a ladder of isLeft', () => {
+    const ladders = parsed.flatMap(({ path, source }) =>
+      earlyReturns(source)
+        .filter(({ count }) => count > 1)
+        .map(({ line, count }) => `${path}:${line} returns early on isLeft ${count} times: use pipe`),
+    );
+    expect(ladders).toEqual([]);
+  });
+
+  test('that rule finds a ladder where there is one', () => {
+    const ladder = `
+      function load() {
+        const a = one();
+        if (isLeft(a)) return a;
+        const b = two(a.right);
+        if (isLeft(b)) { return left(b.left); }
+        return b;
+      }`;
+    const source = ts.createSourceFile('x.ts', ladder, ts.ScriptTarget.Latest, true);
+    expect(earlyReturns(source)).toEqual([{ line: 2, count: 2 }]);
+  });
+});
+
+/** How often each function returns early because a step of its own failed. */
+function earlyReturns(source: ts.SourceFile): readonly { readonly line: number; readonly count: number }[] {
+  const found: { line: number; count: number }[] = [];
+  const visit = (node: ts.Node, own: { count: number } | null): void => {
+    if (ts.isFunctionLike(node)) {
+      const inner = { line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1, count: 0 };
+      ts.forEachChild(node, (child) => visit(child, inner));
+      if (inner.count > 0) found.push(inner);
+      return;
+    }
+    if (own !== null && ts.isIfStatement(node) && isFailure(node.expression) && returns(node.thenStatement))
+      own.count += 1;
+    ts.forEachChild(node, (child) => visit(child, own));
+  };
+  visit(source, null);
+  return found;
+}
+
+const isFailure = (condition: ts.Expression): boolean =>
+  ts.isCallExpression(condition) && /^(E\.)?isLeft$/.test(condition.expression.getText());
+
+const returns = (statement: ts.Statement): boolean =>
+  ts.isReturnStatement(statement) || (ts.isBlock(statement) && statement.statements.some(ts.isReturnStatement));
+
+describe('names', () => {
+  test('what is exported under a name of its own is defined once', () => {
+    const defined = new Map<string, string[]>();
+    for (const { path, source } of parsed) {
+      for (const statement of source.statements) {
+        for (const name of exportedValues(statement)) defined.set(name, [...(defined.get(name) ?? []), path]);
+      }
+    }
+    const twice = [...defined]
+      .filter(([, paths]) => paths.length > 1)
+      .map(([name, paths]) => `${name}: ${paths.join(', ')}`);
+    expect(twice).toEqual([]);
+  });
+});
+
+function exportedValues(statement: ts.Statement): readonly string[] {
+  const exported =
+    ts.canHaveModifiers(statement) &&
+    ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+  if (exported !== true) return [];
+  if (ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) return [statement.name?.text ?? ''];
+  if (!ts.isVariableStatement(statement)) return [];
+  return statement.declarationList.declarations.map(({ name }) => name.getText());
+}
+
+describe('folders', () => {
+  const paths = repositoryPaths();
+  const folders = [
+    ...new Set(paths.filter((path) => PRODUCT.test(path)).map((path) => path.split('/').slice(0, -1).join('/'))),
+  ];
+
+  test('each opens with a README that says what may live there', () => {
+    expect(folders.filter((folder) => !paths.includes(`${folder}/README.md`))).toEqual([]);
+  });
+
+  test('the top of bridge/ stays small: new files belong in its rooms', () => {
+    const names = new Set(paths.filter((path) => path.startsWith('bridge/')).map((path) => path.split('/')[1]));
+    expect([...names].length).toBeLessThanOrEqual(12);
+  });
+
+  test('none holds more than thirty-five loose files', () => {
+    const crowded = folders
+      .map((folder) => ({
+        folder,
+        files: paths.filter((path) => path.startsWith(`${folder}/`) && !path.slice(folder.length + 1).includes('/')),
+      }))
+      .filter(({ files }) => files.length > 35)
+      .map(({ folder, files }) => `${folder}: ${files.length}`);
+    expect(crowded).toEqual([]);
+  });
+});
