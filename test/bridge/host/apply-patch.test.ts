@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:f
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { prevailingEnd, splitLines } from '../../../bridge/host/edit/lines.ts';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import type { ToolFault } from '../../../bridge/host/outcome.ts';
 import { applyHunks } from '../../../bridge/host/patch/apply-hunks.ts';
 import { type Hunk, parsePatch } from '../../../bridge/host/patch/parse-patch.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Edited, editText } from '../../../bridge/host/edit/edit-text.ts';
 import { foldText } from '../../../bridge/host/edit/folded-text.ts';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
 
 const edit = (text: string, oldText: string, newText: string, all = false): Edited =>

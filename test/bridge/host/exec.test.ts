@@ -1,4 +1,4 @@
-// Commands, at every sandbox level that this machine has.
+// RunningCommands, at every sandbox level that this machine has.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -14,7 +14,8 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type HostOutcome, openHost } from '../../../bridge/host/host-tools.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { commandIdentity } from '../../../bridge/host/exec/identity.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { until } from '../../support/host/condition.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
 
 let host: TestHost;

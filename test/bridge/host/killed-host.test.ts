@@ -37,7 +37,7 @@ describe.each(levels)('a host with sandbox %s', (sandbox) => {
   let host: ChildProcess;
   beforeEach(() => {
     files = makeWorkspace();
-    const built = pathToFileURL('dist/bridge/host/host-tools.js').href;
+    const built = pathToFileURL('dist/bridge/host/open-host.js').href;
     const argv = ['--input-type=module', '-e', HOST, built, files.path, files.tempDir, sandbox];
     host = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
   });
@@ -198,7 +198,7 @@ const FULL = `
 test.each(levels)('a host with sandbox %s that has no descriptor left says so and lives on', (sandbox) => {
   const files = makeWorkspace();
   try {
-    const built = pathToFileURL('dist/bridge/host/host-tools.js').href;
+    const built = pathToFileURL('dist/bridge/host/open-host.js').href;
     const argv = [process.execPath, '--input-type=module', '-e', FULL, built, files.path, files.tempDir, sandbox];
     const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', ...argv], { encoding: 'utf8' });
     expect(stderr).toBe('');

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHost } from '../../../bridge/host/host-tools.ts';
-import { type CommitProbe, commitChanges } from '../../../bridge/host/patch/commit-changes.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
+import { type StepHook, writeChanges } from '../../../bridge/host/patch/write-changes.ts';
 import { parsePatch } from '../../../bridge/host/patch/parse-patch.ts';
 import { recoverPatches } from '../../../bridge/host/patch/recover-patches.ts';
 import { stagePatch } from '../../../bridge/host/patch/stage-patch.ts';
@@ -42,10 +42,10 @@ const contents = (files: TestWorkspace): readonly string[] =>
   files.list().map((name) => (name.endsWith('/') ? name : `${name}=${files.read(name)}`));
 const journal = (files: TestWorkspace): string => join(files.tempDir, 'patches');
 
-function commit(files: TestWorkspace, probe: CommitProbe): void {
+function commit(files: TestWorkspace, probe: StepHook): void {
   const workspace = openWorkspace(files.path);
   try {
-    commitChanges(workspace, journal(files), stagePatch(workspace, parsePatch(PATCH)).changes, probe);
+    writeChanges(workspace, journal(files), stagePatch(workspace, parsePatch(PATCH)).changes, probe);
   } finally {
     workspace.close();
   }
@@ -97,13 +97,13 @@ describe('a crash', () => {
     buildSync({
       stdin: {
         contents: `
-          import { commitChanges } from ${from('patch/commit-changes.ts')};
+          import { writeChanges } from ${from('patch/write-changes.ts')};
           import { parsePatch } from ${from('patch/parse-patch.ts')};
           import { stagePatch } from ${from('patch/stage-patch.ts')};
           import { openWorkspace } from ${from('workspace/workspace.ts')};
           const [path, journal, patch, step] = process.argv.slice(2);
           const workspace = openWorkspace(path);
-          commitChanges(workspace, journal, stagePatch(workspace, parsePatch(patch)).changes, (now) => {
+          writeChanges(workspace, journal, stagePatch(workspace, parsePatch(patch)).changes, (now) => {
             if (now === step) process.kill(process.pid, 'SIGKILL');
           });`,
         loader: 'ts',

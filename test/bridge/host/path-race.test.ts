@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
-import { type Host, openHost } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { type Host, openHost } from '../../../bridge/host/open-host.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { callContext } from '../../support/host/workspace.ts';
 

@@ -130,10 +130,10 @@ describe('captured output', () => {
 
   test('news are told once, and not before a secret is whole', () => {
     const opened = capture([Buffer.from('begin tok')], ['token-1']);
-    expect(opened.news()).toBe('begin ');
+    expect(opened.takeNew()).toBe('begin ');
     opened.push(Buffer.from('en-1 end.'));
-    expect(opened.news()).toBe('‹secret› end.');
-    expect(opened.news()).toBe('');
+    expect(opened.takeNew()).toBe('‹secret› end.');
+    expect(opened.takeNew()).toBe('');
     opened.close();
   });
 });

@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type GrepQuery, searchWorkspace } from '../../../bridge/host/search/grep.ts';
 import { literalOf } from '../../../bridge/host/search/line-matcher.ts';
-import { filesHolding, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
+import { filesContaining, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
 import { walkKindHere } from '../../../bridge/host/workspace/directory.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -296,9 +296,9 @@ describe.runIf(ripgrep !== null)('rg agrees', () => {
   test('and is not believed when it could not read everything', async () => {
     const planted = makeWorkspace({ 'top/a': 'hit\n' });
     const signal = new AbortController().signal;
-    expect(await filesHolding(ripgrep ?? '', 'hit', planted.at('top'), signal)).toContain('a');
-    expect(await filesHolding('/bin/false-or-missing', 'hit', planted.at('top'), signal)).toBeNull();
-    expect(await filesHolding(ripgrep ?? '', 'hit', planted.at('gone'), signal)).toBeNull();
+    expect(await filesContaining(ripgrep ?? '', 'hit', planted.at('top'), signal)).toContain('a');
+    expect(await filesContaining('/bin/false-or-missing', 'hit', planted.at('top'), signal)).toBeNull();
+    expect(await filesContaining(ripgrep ?? '', 'hit', planted.at('gone'), signal)).toBeNull();
     planted.remove();
   });
 });

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openHost } from '../../../bridge/host/host-tools.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
 import { tagOf } from '../../../src/files/process-tag.ts';
 import { makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 

@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { SESSION_STEPS, type SessionStatus, type SessionStep, createSession } from '../../../bridge/host/session.ts';
+import {
+  HOST_SESSION_STEPS,
+  type HostSessionPhase,
+  type HostSessionStep,
+  createHostSession,
+} from '../../../bridge/host/host-session.ts';
 import { type TestHost, callContext, makeHost } from '../../support/host/workspace.ts';
 
 const hosts: TestHost[] = [];
@@ -163,17 +168,17 @@ describe('the life of a session', () => {
   });
 
   test('every step of the table is what the code does', () => {
-    const reach: Readonly<Record<SessionStatus, readonly SessionStep[]>> = {
+    const reach: Readonly<Record<HostSessionPhase, readonly HostSessionStep[]>> = {
       unused: [],
       ready: ['open'],
       closed: ['open', 'close'],
       expired: ['open', 'expire'],
     };
-    for (const [from, steps] of Object.entries(SESSION_STEPS)) {
+    for (const [from, steps] of Object.entries(HOST_SESSION_STEPS)) {
       for (const [step, to] of Object.entries(steps)) {
         let now = 0;
-        const session = createSession(() => now, {});
-        const take = (name: SessionStep): boolean => {
+        const session = createHostSession(() => now, {});
+        const take = (name: HostSessionStep): boolean => {
           if (name === 'expire') now = 100;
           try {
             if (name === 'open') session.open(10);
@@ -184,12 +189,12 @@ describe('the life of a session', () => {
             return name === 'expire';
           }
         };
-        for (const name of reach[from as SessionStatus]) take(name);
-        expect(session.status()).toBe(from);
+        for (const name of reach[from as HostSessionPhase]) take(name);
+        expect(session.phase()).toBe(from);
         // Time passes by itself: whether it ends a session is only asked of one that is ready.
         if (step === 'expire' && from !== 'ready') continue;
-        expect(take(step as SessionStep)).toBe(to !== null);
-        expect(session.status()).toBe(to ?? from);
+        expect(take(step as HostSessionStep)).toBe(to !== null);
+        expect(session.phase()).toBe(to ?? from);
       }
     }
   });
