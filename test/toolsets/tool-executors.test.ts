@@ -16,7 +16,7 @@ function isWorkflow({ executor }: ToolSpec): boolean {
 }
 
 interface Side {
-  readonly ids: Iterable<string>;
+  readonly ids: readonly string[];
   /** What one entry of this side is, and the table it belongs in. */
   readonly entry: string;
 }
@@ -25,7 +25,7 @@ interface Side {
 function missing(left: Side, right: Side): readonly string[] {
   const lacks = (all: Side, some: Side): readonly string[] => {
     const known = new Set(some.ids);
-    return [...all.ids].filter((id) => !known.has(id)).map((id) => `"${id}" has no ${some.entry}`);
+    return all.ids.filter((id) => !known.has(id)).map((id) => `"${id}" has no ${some.entry}`);
   };
   return [...lacks(left, right), ...lacks(right, left)];
 }
@@ -34,7 +34,7 @@ describe('every tool has a spec and an executor', () => {
   test('a host tool: a spec in src/toolsets, an executor in bridge/host', () => {
     const specs = { ids: hostIds, entry: 'spec: add one to hostTools() in src/toolsets/host-tools.ts' };
     const executors = {
-      ids: HOST_TOOLS.keys(),
+      ids: [...HOST_TOOLS.keys()],
       entry: 'executor: add a row to HOST_TOOLS in bridge/host/host-tools.ts',
     };
     expect(missing(specs, executors)).toEqual([]);

@@ -414,7 +414,7 @@ describe('opening a host', () => {
   test('refuses a missing workspace, the workspace /, and a tempDir inside the workspace', async () => {
     const options = { now: () => 0, sandbox: 'none' as const };
     await expect(openHost({ ...options, workspace: '/no/such/place' })).rejects.toThrow(/ENOENT/);
-    await expect(openHost({ ...options, workspace: '/' })).rejects.toThrow(/not \//);
+    await expect(openHost({ ...options, workspace: '/' })).rejects.toThrow(/must not be \//);
     const workspace = makeWorkspace();
     mkdirSync(workspace.at('tmp'));
     await expect(openHost({ ...options, workspace: workspace.path, tempDir: workspace.at('tmp') })).rejects.toThrow(
