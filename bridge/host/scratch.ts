@@ -36,7 +36,7 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   };
 }
 
-/** Removes the spilled outputs of killed processes of this machine and boot: no process reads them any more. */
+/** Removes the spilled outputs of killed processes of the same boot and PID namespace: no process reads them any more. */
 function removeAbandoned(base: string): void {
   const placeOf = (tag: string): string => tag.split('.').slice(2).join('.');
   const here = placeOf(tagOf(process.pid));

@@ -2,7 +2,7 @@
 // files (/proc, /sys) stay writable in it.
 import type { Owner } from '../workspace/workspace.ts';
 
-/** The user `nobody`, used when neither the options nor the workspace's owner give another. */
+/** The uid of the user `nobody`, used when the options give none and the workspace belongs to root. */
 const NOBODY = 65_534;
 
 /** Null when the host is not root: commands then run as the host's own user. */

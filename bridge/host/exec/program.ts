@@ -23,7 +23,7 @@ export function findProgram(name: string): string | null {
   return null;
 }
 
-/** Whether a program starts with `prefix` in front of it. It runs one: an installed program may still not work. */
+/** Whether a program runs with `prefix` in front of it. It tries one, because an installed program may not work. */
 export function worksInFront(prefix: readonly string[], identity: Owner | null): boolean {
   const [file, ...args] = prefix;
   const { status } = spawnSync(file as string, [...args, 'true'], {

@@ -41,7 +41,7 @@ export interface SandboxOptions {
 export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: SandboxOptions): Sandbox {
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
-  const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${reachNote(workspace, identity)}`;
+  const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${accessNote(workspace, identity)}`;
   if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
@@ -131,7 +131,7 @@ function probe(sandbox: Confined, workspace: Workspace): string | null {
 }
 
 // Explains to an operator who runs the bridge as root on root's files why commands cannot use them.
-function reachNote(workspace: Workspace, identity: Owner | null): string {
+function accessNote(workspace: Workspace, identity: Owner | null): string {
   if (identity === null) return '';
   const { mode, uid, gid } = statSync(workspace.path);
   const others = gid === identity.gid ? 3 : 0;

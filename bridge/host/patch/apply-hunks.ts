@@ -117,7 +117,7 @@ function findLines(index: LineIndex, wanted: readonly string[], deleted: Set<num
  * would take time proportional to lines times wanted lines, for every hunk.
  */
 function findRepeated({ lines }: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
-  // shorter[at]: how many of the first wanted lines also are the last ones of wanted[0..at], all of them excluded.
+  // shorter[at]: the length of the longest proper prefix of wanted[0..at] that is also its suffix.
   const shorter = [0];
   for (let at = 1; at < wanted.length; at += 1) {
     shorter.push(extended(shorter[at - 1] as number, wanted[at] as string, { wanted, shorter }));

@@ -31,13 +31,13 @@ export function restoreFiles(
   onStep?: StepHook,
 ): HostOutcome {
   const found = files.map((file) => findTarget(workspace, file));
-  const since = found.flatMap((target) => ('since' in target ? [target.since] : []));
-  const targets = found.flatMap((target) => ('since' in target ? [] : [target]));
-  if (since.length > 0) {
+  const changed = found.flatMap((target) => ('changedSince' in target ? [target.changedSince] : []));
+  const targets = found.flatMap((target) => ('changedSince' in target ? [] : [target]));
+  if (changed.length > 0) {
     throw new ToolFault(
       'changed_since',
-      `${since.join(', ')} changed after the call; no file was put back. Undo or revert the later change first`,
-      { data: { files: since } },
+      `${changed.join(', ')} changed after the call; no file was put back. Undo or revert the later change first`,
+      { data: { files: changed } },
     );
   }
   if (new Set(targets.map(({ path }) => path.names.join('/'))).size < targets.length) {
@@ -55,7 +55,7 @@ export function restoreFiles(
   });
 }
 
-function findTarget(workspace: Workspace, file: RestorableFile): Target | { readonly since: string } {
+function findTarget(workspace: Workspace, file: RestorableFile): Target | { readonly changedSince: string } {
   const path = workspace.parse(file.path);
   refuseProtected(path);
   const stats = entryOf(workspace, path);
@@ -64,7 +64,7 @@ function findTarget(workspace: Workspace, file: RestorableFile): Target | { read
   const wanted = file.before === null ? null : Buffer.from(file.before);
   const wantedDigest = wanted === null ? null : contentDigest(wanted);
   if (digest === wantedDigest) return { file, path, change: null };
-  if (digest !== file.after_digest) return { since: path.shown };
+  if (digest !== file.after_digest) return { changedSince: path.shown };
   const mode = file.mode ?? null;
   const found = stats === null ? workspace.owner : attributesOf(stats);
   const attributes = mode === null ? found : { ...found, mode };
