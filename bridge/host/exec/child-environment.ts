@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument } from '../arguments.ts';
 import { ENV_BYTES_MAX, ENV_MAX } from '../../../schemas/limits.ts';
-import { programDirectories } from './program.ts';
+import { programDirectories } from './find-program.ts';
 
 export interface ChildEnvironment {
   readonly variables: Readonly<Record<string, string>>;

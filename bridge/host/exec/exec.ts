@@ -17,7 +17,7 @@ import { type ChildEnvironment, childEnvironment } from './child-environment.ts'
 import { reportCommand } from './command-report.ts';
 import type { Keeper } from './keeper.ts';
 import { type Capture, openCapture } from './output-capture.ts';
-import { findProgram, programDirectories } from './program.ts';
+import { findProgram, programDirectories } from './find-program.ts';
 import { type CommandEnd, type RunningCommand, startCommand } from './run-command.ts';
 
 interface ExecCall {

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { KEEPER_STARTS_MAX } from '../../../schemas/limits.ts';
-import { findProgram } from './program.ts';
+import { findProgram } from './find-program.ts';
 
 export interface Keeper {
   /** Resolves once the group would end with this process; rejects when no keeper can be started. */

@@ -8,7 +8,7 @@ import {
   COMMAND_PROCESSES_MAX,
 } from '../../../schemas/limits.ts';
 import type { Owner } from '../workspace/workspace.ts';
-import { findProgram, worksInFront } from './program.ts';
+import { findProgram, worksInFront } from './find-program.ts';
 
 /** Empty where prlimit is not installed, or where these limits exceed the host's own. */
 export function limitPrefix(identity: Owner | null): readonly string[] {

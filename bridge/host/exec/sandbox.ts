@@ -8,10 +8,10 @@ import type { Owner, Workspace } from '../workspace/workspace.ts';
 import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
-import { commandIdentity, describeUid } from './identity.ts';
+import { commandIdentity, describeUid } from './command-identity.ts';
 import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
-import { findProgram } from './program.ts';
+import { findProgram } from './find-program.ts';
 
 /** The process to start for a command. */
 export interface Launch {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openHost } from '../../../bridge/host/open-host.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
-import { commandIdentity } from '../../../bridge/host/exec/identity.ts';
+import { commandIdentity } from '../../../bridge/host/exec/command-identity.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { until } from '../../support/host/condition.ts';
 import { newMarker, processesNaming } from '../../support/processes.ts';

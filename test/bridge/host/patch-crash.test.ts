@@ -2,7 +2,7 @@
 // killed at any step and another host opens the workspace.
 import { buildSync } from 'esbuild';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -148,6 +148,28 @@ describe('a crash', () => {
     workspace.close();
     expect(files.read('c.txt')).toBe('precious');
     expect(files.list().filter((name) => name.includes('.tmp'))).toEqual([]);
+    files.remove();
+  });
+
+  test.runIf(process.platform === 'linux')('leaves the patch of a running process unchanged', () => {
+    const files = prepare();
+    crash(files, 'staged');
+    const path = join(manifests(files), readdirSync(manifests(files))[0] ?? '');
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as object;
+    const workspace = openWorkspace(files.path);
+    const before = contents(files);
+    const ownedBy = (started: string): void =>
+      writeFileSync(path, JSON.stringify({ ...manifest, owner: { pid: process.ppid, started } }));
+    // proc(5), field 22: the start time.
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
+    ownedBy(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '');
+    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 0, rolledBack: 0, conflicts: [] });
+    expect(contents(files)).toEqual(before);
+    // A process with the same pid that started at another time is another process.
+    ownedBy('0');
+    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 1, rolledBack: 0, conflicts: [] });
+    expect(contents(files)).toEqual(AFTER);
+    workspace.close();
     files.remove();
   });
 
