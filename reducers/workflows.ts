@@ -18,7 +18,7 @@ export interface WorkflowInput {
   readonly calls: readonly ToolCallObserved[];
 }
 
-const WORKFLOWS: Readonly<Record<string, (input: WorkflowInput) => JsonObject>> = {
+export const WORKFLOWS: Readonly<Record<string, (input: WorkflowInput) => JsonObject>> = {
   'permissions.check': checkPermission,
   'permissions.describe': describePermissions,
 };

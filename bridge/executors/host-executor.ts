@@ -1,10 +1,9 @@
-// Runs calls on this machine. An output too long to return waits in a file: it becomes a blob, and the file goes.
+// Runs calls of host tools on this machine. An output that is too long to return is in a file: the executor stores it as
+// a blob and removes the file.
 import { readFile, rm } from 'node:fs/promises';
-import { isPlainObject } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
-import type { HostSessionFacts } from '../../schemas/tool-set.ts';
 import type { FileChange, KeptBytes, Withheld } from '../../schemas/undo.ts';
-import type { Host } from '../host/host-tools.ts';
+import type { Host } from '../host/open-host.ts';
 import type { ChangedFile, HostOutcome } from '../host/outcome.ts';
 import { WHOLE_NOTE_BYTES } from '../engine-link/text-content.ts';
 import { type CallReport, failedReport } from './call-report.ts';
@@ -18,7 +17,7 @@ export function hostExecutor(host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host
     async run({ tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);
       const { signal, timeoutMs } = context;
-      // Room for the line that names the whole output, should this one be cut.
+      // Leaves room for the line that names the whole output when the text is cut.
       const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
       const outcome = await host.run(tool_id, args, { signal, timeoutMs, outputBytesMax });
       const whole = outcome.spill === undefined ? undefined : await keepSpill(outcome.spill.path, context);
@@ -36,14 +35,14 @@ async function keepSpill(path: string, context: CallContext): Promise<CallReport
     const bytes = (await readFile(path)).subarray(0, BLOB_BYTES_MAX);
     return { ref: await context.putBlob(bytes), bytes: bytes.length };
   } catch {
-    // The call is over and its head and tail are here: a file that cannot be read any more is no reason to fail it.
+    // The call has ended, and the text has head and tail: a file that cannot be read must not fail the call.
     return undefined;
   } finally {
     await rm(path, { force: true });
   }
 }
 
-/** What stood in the files before becomes blobs, so that it is durable before anybody hears of the call's end. */
+/** Stores the bytes before the change as blobs, so that they are durable before the bridge reports the call's end. */
 async function keepChanges(changes: readonly ChangedFile[], { putBlob }: CallContext): Promise<readonly FileChange[]> {
   const kept: FileChange[] = [];
   for (const { before, ...change } of changes) {
@@ -56,7 +55,7 @@ async function keepBytes(bytes: Buffer, putBlob: CallContext['putBlob']): Promis
   try {
     return { ref: await putBlob(bytes), bytes: bytes.length };
   } catch {
-    // The call has done its work: that it cannot be undone is no reason to fail it.
+    // The call has done its work: it must not fail because it cannot be undone.
     return { withheld: 'not_kept' };
   }
 }
@@ -69,12 +68,6 @@ function reportOf(outcome: HostOutcome, kept: Pick<CallReport, 'whole' | 'change
     ...(success || code === undefined ? {} : { code }),
     ...(data === undefined ? {} : { data }),
     ...kept,
-    ...(hostSession === undefined ? {} : { host_session: factsOf(hostSession) }),
+    ...(hostSession === undefined ? {} : { host_session: hostSession }),
   };
 }
-
-// Absent fields must be absent, not undefined.
-const factsOf = (facts: object): HostSessionFacts =>
-  isPlainObject(facts)
-    ? (Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as HostSessionFacts)
-    : {};

@@ -1,16 +1,16 @@
-// Reads a call's arguments. They were checked against the tool's schema at the engine's edge; these readers only
-// keep a wrong shape from doing harm here, and answer it with `tool_invalid_args` and the field's name.
+// Reads a call's arguments. The engine has already checked them against the tool's schema. These readers check again, so
+// that a wrong shape cannot do harm here, and refuse it with `tool_invalid_args` and the name of the field.
 import { type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { ToolFault } from './outcome.ts';
 
 export const invalidArgument = (field: string, wanted: string): ToolFault =>
   new ToolFault('tool_invalid_args', `'${field}' must be ${wanted}; correct the argument and call again`);
 
-/** Any well-formed text, also the empty one: what is blank means something to an editor. */
+/** Any well-formed text, also empty or blank: white space matters to an edit. */
 export function requiredText(args: JsonObject, field: string): string {
   const value = own(args, field);
   if (typeof value !== 'string') throw invalidArgument(field, 'a string');
-  if (!value.isWellFormed()) throw invalidArgument(field, 'well-formed unicode (it has half of a surrogate pair)');
+  if (!value.isWellFormed()) throw invalidArgument(field, 'well-formed Unicode (it has an unpaired surrogate)');
   return value;
 }
 
@@ -25,7 +25,7 @@ export function optionalFlag(args: JsonObject, field: string): boolean {
   return value;
 }
 
-/** An integer of at least `min`; more than `max` counts as `max`. */
+/** An integer of at least `min`; a value above `max` is read as `max`. */
 export function optionalCount(args: JsonObject, field: string, min: number, max: number): number | undefined {
   const value = own(args, field);
   if (value === undefined) return undefined;
@@ -60,6 +60,6 @@ export function optionalObject(args: JsonObject, field: string): JsonObject | un
   return value as JsonObject;
 }
 
-// Models write null for "not given", so null counts as absent.
+// Models write null for an absent value, so null is read as absent.
 const own = (args: JsonObject, field: string): unknown =>
   isPlainObject(args) && Object.hasOwn(args, field) ? (args[field] ?? undefined) : undefined;

@@ -1,5 +1,5 @@
-// Makes any outcome fit to be sent: no secret in it, well-formed text, never empty, and not longer than the caller
-// allows. What is cut goes to a file, unless the tool has put the whole output into one already.
+// Makes an outcome safe to send: secrets replaced, text well formed, not empty, and not longer than the caller allows.
+// When the text is cut, the whole goes to a file, unless the tool has already written one.
 import { Buffer } from 'node:buffer';
 import { characterStart, nextCharacter } from './exec/output-capture.ts';
 import { OUTPUT_BYTES_MIN } from '../../schemas/limits.ts';
@@ -8,7 +8,7 @@ import { spillTo } from './spill.ts';
 import type { HostParts } from './tool.ts';
 import { fitChanges } from './undo/record-change.ts';
 
-/** Kept free for the line that says what was left out. */
+/** Reserved for the line that says how many bytes were left out. */
 const NOTE_BYTES = 64;
 
 export function fitOutcome(

@@ -1,17 +1,17 @@
-// Replaces known secret values before anything leaves the host (DESIGN section 7): as they are, and in the forms
-// in which tools like to print them. Works on bytes, so that a cut through a secret can be seen and closed.
+// Replaces known secret values before any output leaves the host (docs/design.md, "Safety"): the values themselves, and
+// the encodings in which tools print them. It works on bytes, so that it also finds a secret that a cut divides.
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 
 const SECRET_MARK = '‹secret›';
 
 export interface Redactor {
-  /** Bytes of context on each side of a window that {@link Redactor.window} needs to see whole secrets. */
+  /** How many bytes {@link Redactor.window} needs on each side of a window to see whole secrets. */
   readonly reach: number;
   text(text: string): string;
   object(object: JsonObject): JsonObject;
-  /** The bytes from `start` to `end` of a larger buffer, with every secret that touches them replaced whole. */
+  /** The bytes from `start` to `end` of a larger buffer; each secret that overlaps them is replaced as a whole. */
   window(bytes: Buffer, start: number, end: number): Buffer;
-  /** Bytes at the end of the buffer that may be the beginning of a secret which has not arrived whole. */
+  /** How many bytes at the end of the buffer may be the beginning of a secret that has not arrived in full. */
   pending(bytes: Buffer): number;
 }
 

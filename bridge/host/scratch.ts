@@ -1,5 +1,5 @@
-// The host's own directory: outputs too long to return, and the journal of patches. It lies outside of the
-// workspace, belongs to the host's user alone, and is found again by the next process (patches are finished there).
+// The host's own directory: outputs that are too long to return, and the manifests of patches. It lies outside the
+// workspace, belongs to the host's user alone, and the next process finds it again, to finish patches after a crash.
 import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,9 @@ import { makeDirectoryNow } from '../../src/files/directories.ts';
 import { isAlive, tagOf } from '../../src/files/process-tag.ts';
 
 export interface Scratch {
-  /** Journal of the patches that are being written. Shared by all processes of this workspace and user. */
+  /** Holds the manifests of the patches that are being written. All processes of this workspace and user share it. */
   readonly patches: string;
-  /** A new path for one spilled output; the directory goes when the host closes. */
+  /** A new path for one spilled output. `close` removes the directory of these. */
   newSpillPath(): string;
   close(): void;
 }
@@ -19,7 +19,8 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   const base = tempDir ?? defaultBase(workspacePath);
   makeDirectoryNow(base);
   const real = realpathSync(base);
-  if (`${real}/`.startsWith(`${workspacePath}/`)) throw new Error('tempDir must lie outside of the workspace');
+  if (`${real}/`.startsWith(`${workspacePath}/`))
+    throw new Error(`tempDir ${real} lies in the workspace; choose a directory outside it`);
   const patches = join(real, 'patches');
   makeDirectoryNow(patches);
   removeAbandoned(real);
@@ -29,13 +30,13 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
     newSpillPath: () => join(spills, randomUUID()),
     close() {
       rmSync(spills, { recursive: true, force: true });
-      // A directory the operator named stays; one of our own goes once nothing is left in it to finish.
+      // A directory that the operator named stays. The default one is removed unless a patch is left to finish.
       if (tempDir === undefined) for (const directory of [patches, real]) removeEmpty(directory);
     },
   };
 }
 
-/** Outputs of processes of this very place that were killed: nobody reads them any more, and they are as they were written. */
+/** Removes the spilled outputs of killed processes of the same boot and PID namespace: no process reads them any more. */
 function removeAbandoned(base: string): void {
   const placeOf = (tag: string): string => tag.split('.').slice(2).join('.');
   const here = placeOf(tagOf(process.pid));
@@ -45,7 +46,7 @@ function removeAbandoned(base: string): void {
     try {
       rmSync(join(base, name), { recursive: true, force: true });
     } catch {
-      // Another user's, in a directory that the operator named for both.
+      // It belongs to another user, in a directory that the operator named for both.
     }
   }
 }
@@ -54,12 +55,12 @@ function removeEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // Another process of this workspace uses it, or an unfinished patch lies there.
+    // Another process of this workspace uses it, or it holds an unfinished patch.
   }
 }
 
-// The name must be the same in the next process, and so can be guessed: another user may have taken it. Then a
-// fresh directory serves, and only the finishing of patches after a crash is lost.
+// The name must be the same in the next process, so another user can guess it and create it first. In that case a fresh
+// directory is used; the only loss is that patches are not finished after a crash.
 function defaultBase(workspacePath: string): string {
   const uid = process.getuid?.() ?? 0;
   const key = createHash('sha256').update(workspacePath).digest('hex').slice(0, 16);

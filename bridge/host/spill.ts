@@ -1,9 +1,9 @@
-// Outputs too long to return, each in a file of its own. A call has done its work by then: that there is no room for its
-// whole output, on a disk that is full, is no reason to fail it.
+// Writes an output that is too long to return to a file. The call has done its work by then, so a failed write (a full
+// disk, say) does not fail it: the outcome then has no whole output.
 import { rmSync, writeFileSync } from 'node:fs';
 import type { HostOutcome } from './outcome.ts';
 
-/** Field `spill` of an outcome; nothing where the file could not be written, or `whole` throws. */
+/** The field `spill` of an outcome; empty when the file cannot be written or `whole` throws. */
 export function spillTo(path: string, whole: () => Buffer): Pick<HostOutcome, 'spill'> {
   try {
     const bytes = whole();

@@ -1,14 +1,14 @@
-// What every host tool is given and gives.
+// The signature of a host tool, and what every call of one receives.
 import type { JsonObject } from '../../schemas/json.ts';
-import type { Commands } from './exec/commands.ts';
+import type { RunningCommands } from './exec/running-commands.ts';
 import type { Sandbox } from './exec/sandbox.ts';
 import type { HostOutcome } from './outcome.ts';
 import type { Redactor } from './redact.ts';
 import type { Scratch } from './scratch.ts';
-import type { HostSession } from './session.ts';
+import type { HostSession } from './host-session.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-/** What the caller says about one call. */
+/** The caller's limits for one call. */
 export interface HostCallContext {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -16,18 +16,18 @@ export interface HostCallContext {
   readonly onProgress?: (text: string) => void;
 }
 
-/** What the tools of one host share. */
+/** What all tools of one host share. */
 export interface HostParts {
   readonly workspace: Workspace;
   readonly session: HostSession;
   readonly sandbox: Sandbox;
-  readonly commands: Commands;
+  readonly commands: RunningCommands;
   readonly scratch: Scratch;
   readonly redactor: Redactor;
-  /** Where rg(1) is; null when it is not installed. */
+  /** The path of rg(1); null when it is not installed. */
   readonly ripgrep: string | null;
   readonly now: () => number;
 }
 
-/** May throw a `ToolFault`. File tools answer at once, so that no other call of the process comes in between. */
+/** May throw a `ToolFault`. File tools are synchronous, so that no other call of the process runs in between. */
 export type HostTool = (args: JsonObject, host: HostParts, call: HostCallContext) => HostOutcome | Promise<HostOutcome>;

@@ -6,7 +6,7 @@ import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
 import { combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
-import { openHost } from '../host/host-tools.ts';
+import { openHost } from '../host/open-host.ts';
 import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';

@@ -1,5 +1,5 @@
-// The tool package every session is born with unless it is given another (P7 section 1.1, and "Provider-Aligned
-// Profile Defaults").
+// The tool package of a session that is given no other: the registry, and a profile for each family of models (AOS P7,
+// "Provider-Aligned Profile Defaults").
 import { type ToolId, brand } from '../../schemas/ids.ts';
 import { sealJson } from '../../schemas/sealed.ts';
 import type { ToolPackage, ToolProfile } from '../../schemas/tool-set.ts';
@@ -26,8 +26,8 @@ const profile = (id: string, edit: string): ToolProfile => ({
 let sealed: ToolPackage | undefined;
 
 /**
- * The twelve host tools and two about consent, and one profile for each family of models: the same tools but for the way
- * they edit. Frozen, and the same object every time.
+ * The host tools and the workflow tools, and one profile for each family of models. The profiles differ only in the tool
+ * that edits files. Frozen, and the same object every time.
  */
 export const defaultToolPackage = (): ToolPackage => (sealed ??= sealJson(make()));
 

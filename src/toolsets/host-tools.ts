@@ -1,5 +1,6 @@
-// The host tools as data: what the model sees of them, what they touch, when they are available (P7 "Minimum gating
-// requirements for coding agents"). Their executors are in the bridge.
+// The specs of the host tools: what the model sees, what they affect, and when they are available (AOS P7, "Host Session
+// Gating Semantics"). Their executors are the rows of bridge/host/host-tools.ts, by tool id;
+// test/toolsets/tool-executors.test.ts checks that each spec has one.
 import { defineTool } from '../../schemas/define-tool.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { ClaimRule, ToolSpec } from '../../schemas/tool-spec.ts';
@@ -56,7 +57,7 @@ const hostTool = (definition: Definition): ToolSpec =>
     ...definition,
   });
 
-/** All twelve host tools, by tool id. */
+/** The specs of all host tools. */
 export const hostTools = (): readonly ToolSpec[] => [...sessionTools(), ...readingTools(), ...writingTools()];
 
 const sessionTools = (): readonly ToolSpec[] => [

@@ -1,4 +1,6 @@
-// The workflow tools by which a model asks about consent before it asks for it (openboa "Permission policies").
+// The specs of the workflow tools, with which a model can find out whether a call needs consent (openboa, "Permission
+// policies"). They are run by reducers/workflows.ts, by tool id; test/toolsets/tool-executors.test.ts checks that each
+// spec has its function there.
 import { defineTool } from '../../schemas/define-tool.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 
@@ -17,6 +19,7 @@ const workflowTool = (definition: Omit<Definition, 'executor'>): ToolSpec =>
     ...definition,
   });
 
+/** The specs of all workflow tools. */
 export const permissionTools = (): readonly ToolSpec[] => [
   workflowTool({
     tool_id: 'permissions.check',

@@ -1,7 +1,7 @@
-// host.fs.edit_file.
+// host.fs.edit_file: replaces one passage of a file, or all its occurrences.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalFlag, requiredText } from '../arguments.ts';
-import { type HostOutcome, ToolFault, recoding, succeeded } from '../outcome.ts';
+import { type HostOutcome, ToolFault, withFaultCodes, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
 import { refuseProtected, type WorkspacePath } from '../workspace/path-name.ts';
@@ -9,7 +9,7 @@ import { attributesOf, findReplaceable, replaceFile } from '../workspace/replace
 import { decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { type Edited, editText } from './edit-text.ts';
 
-export function editFile(args: JsonObject, { workspace }: HostParts): HostOutcome {
+export function editFileTool(args: JsonObject, { workspace }: HostParts): HostOutcome {
   const path = workspace.parse(requiredText(args, 'path'));
   const oldText = requiredText(args, 'old_string');
   const newText = requiredText(args, 'new_string');
@@ -17,26 +17,33 @@ export function editFile(args: JsonObject, { workspace }: HostParts): HostOutcom
   if (oldText === '') {
     throw new ToolFault(
       'invalid_input_empty_old_string',
-      'old_string is empty; give the text to replace, or use write_file to write the whole file',
+      'old_string is empty; give the text to replace, or write the whole file with write_file',
     );
   }
   if (oldText === newText) {
-    throw new ToolFault('edit_no_change', 'old_string and new_string are the same; there is nothing to change');
+    throw new ToolFault(
+      'edit_no_change',
+      'old_string and new_string are the same, so there is nothing to change; give a different new_string',
+    );
   }
   refuseProtected(path);
-  const { bytes } = recoding({ not_found: 'path_not_found' }, () => readWhole(workspace, path));
+  const { bytes } = withFaultCodes({ not_found: 'path_not_found' }, () => readWhole(workspace, path));
   const text = decodeUtf8(bytes);
-  if (text === null) throw new ToolFault('invalid_utf8', `${path.shown} is not UTF-8 text and cannot be edited`);
-  const edited = demand(editText(text, { oldText, newText, all }), path);
+  if (text === null)
+    throw new ToolFault(
+      'invalid_utf8',
+      `${path.shown} is not UTF-8 text, so it cannot be edited; change it with a command`,
+    );
+  const edited = requireEdited(editText(text, { oldText, newText, all }), path);
   const after = Buffer.from(edited.text, 'utf8');
   const before = preimageOf(workspace, path, bytes);
   withParent(workspace, path, (directory, name) => {
     const previous = findReplaceable(directory, name);
-    const like = previous === null ? workspace.owner : attributesOf(previous);
-    replaceFile(directory, name, after, { like });
+    const attributes = previous === null ? workspace.owner : attributesOf(previous);
+    replaceFile(directory, name, after, { attributes });
   });
   const { replacements, fuzzy } = edited;
-  const how = fuzzy ? '; matched after ignoring differences in white space, quotes and dashes' : '';
+  const how = fuzzy ? '; matched ignoring differences in white space, quotes and dashes' : '';
   const message = `Updated ${path.shown} (${replacements} replacement${replacements === 1 ? '' : 's'}${how}).`;
   return {
     ...succeeded(message, { path: path.shown, replacements, fuzzy }),
@@ -44,7 +51,7 @@ export function editFile(args: JsonObject, { workspace }: HostParts): HostOutcom
   };
 }
 
-function demand(edited: Edited, path: WorkspacePath): Extract<Edited, { kind: 'edited' }> {
+function requireEdited(edited: Edited, path: WorkspacePath): Extract<Edited, { kind: 'edited' }> {
   if (edited.kind === 'edited') return edited;
   if (edited.kind === 'not_found') {
     throw new ToolFault(

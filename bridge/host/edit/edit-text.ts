@@ -1,5 +1,5 @@
-// Replaces a passage of a text: the passage exactly as given when it is there, else the only one that reads the
-// same in the fuzzy view. Line ends are the file's, whatever the arguments use. Pure.
+// Replaces a passage of a text. An exact match wins; without one, the passage is searched in the fuzzy view. Without
+// `all`, more than one match is an ambiguity. Line ends stay the file's, whatever line ends the arguments use. Pure.
 import { EDIT_MATCHES_MAX, FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { foldText, foldedOnly, isSpace } from './folded-text.ts';
@@ -17,10 +17,10 @@ export type Edited =
   | { readonly kind: 'ambiguous'; readonly matches: number; readonly lines: readonly number[]; readonly fuzzy: boolean }
   | { readonly kind: 'not_found' };
 
-/** How many places of an ambiguity are named. */
+/** How many line numbers an ambiguous match reports. */
 const LINES_NAMED = 10;
 
-/** A passage of the original, in UTF-16 units, and what shall stand there. */
+/** A passage of the original, as UTF-16 offsets, and its replacement. */
 interface Passage {
   readonly start: number;
   readonly end: number;
@@ -34,7 +34,7 @@ export function editText(text: string, edit: Edit): Edited {
   return fuzzy.length > 0 ? apply(text, fuzzy, edit.all, true) : { kind: 'not_found' };
 }
 
-/** Passages may overlap: two that do are still two answers to "which one?". */
+/** Passages may overlap: overlapping matches are ambiguous too. */
 function apply(text: string, passages: readonly Passage[], all: boolean, fuzzy: boolean): Edited {
   if (passages.length > 1 && !all) {
     const lines = passages.slice(0, LINES_NAMED).map(({ start }) => lineAt(text, start));
@@ -65,15 +65,14 @@ function findExact(text: string, { oldText, newText }: Edit): readonly Passage[]
   }));
 }
 
-// The outer white space of the passage says only that there is some (or that the text begins or ends there): a
-// fuzzy match that swallowed it would take the line break before a line with it. So the core is matched, and the
-// file's outer white space stays wherever the new text repeats the old one's.
+// White space around the wanted passage means only that the file has some there, or that the text begins or ends there.
+// A fuzzy match that included it would also replace the line break before the line. So only the core is matched, and the
+// file's white space around it stays where the new text repeats that of the old one.
 function findFuzzy(text: string, { oldText, newText }: Edit): readonly Passage[] {
   const core = foldedOnly(oldText.trim());
   if (core === '') return [];
   const lead = oldText.slice(0, oldText.length - oldText.trimStart().length);
   const trail = oldText.slice(oldText.trimEnd().length);
-  // Whether the new text repeats the white space, so that the file's own stays.
   const keepsLead = newText.startsWith(lead);
   const keepsTrail = newText.length >= lead.length + trail.length && newText.endsWith(trail);
   const replacement = newText.slice(keepsLead ? lead.length : 0, newText.length - (keepsTrail ? trail.length : 0));
@@ -84,8 +83,8 @@ function findFuzzy(text: string, { oldText, newText }: Edit): readonly Passage[]
   for (const at of occurrences(view.text, core)) {
     const last = at + core.length - 1;
     if ((lead !== '' && !isOuter(at - 1)) || (trail !== '' && !isOuter(last + 1))) continue;
-    const start = at0(view.starts, at);
-    const end = at0(view.ends, last);
+    const start = numberAt(view.starts, at);
+    const end = numberAt(view.ends, last);
     passages.push({
       start: keepsLead ? start : backOver(text, start, lead.includes('\n')),
       end: keepsTrail ? end : forwardOver(text, end, trail.includes('\n')),
@@ -95,7 +94,7 @@ function findFuzzy(text: string, { oldText, newText }: Edit): readonly Passage[]
   return passages;
 }
 
-/** Where the blanks before `at` begin; with `lineBreak`, also the one line break before them. */
+/** The start of the blanks before `at`; with `lineBreak`, that of the one line break before them. */
 function backOver(text: string, at: number, lineBreak: boolean): number {
   let start = at;
   while (start > 0 && isBlank(text[start - 1])) start -= 1;
@@ -114,7 +113,7 @@ function forwardOver(text: string, at: number, lineBreak: boolean): number {
 const isBlank = (unit: string | undefined): boolean =>
   unit !== undefined && unit !== '\n' && unit !== '\r' && isSpace(unit);
 
-/** The text with LF line ends only, and the way back. */
+/** The text with LF line ends only, and the offset in the original of each of its offsets. */
 function viewOf(text: string): { readonly text: string; offset(at: number): number } {
   if (!text.includes('\r\n')) return { text, offset: (at) => at };
   const offsets = new Uint32Array(text.length + 1);
@@ -125,14 +124,17 @@ function viewOf(text: string): { readonly text: string; offset(at: number): numb
     if (text.startsWith('\r\n', at)) at += 1;
   }
   offsets[length] = text.length;
-  return { text: text.replaceAll('\r\n', '\n'), offset: (at) => at0(offsets, at) };
+  return { text: text.replaceAll('\r\n', '\n'), offset: (at) => numberAt(offsets, at) };
 }
 
 function occurrences(text: string, wanted: string): readonly number[] {
   const found: number[] = [];
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) {
     if (found.length === EDIT_MATCHES_MAX) {
-      throw new ToolFault('too_many_matches', `old_string occurs more than ${EDIT_MATCHES_MAX} times; give more of it`);
+      throw new ToolFault(
+        'too_many_matches',
+        `old_string occurs more than ${EDIT_MATCHES_MAX} times; give a longer passage`,
+      );
     }
     found.push(at);
   }
@@ -152,4 +154,4 @@ function lineAt(text: string, offset: number): number {
   return line;
 }
 
-const at0 = (values: Uint32Array, index: number): number => values[index] ?? 0;
+const numberAt = (values: Uint32Array, index: number): number => values[index] ?? 0;

@@ -1,9 +1,9 @@
-// The fuzzy view of text: runs of white space count as one space, and typographic quotes and dashes as the plain
-// ones. Models repeat text that way when they quote a file from memory.
+// The fuzzy view of a text: each run of white space is one space, and typographic quotes and dashes are the plain ones.
+// Models make these changes when they quote a file from memory.
 
 export interface FoldedText {
   readonly text: string;
-  /** Where the original of each folded UTF-16 unit begins, and where it ends. */
+  /** For each folded UTF-16 unit, the offsets in the original where it begins and ends. */
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
 }
@@ -26,7 +26,7 @@ export function foldText(original: string): FoldedText {
   return { text: units.join(''), starts: starts.subarray(0, units.length), ends: ends.subarray(0, units.length) };
 }
 
-/** The same text without the way back: many times faster, for those who only look whether something is there. */
+/** The folded text alone, without the offsets: many times faster, for a caller that only searches. */
 export const foldedOnly = (original: string): string => original.replace(/\s+/g, ' ').replace(TYPOGRAPHIC, foldUnit);
 
 /** One line in the fuzzy view, without outer white space. */

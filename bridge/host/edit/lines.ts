@@ -1,4 +1,4 @@
-// Text as lines that remember how each of them ended.
+// Text as lines, each with the line end it had.
 
 export type LineEnd = '' | '\n' | '\r\n';
 
@@ -26,7 +26,7 @@ export function splitLines(text: string): readonly Line[] {
 
 export const joinLines = (lines: readonly Line[]): string => lines.map((line) => line.text + line.end).join('');
 
-/** The line end most lines have (LF when it is even); null when there is none. */
+/** The line end that most lines have (LF on a tie); null when no line has one. */
 export function prevailingEnd(text: string): '\n' | '\r\n' | null {
   let feeds = 0;
   let pairs = 0;
@@ -38,7 +38,7 @@ export function prevailingEnd(text: string): '\n' | '\r\n' | null {
   return pairs * 2 > feeds ? '\r\n' : '\n';
 }
 
-/** The text with every line end written as `end`; as it is when the file has no style of its own. */
+/** The text with every line end written as `end`; unchanged when `end` is null. */
 export function withLineEnds(text: string, end: '\n' | '\r\n' | null): string {
   if (end === null) return text;
   const plain = text.replaceAll('\r\n', '\n');

@@ -1,6 +1,6 @@
-// The flags of bubblewrap: what a sandboxed command sees. Its own user, mount, process, network, IPC and host-name
-// namespaces; no capability; the system's programs and libraries, read-only; a private /tmp; the workspace at its
-// own path, so that paths in outputs mean the same outside; no home, no /etc but what the loader needs, no network.
+// The flags of bubblewrap, which decide what a sandboxed command sees: user, mount, process, network, IPC and host-name
+// namespaces of its own; no capabilities; the system's programs and libraries, read-only; a private /tmp; the workspace at
+// its real path, so that paths in outputs are valid outside; no home, no network, and of /etc only what the loader needs.
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { COMMAND_TMP_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -16,7 +16,7 @@ export function bwrapArguments(workspace: Workspace, mounts: readonly string[], 
     ...Object.entries(command.variables).map(([name, value]) => ['--setenv', name, value]),
     mounts,
     ['--proc', '/proc', '--dev', '/dev', '--size', String(COMMAND_TMP_BYTES_MAX), '--tmpfs', '/tmp'],
-    // After /tmp: a workspace may lie in there.
+    // After /tmp, because the workspace may lie in /tmp.
     ['--bind', path, path],
     protectedMounts(workspace),
     ['--chdir', command.directory],
@@ -24,7 +24,7 @@ export function bwrapArguments(workspace: Workspace, mounts: readonly string[], 
   return flags.flat();
 }
 
-/** Mounts of the system's programs; with `withNode`, also of this very node when it lies elsewhere. */
+/** Mounts of the system's programs; with `withNode`, also of the running node when it is installed elsewhere. */
 export function systemMounts(withNode: boolean): readonly string[] {
   const mounts = ['--ro-bind', '/usr', '/usr'];
   for (const path of ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']) {
@@ -32,7 +32,7 @@ export function systemMounts(withNode: boolean): readonly string[] {
     if (stats?.isSymbolicLink() === true) mounts.push('--symlink', readlinkSync(path), path);
     else if (stats?.isDirectory() === true) mounts.push('--ro-bind', path, path);
   }
-  // The loader's cache, and the links behind names such as `awk`.
+  // The loader's cache, and the links that names such as `awk` lead to.
   for (const path of ['/etc/ld.so.cache', '/etc/alternatives']) mounts.push('--ro-bind-try', path, path);
   const prefix = dirname(dirname(realpathSync(process.execPath)));
   if (withNode && prefix !== '/' && prefix !== '/usr' && !prefix.startsWith('/usr/')) {
@@ -41,7 +41,7 @@ export function systemMounts(withNode: boolean): readonly string[] {
   return mounts;
 }
 
-// Commands read the history of the workspace and do not write it: what lies there runs as the host's user later.
+// Commands may read .git and must not write it: hooks and configuration in it run later, as the host's user.
 function protectedMounts({ root, path }: Workspace): readonly string[] {
   const stats = lookUp(root, '.git');
   const real = stats?.isDirectory() === true || stats?.isFile() === true;

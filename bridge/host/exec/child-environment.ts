@@ -1,13 +1,13 @@
-// The environment of a command: four fixed variables and what the call adds. Nothing of the bridge's own.
-// (PWD is there too: whatever sets up a command says in it where the command runs.)
+// The environment of a command: PATH, HOME, LANG and TERM, and the variables that the call adds. Nothing comes from the
+// bridge's environment. (The shell and the sandbox that start a command also set PWD, to its working directory.)
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument } from '../arguments.ts';
 import { ENV_BYTES_MAX, ENV_MAX } from '../../../schemas/limits.ts';
-import { programDirectories } from './program.ts';
+import { programDirectories } from './find-program.ts';
 
 export interface ChildEnvironment {
   readonly variables: Readonly<Record<string, string>>;
-  /** Names the call gave that look like secrets and were left out. */
+  /** Names of the call's variables that were left out because they look like secrets. */
   readonly dropped: readonly string[];
 }
 
@@ -25,17 +25,18 @@ export function childEnvironment(added: JsonObject): ChildEnvironment {
   for (const [name, value] of entries) {
     if (typeof value !== 'string' || value.includes('\0')) throw invalidArgument(`env.${name}`, 'a string without NUL');
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-      throw invalidArgument('env', `free of the name ${JSON.stringify(name)}`);
-    if (isLoaderName(name)) throw invalidArgument('env', `free of ${name}, which changes what every program loads`);
+      throw invalidArgument('env', `an object without the invalid variable name ${JSON.stringify(name)}`);
+    if (isLoaderName(name))
+      throw invalidArgument('env', `an object without ${name}, which changes what programs load or run`);
     bytes += name.length + Buffer.byteLength(value);
     if (isSecretName(name)) dropped.push(name);
     else variables[name] = value;
   }
-  if (bytes > ENV_BYTES_MAX) throw invalidArgument('env', `at most ${ENV_BYTES_MAX} bytes in all`);
+  if (bytes > ENV_BYTES_MAX) throw invalidArgument('env', `an object of at most ${ENV_BYTES_MAX} bytes`);
   return { variables, dropped };
 }
 
-// These make other programs run code of the caller's choice, or change how programs are loaded.
+// Variables that make other programs run code of the caller's choice, or that change how programs are loaded.
 const isLoaderName = (name: string): boolean =>
   /^(LD_|DYLD_|GLIBC_|MALLOC_|BASH_FUNC_)/.test(name) || LOADER_NAMES.has(name);
 
@@ -45,7 +46,7 @@ const LOADER_NAMES: ReadonlySet<string> = new Set([
   'NODE_REPL_EXTERNAL_MODULE',
   'BASH_ENV',
   'ENV',
-  // A shell takes these for its own, also the one that a command waits in.
+  // Shells interpret these, including the shell that starts the command (see `startGate`).
   'BASHOPTS',
   'OPTIND',
   'SHELLOPTS',

@@ -1,9 +1,10 @@
-// The processes of one command: the one that was started, which leads a group, and with a sandbox the one that leads
-// the group inside of it. How they come to begin, and how both are ended.
+// The processes of one command: the started process, which leads a process group, and with a sandbox the process that
+// leads the group inside it. This file starts the command once it is safe, and ends both groups.
 //
-// A sandbox takes a while to set up, and for a part of that its inside is in no group that is known out here, and not
-// yet tied to its outside. So nothing is started before the keeper knows the outer group, and the command begins only
-// when it knows the inner one too: whatever ends the bridge or the sandbox in between, the second gate stays closed.
+// A sandbox takes time to set up. For part of that time its inner process is in a group that is not known outside, and
+// does not yet end with the outer process. So the sandbox starts only after the keeper holds the outer group, and the
+// command starts only after the keeper holds the inner group too: if the bridge or the sandbox ends in between, the second
+// gate never opens.
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { ToolFault } from '../outcome.ts';
@@ -11,14 +12,14 @@ import type { Keeper } from './keeper.ts';
 import type { Launch } from './sandbox.ts';
 
 export interface CommandProcesses {
-  /** Settles when the command may begin; rejects when it cannot be tied to the bridge, or has no sandbox. */
-  readonly begun: Promise<void>;
-  /** False when there is nothing yet, or not any more, that could be told. */
-  warn(): boolean;
-  /** Ends all of it by force, also a command that has not begun. */
+  /** Resolves when the command has started; rejects when the keeper cannot hold its groups, or its sandbox fails. */
+  readonly started: Promise<void>;
+  /** Sends SIGTERM. False when the command has not started, or has ended. */
+  terminate(): boolean;
+  /** Kills every process, also before the command has started. */
   kill(): void;
-  /** For the moment when the process that was started has ended, by a signal or by itself. */
-  bury(signal: NodeJS.Signals | null): void;
+  /** Call it when the started process exits, with the signal that ended it, if one did. */
+  onExit(signal: NodeJS.Signals | null): void;
 }
 
 export interface StartedProcess {
@@ -28,17 +29,17 @@ export interface StartedProcess {
 }
 
 export function superviseProcesses({ child, outer, launch }: StartedProcess, keeper: Keeper): CommandProcesses {
-  const inner = launch.reportsChild ? readInner(child) : null;
+  const inner = launch.reportsChild ? readInnerPid(child) : null;
   const gate = child.stdio[3] as Writable | null | undefined;
   gate?.on('error', () => undefined);
   let open = !launch.gated;
 
-  async function begin(): Promise<void> {
+  async function start(): Promise<void> {
     if (!launch.gated) return;
     await keeper.hold(outer);
     if (inner !== null) {
       gate?.write('go\n');
-      const pid = await inner.told;
+      const pid = await inner.reported;
       if (pid === null) throw new ToolFault('spawn_failed', 'the sandbox could not be set up');
       await keeper.hold(pid);
     }
@@ -47,59 +48,58 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
   }
   const kill = (): void => {
     signalGroup(outer, 'SIGKILL');
-    // Second: until it leads a group of its own, it is in the other.
+    // After the outer group: the inner process is in that one until it leads its own.
     signalGroup(inner?.pid() ?? null, 'SIGKILL');
-    // Last, so that what waits there ends by the signal; nothing is said at the gate between these.
+    // Last, so that a process that waits at the gate ends by the signal. Nothing is written to the gate in between.
     gate?.destroy();
   };
-  const begun = begin();
+  const started = start();
   return {
-    begun,
-    warn: () => open && signalGroup(inner === null ? outer : inner.pid(), 'SIGTERM'),
+    started,
+    terminate: () => open && signalGroup(inner === null ? outer : inner.pid(), 'SIGTERM'),
     kill,
-    bury(signal) {
-      // What the command left in the background ends with it. The group's number is still its own: at most its
-      // leader has been waited for, in this very turn. The inner one ends with its sandbox, but for one that somebody
-      // else ended while it was set up.
+    onExit(signal) {
+      // Background processes of the command end with it. The group id cannot have been reused: at most the leader has been
+      // reaped, in this turn. The inner group ends with its sandbox, unless a signal ended the sandbox during set-up.
       if (signal === null) signalGroup(outer, 'SIGKILL');
       else kill();
       const release = (): void => {
         for (const pid of [outer, inner?.pid() ?? null]) if (pid !== null) keeper.release(pid);
       };
-      begun.then(release, release);
+      started.then(release, release);
     },
   };
 }
 
-interface Inner {
-  /** Null as long as it is not known. */
+interface InnerPid {
+  /** Null until it is known. */
   pid(): number | null;
-  /** Null when it will never be known. */
-  readonly told: Promise<number | null>;
+  /** Resolves to null when the sandbox ends without reporting it. */
+  readonly reported: Promise<number | null>;
 }
 
-/** The process that leads the command's session inside of the sandbox, by its number out here. */
-function readInner(child: ChildProcess): Inner {
+/** The process that leads the command's session inside the sandbox, by its pid outside. */
+function readInnerPid(child: ChildProcess): InnerPid {
   let text = '';
   let pid: number | null = null;
   const pipe = child.stdio[4] as Readable | null | undefined;
-  const told = new Promise<number | null>((settle) => {
-    if (!pipe) settle(null);
+  const reported = new Promise<number | null>((resolve) => {
+    if (!pipe) resolve(null);
     pipe
       ?.on('error', () => undefined)
-      .on('close', () => settle(null))
+      .on('close', () => resolve(null))
       .on('data', (chunk: Buffer) => {
         text += chunk.toString('latin1');
         const found = /"child-pid": (\d+)/.exec(text)?.[1];
         if (found === undefined) return;
         pid = Number(found);
-        settle(pid);
+        resolve(pid);
       });
   });
-  return { pid: () => pid, told };
+  return { pid: () => pid, reported };
 }
 
-/** False when there is no such group (any more). */
+/** False when the group does not exist, or no longer does. */
 function signalGroup(pid: number | null, signal: NodeJS.Signals): boolean {
   if (pid === null || pid <= 1) return false;
   try {

@@ -1,12 +1,12 @@
-// How a command ended, as the model reads it and as data. A program's own exit code is a result, whatever it is;
-// only an end from outside is a failure of the call.
+// Reports how a command ended, as text for the model and as data. Any exit code of the program is a result of a
+// successful call; the call fails only when the command was ended from outside.
 import { constants } from 'node:os';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { OUTPUT_BYTES_MIN, SPILL_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { HostOutcome } from '../outcome.ts';
 import { spillTo } from '../spill.ts';
 import type { Capture, Excerpt } from './output-capture.ts';
-import type { CommandEnd, StopReason } from './run-command.ts';
+import type { CommandEnd, CommandStopReason } from './run-command.ts';
 
 export interface FinishedCommand {
   readonly end: CommandEnd;
@@ -14,28 +14,31 @@ export interface FinishedCommand {
   readonly stderr: Capture;
   readonly durationMs: number;
   readonly timeoutMs: number;
-  /** Variables that were not passed on. */
+  /** Environment variables that were not passed to the command. */
   readonly dropped: readonly string[];
 }
 
-export interface ReportRoom {
+export interface ReportLimits {
   readonly outputBytesMax: number;
   readonly spillPath: string;
 }
 
-/** Kept free for everything that is not output. */
+/** Reserved for the parts of the text that are not output. */
 const FRAME_BYTES = 512;
 
-export function reportCommand(command: FinishedCommand, room: ReportRoom): HostOutcome {
+export function reportCommand(command: FinishedCommand, limits: ReportLimits): HostOutcome {
   const { stdout, stderr, durationMs, dropped } = command;
   const verdict = verdictOf(command);
-  const available = Math.max(room.outputBytesMax, OUTPUT_BYTES_MIN) - FRAME_BYTES;
-  // The shorter stream may use half of the room; what it leaves is the other's.
+  const available = Math.max(limits.outputBytesMax, OUTPUT_BYTES_MIN) - FRAME_BYTES;
+  // Each stream may use half of the room, and what the other leaves over.
   const errBytes = Math.min(stderr.total(), Math.max(Math.floor(available / 2), available - stdout.total()));
   const out = stdout.excerpt(available - errBytes);
   const err = stderr.excerpt(errBytes);
   const truncated = out.bytesOmitted + err.bytesOmitted > 0;
-  const headline = [verdict.headline, ...(dropped.length === 0 ? [] : [`[not passed on: ${dropped.join(', ')}]`])];
+  const headline = [
+    verdict.headline,
+    ...(dropped.length === 0 ? [] : [`[environment variables not passed on: ${dropped.join(', ')}]`]),
+  ];
   const text = [...headline, ...section('stdout', out), ...section('stderr', err)];
   if (stdout.total() + stderr.total() === 0) text.push('(no output)');
   const data: JsonObject = {
@@ -52,7 +55,7 @@ export function reportCommand(command: FinishedCommand, room: ReportRoom): HostO
     ...(verdict.code === null ? {} : { code: verdict.code }),
     text: text.join('\n'),
     data,
-    ...(truncated ? spillTo(room.spillPath, () => wholeOutput(headline, command)) : {}),
+    ...(truncated ? spillTo(limits.spillPath, () => wholeOutput(headline, command)) : {}),
   };
 }
 
@@ -76,22 +79,24 @@ function verdictOf({ end, timeoutMs }: FinishedCommand): Verdict {
     const { code, headline } = stopTexts[end.stopped];
     return failure(code, headline(timeoutMs));
   }
-  if (signal !== null) return failure('signaled', `the command was ended by ${signal}`);
+  if (signal !== null) return failure('signaled', `the command was ended by the signal ${signal}`);
   return { code: null, headline: `exit code ${exitCode ?? 0}`, exitCode: exitCode ?? 0, signal: null };
 }
 
-const stopTexts: Readonly<Record<StopReason, { readonly code: string; readonly headline: (ms: number) => string }>> = {
+const stopTexts: Readonly<
+  Record<CommandStopReason, { readonly code: string; readonly headline: (ms: number) => string }>
+> = {
   timeout: {
     code: 'timeout',
-    headline: (ms) => `the command was ended after ${ms} ms; ask for more time, or less work`,
+    headline: (ms) => `the command was stopped after ${ms} ms; allow more time with timeout_ms, or do less work`,
   },
-  cancelled: { code: 'cancelled', headline: () => 'the call was cancelled and the command ended' },
-  session: { code: 'signaled', headline: () => 'the command was ended by host.session.signal' },
-  closed: { code: 'cancelled', headline: () => 'the host is closing and ended the command' },
+  cancelled: { code: 'cancelled', headline: () => 'the call was cancelled and the command was stopped' },
+  session: { code: 'signaled', headline: () => 'the command was stopped by host.session.signal' },
+  closed: { code: 'cancelled', headline: () => 'the host is closing and stopped the command' },
 };
 
-// A sandbox and a shell both report the end by signal n as exit code 128 + n. It is read in this way everywhere, so
-// that a command is judged alike with and without a sandbox.
+// A sandbox and a shell both report an end by signal n as exit code 128 + n. The code is always read this way, so that a
+// command has the same report with and without a sandbox.
 function signalOf(exitCode: number | null): string | null {
   if (exitCode === null) return null;
   const found = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128);

@@ -1,7 +1,7 @@
-/** One command to run for a tool call. */
+/** A command to run for a tool call. */
 export interface Command {
   readonly argv: readonly string[];
-  /** Where it runs: absolute, in the workspace. */
+  /** Its working directory: an absolute path in the workspace. */
   readonly directory: string;
   readonly variables: Readonly<Record<string, string>>;
 }

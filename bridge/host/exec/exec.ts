@@ -1,4 +1,4 @@
-// host.exec: runs one command and tells the model how it ended and what it wrote.
+// host.exec: runs one command and reports how it ended and what it wrote.
 import { Buffer } from 'node:buffer';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument, optionalCount, optionalObject, optionalText, requiredTexts } from '../arguments.ts';
@@ -17,7 +17,7 @@ import { type ChildEnvironment, childEnvironment } from './child-environment.ts'
 import { reportCommand } from './command-report.ts';
 import type { Keeper } from './keeper.ts';
 import { type Capture, openCapture } from './output-capture.ts';
-import { findProgram, programDirectories } from './program.ts';
+import { findProgram, programDirectories } from './find-program.ts';
 import { type CommandEnd, type RunningCommand, startCommand } from './run-command.ts';
 
 interface ExecCall {
@@ -28,7 +28,7 @@ interface ExecCall {
   readonly timeoutMs: number;
 }
 
-export async function exec(args: JsonObject, host: HostParts, context: HostCallContext): Promise<HostOutcome> {
+export async function execTool(args: JsonObject, host: HostParts, context: HostCallContext): Promise<HostOutcome> {
   const call = readCall(args, host, context);
   const stdout = openCapture(host.scratch.newSpillPath(), host.redactor);
   const stderr = openCapture(host.scratch.newSpillPath(), host.redactor);
@@ -52,7 +52,10 @@ function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallC
   const argv = requiredTexts(args, 'argv');
   const [program] = argv;
   if (program === undefined || program === '') {
-    throw new ToolFault('argv_empty', "'argv' must name a program first, then its arguments; call again with both");
+    throw new ToolFault(
+      'argv_empty',
+      "'argv' is empty or has an empty program name; give the program first, then its arguments",
+    );
   }
   const bytes = argv.reduce((sum, argument) => sum + Buffer.byteLength(argument) + 1, 0);
   if (argv.length > ARGV_MAX || bytes > ARGV_BYTES_MAX || argv.some((argument) => argument.includes('\0'))) {
@@ -67,7 +70,7 @@ function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallC
     stdin: optionalText(args, 'stdin'),
     timeoutMs: optionalCount(args, 'timeout_ms', 1, limitMs) ?? limitMs,
   };
-  // Said before anything starts: a sandbox would only report that its innermost program could not be run.
+  // Checked before anything starts: a sandbox would only report that its innermost program failed to run.
   if (!program.includes('/') && !Object.hasOwn(added, 'PATH') && findProgram(program) === null) {
     throw new ToolFault('spawn_failed', spawnAdvice(call, 'ENOENT'));
   }
@@ -84,7 +87,7 @@ function start(
   return withDirectory(workspace.root, cwd.names, (directory) => {
     const path = [workspace.path, ...cwd.names].join('/');
     const launch = sandbox.launch({ argv, directory: path, variables: environment.variables });
-    // A sandbox looks its directory up in what it can see. Without one, the open handle is where the command runs.
+    // bwrap changes to the directory inside its own mounts. Without it, the command starts in the open directory handle.
     const place = sandbox.level === 'bwrap' ? '/' : directory.location;
     return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr }, keeper);
   });
@@ -99,7 +102,7 @@ async function supervise(
   const cancel = (): void => command.stop('cancelled', TERM_GRACE_MS);
   const timer = setTimeout(() => command.stop('timeout', TERM_GRACE_MS), timeoutMs);
   const progress = setInterval(() => {
-    for (const news of streams.map((stream) => stream.news())) if (news !== '') onProgress?.(news);
+    for (const text of streams.map((stream) => stream.takeNew())) if (text !== '') onProgress?.(text);
   }, PROGRESS_EVERY_MS);
   signal.addEventListener('abort', cancel);
   if (signal.aborted) cancel();
@@ -115,5 +118,5 @@ async function supervise(
 function spawnAdvice({ argv }: ExecCall, reason: string): string {
   const program = showPath(argv[0] ?? '');
   if (reason !== 'ENOENT') return `${program} could not be started (${reason})`;
-  return `there is no program ${program} in ${programDirectories().join(', ')}; give its path, or use another program`;
+  return `program ${program} not found in ${programDirectories().join(', ')}; give its path, or use another program`;
 }

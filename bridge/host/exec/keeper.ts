@@ -1,26 +1,26 @@
-// Ties commands to the bridge: a bridge that is killed takes its commands with it, and all that they had started. A
-// process of its own, the keeper, is told each command's process group; its input ends with the bridge, however that
-// ends, and then it kills the groups it was told of, in the order in which it was. A command waits at a gate until the keeper
-// knows of it: with a bridge that is killed earlier, the gate never opens.
+// Ends commands together with the bridge: when the bridge is killed, its commands and everything they started must end
+// too. A separate process, the keeper, receives the process group of each command. Its standard input closes when the
+// bridge ends, however that happens, and then it kills the groups it holds, in the order in which it received them. A
+// command waits at a gate until the keeper holds its group; if the bridge is killed before, the gate never opens.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { KEEPER_STARTS_MAX } from '../../../schemas/limits.ts';
-import { findProgram } from './program.ts';
+import { findProgram } from './find-program.ts';
 
 export interface Keeper {
-  /** Settles once the group would end with this process; rejects when there can be no keeper. */
+  /** Resolves once the group would end with this process; rejects when no keeper can be started. */
   hold(group: number): Promise<void>;
-  /** For a group that is over: its number may become another's. */
+  /** Call it when a group has ended: its id may be reused. */
   release(group: number): void;
-  /** Ends the keeper, and with it the groups that it still holds. */
+  /** Ends the keeper, and the groups that it still holds. */
   close(): void;
 }
 
 /**
- * To be put in front of a program: it begins at a line on descriptor 3, and never when that closes before. `keep`
- * leaves the descriptor open, for a second gate behind the first.
+ * Arguments to put in front of a program. The program starts when a line arrives on descriptor 3, and never if the
+ * descriptor closes first. `keep` leaves the descriptor open, for a second gate behind the first.
  */
-export function gatePrefix(after: 'keep' | 'close'): readonly string[] {
+export function startGate(after: 'keep' | 'close'): readonly string[] {
   const shell = findProgram('sh');
   if (shell === null) return [];
   return [shell, '-c', `read -r go <&3 && exec "$@"${after === 'close' ? ' 3<&-' : ''}`, 'sh'];
@@ -35,11 +35,11 @@ export function openKeeper(): Keeper {
     const replace = (): void => {
       if (running !== child) return;
       running = null;
-      // Whatever ended it: what it held is held on.
+      // Whatever ended it, a new keeper must hold its groups.
       if (held.size === 0 || replaced === KEEPER_STARTS_MAX) return;
       replaced += 1;
       running = start();
-      tell(running, held).catch(() => undefined);
+      sendGroups(running, held).catch(() => undefined);
     };
     child.once('exit', replace).once('error', replace);
     return child;
@@ -48,14 +48,14 @@ export function openKeeper(): Keeper {
     async hold(group) {
       held.add(group);
       for (let attempt = 1; ; attempt += 1) {
-        const news = running === null ? held : [group];
-        const told = (running ??= start());
+        const groups = running === null ? held : [group];
+        const keeper = (running ??= start());
         try {
-          await tell(told, news);
+          await sendGroups(keeper, groups);
           replaced = 0;
           return;
         } catch (error) {
-          if (running === told) running = null;
+          if (running === keeper) running = null;
           if (attempt < KEEPER_STARTS_MAX) continue;
           held.delete(group);
           throw error;
@@ -72,7 +72,7 @@ export function openKeeper(): Keeper {
   };
 }
 
-// Polite signals do not concern it: it ends with the bridge. It may be told twice: no group is in its list twice.
+// It ignores HUP, INT and TERM, because it ends with the bridge. A group that arrives twice is in the list once.
 const KEEPER = `
 trap '' HUP INT TERM
 groups=' '
@@ -89,18 +89,18 @@ function startKeeper(): ChildProcess {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Neither may keep the bridge's process from ending.
+  // Neither the process nor its pipe may keep the bridge from exiting.
   child.unref();
   (child.stdin as Socket | null)?.on('error', () => undefined).unref();
   return child;
 }
 
-/** Settles when the kernel has the lines: the keeper reads them, also when this process is gone by then. */
-function tell({ stdin }: ChildProcess, groups: Iterable<number>): Promise<void> {
+/** Resolves when the kernel has the lines: the keeper reads them even if this process has ended by then. */
+function sendGroups({ stdin }: ChildProcess, groups: Iterable<number>): Promise<void> {
   const lines = Array.from(groups, (group) => `+ ${group}\n`).join('');
-  return new Promise((settle, fail) => {
-    // Node types it as null; a process for which there were no descriptors has none at all.
-    if (!stdin) fail(new Error('the keeper of commands could not be started'));
-    else stdin.write(lines, (error) => (error ? fail(error) : settle()));
+  return new Promise((resolve, reject) => {
+    // Node types a missing pipe as null; it is undefined when spawn found no free descriptor.
+    if (!stdin) reject(new Error('the process that ends commands together with the bridge could not be started'));
+    else stdin.write(lines, (error) => (error ? reject(error) : resolve()));
   });
 }

@@ -1,4 +1,5 @@
-// What the kernel holds a command to, set by prlimit(1) in front of it: processes, CPU time, memory, file sizes.
+// The resource limits of a command, which prlimit(1) in front of it sets: processes, memory, CPU time, size and number of
+// files.
 import {
   COMMAND_CPU_SECONDS_MAX,
   COMMAND_FILES_OPEN_MAX,
@@ -7,9 +8,9 @@ import {
   COMMAND_PROCESSES_MAX,
 } from '../../../schemas/limits.ts';
 import type { Owner } from '../workspace/workspace.ts';
-import { findProgram, worksInFront } from './program.ts';
+import { findProgram, worksInFront } from './find-program.ts';
 
-/** Empty where prlimit is not installed, or where these limits lie above what the host itself is held to. */
+/** Empty where prlimit is not installed, or where these limits exceed the host's own. */
 export function limitPrefix(identity: Owner | null): readonly string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === null) return [];

@@ -1,5 +1,5 @@
-// What a command writes to one of its streams: head and tail in memory, the rest in a file, all bounded. The stream
-// is always read to its end, so that a command never blocks on a full pipe because of what was kept.
+// Captures what a command writes to one stream: head and tail in memory, the whole in a file, all bounded. The stream is
+// always read to its end, so that the limits never block the command on a full pipe.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { HEAD_BYTES, PROGRESS_BYTES_MAX, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../schemas/limits.ts';
 import type { Redactor } from '../redact.ts';
@@ -7,14 +7,14 @@ import { readRange } from '../workspace/workspace.ts';
 
 export interface Capture {
   push(chunk: Buffer): void;
-  /** Bytes seen, kept or not. */
+  /** How many bytes were written, kept or not. */
   total(): number;
   /** The output in at most `bytesMax` bytes, from both ends; secrets replaced. */
   excerpt(bytesMax: number): Excerpt;
-  /** Everything up to the spill limit; secrets replaced. Throws when the disk did not take it. */
+  /** The whole output up to the spill limit; secrets replaced. Throws when writing the file failed. */
   whole(): Buffer;
-  /** What is new since the last call, its end if it is much; secrets replaced. */
-  news(): string;
+  /** The output since the last call, only its end if it is long; secrets replaced. */
+  takeNew(): string;
   close(): void;
 }
 
@@ -30,7 +30,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
   let tail: Buffer[] = [];
   let tailBytes = 0;
   let total = 0;
-  let told = 0;
+  let taken = 0;
   const spool = newSpool(spoolPath, SPILL_BYTES_MAX + reach);
 
   function keepTail(chunk: Buffer): void {
@@ -44,9 +44,9 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
       const room = headMax - head.length;
       if (room >= chunk.length) head = Buffer.concat([head, chunk]);
       else {
-        const more = room > 0 && !spool.isBegun() ? withHead(chunk, room) : chunk;
-        // The file holds everything from the first byte on, but only once the head does not.
-        if (!spool.isBegun()) spool.keep(head);
+        const more = room > 0 && !spool.isStarted() ? withHead(chunk, room) : chunk;
+        // The file is started when the head is full, and holds everything from the first byte on.
+        if (!spool.isStarted()) spool.keep(head);
         spool.keep(more);
       }
       keepTail(chunk);
@@ -69,16 +69,16 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
       return { text: `${first}\n[… ${bytesOmitted} bytes left out …]\n${closing}`, bytesOmitted };
     },
     whole() {
-      const all = spool.isBegun() ? spool.whole() : head;
+      const all = spool.isStarted() ? spool.whole() : head;
       return redactor.window(all, 0, Math.min(all.length, SPILL_BYTES_MAX));
     },
-    news() {
+    takeNew() {
       const last = Buffer.concat(tail);
-      // The beginning of a secret waits until it is known not to be one.
+      // Bytes that may begin a secret wait until the next bytes decide it.
       const end = last.length - redactor.pending(last);
-      const fresh = Math.max(0, total - (last.length - end) - told);
+      const fresh = Math.max(0, total - (last.length - end) - taken);
       const start = nextCharacter(last, Math.max(0, end - Math.min(fresh, PROGRESS_BYTES_MAX)));
-      told = total - (last.length - end);
+      taken = total - (last.length - end);
       return start < end ? redactor.window(last, start, end).toString('utf8') : '';
     },
     close() {
@@ -87,7 +87,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
     },
   };
 
-  /** Fills the head, and returns what goes to the file after it. */
+  /** Fills the head, and returns the rest of the chunk, which goes to the file. */
   function withHead(chunk: Buffer, room: number): Buffer {
     head = Buffer.concat([head, chunk.subarray(0, room)]);
     return chunk.subarray(room);
@@ -95,31 +95,31 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
 }
 
 /**
- * A file of at most so many bytes. A disk that is full costs the middle of an output and nothing else: nobody is there to
- * catch what the listener of a stream throws.
+ * A file of at most `bytesMax` bytes. When the disk is full, only the middle of the output is lost. `keep` must not throw:
+ * a stream listener calls it, and no caller would catch the error.
  */
 function newSpool(path: string, bytesMax: number) {
   let fd: number | null = null;
   let bytes = 0;
-  let begun = false;
-  let lost: unknown = null;
+  let started = false;
+  let failure: unknown = null;
   return {
-    isBegun: () => begun,
+    isStarted: () => started,
     keep(chunk: Buffer): void {
-      begun = true;
+      started = true;
       const kept = chunk.subarray(0, bytesMax - bytes);
-      if (lost !== null || kept.length === 0) return;
+      if (failure !== null || kept.length === 0) return;
       try {
         fd ??= openSync(path, 'wx+', 0o600);
         for (let at = 0; at < kept.length;) at += writeSync(fd, kept, at);
         bytes += kept.length;
       } catch (error) {
-        lost = error;
+        failure = error;
       }
     },
-    /** Throws when the disk did not take it. */
+    /** Throws when writing failed. */
     whole(): Buffer {
-      if (lost !== null) throw lost;
+      if (failure !== null) throw failure;
       return fd === null ? Buffer.alloc(0) : readRange(fd, 0, bytes);
     },
     close(): void {
@@ -129,14 +129,14 @@ function newSpool(path: string, bytesMax: number) {
   };
 }
 
-/** The start of the character that byte `at` belongs to. */
+/** The first byte of the character that byte `at` belongs to. */
 export function characterStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start -= 1;
   return isContinuation(bytes[start]) ? at : start;
 }
 
-/** The first start of a character from byte `at` on. */
+/** The first byte at or after `at` that starts a character. */
 export function nextCharacter(bytes: Buffer, at: number): number {
   let start = Math.max(0, at);
   while (start < bytes.length && start - at < 3 && isContinuation(bytes[start])) start += 1;

@@ -1,5 +1,5 @@
-// One command from start to end: a process group of its own, SIGTERM before SIGKILL, and an end that nothing the
-// command left behind can put off. What is over is the process, not the last holder of its pipes.
+// Runs one command in its own process group; stops it with SIGTERM, then SIGKILL. The command has ended when its process
+// exits: a background process that holds its pipes open cannot delay the end.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, errorName } from '../outcome.ts';
@@ -9,21 +9,22 @@ import type { Keeper } from './keeper.ts';
 import type { Capture } from './output-capture.ts';
 import type { Launch } from './sandbox.ts';
 
-/** Who ended a command; null when it ended by itself. */
-export type StopReason = 'timeout' | 'cancelled' | 'session' | 'closed';
+/** Why the host stopped a command. */
+export type CommandStopReason = 'timeout' | 'cancelled' | 'session' | 'closed';
 
 export interface CommandEnd {
-  readonly stopped: StopReason | null;
+  /** Null when the host did not stop it. */
+  readonly stopped: CommandStopReason | null;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why there was no process; null when there was one. */
+  /** Why the command did not start; null when it did. */
   readonly spawnFault: string | null;
 }
 
 export interface RunningCommand {
   readonly ended: Promise<CommandEnd>;
-  /** SIGTERM now, SIGKILL after `graceMs` (at once when 0). The first reason stands. */
-  stop(reason: StopReason, graceMs: number): void;
+  /** Sends SIGTERM now and SIGKILL after `graceMs` (at once when 0). The first reason is reported. */
+  stop(reason: CommandStopReason, graceMs: number): void;
 }
 
 export interface CommandIo {
@@ -44,40 +45,40 @@ export function startCommand(launch: Launch, io: CommandIo, keeper: Keeper): Run
   if (child.pid !== undefined) {
     return runProcesses(child, superviseProcesses({ child, outer: child.pid, launch }, keeper), io);
   }
-  return notStarted(new Promise((settle) => child.once('error', (error) => settle(failedStart(errorName(error))))));
+  return notStarted(new Promise((resolve) => child.once('error', (error) => resolve(failedStart(errorName(error))))));
 }
 
 function runProcesses(child: ChildProcess, processes: CommandProcesses, io: CommandIo): RunningCommand {
-  let stopped: StopReason | null = null;
-  let over = false;
-  let unkept: string | null = null;
+  let stopped: CommandStopReason | null = null;
+  let exited = false;
+  let startFault: string | null = null;
   let killTimer: NodeJS.Timeout | undefined;
 
-  processes.begun.catch((error: unknown) => {
-    unkept = error instanceof ToolFault ? error.message : errorName(error);
+  processes.started.catch((error: unknown) => {
+    startFault = error instanceof ToolFault ? error.message : errorName(error);
     processes.kill();
   });
 
   child.on('error', () => undefined);
-  const ended = new Promise<CommandEnd>((settle) => {
+  const ended = new Promise<CommandEnd>((resolve) => {
     child.once('exit', (exitCode, signal) => {
-      over = true;
+      exited = true;
       clearTimeout(killTimer);
-      processes.bury(signal);
+      processes.onExit(signal);
       drain(child, io, () => {
-        const began = unkept === null || stopped !== null;
-        settle(began ? { stopped, exitCode, signal, spawnFault: null } : failedStart(unkept ?? ''));
+        const failed = startFault !== null && stopped === null;
+        resolve(failed ? failedStart(startFault ?? '') : { stopped, exitCode, signal, spawnFault: null });
       });
     });
   });
   return {
     ended,
     stop(reason, graceMs) {
-      if (over) return;
+      if (exited) return;
       stopped ??= reason;
       clearTimeout(killTimer);
-      // What has not begun could not use a warning, and does not begin.
-      if (graceMs === 0 || !processes.warn()) processes.kill();
+      // A command that has not started gets no SIGTERM: it is killed, and never starts.
+      if (graceMs === 0 || !processes.terminate()) processes.kill();
       else killTimer = setTimeout(() => processes.kill(), graceMs);
     },
   };
@@ -95,13 +96,13 @@ function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: Co
   const child = spawn(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
   child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk)).on('error', () => undefined);
   child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk)).on('error', () => undefined);
-  // A command need not read its input; that it closed the pipe is no fault.
+  // A command need not read its input: an error on the pipe it closed is ignored.
   child.stdin?.on('error', () => undefined).end(stdin);
   return child;
 }
 
-// After the end, pipes usually close at once. Where something outside of the group holds them, they are read while
-// bytes still come, for a bounded time, and then closed on this side.
+// After the exit, the pipes usually close at once. When a process outside the group holds them open, they are read as
+// long as bytes arrive, for a bounded time, and then closed on this side.
 function drain(child: ChildProcess, { stdout, stderr }: CommandIo, done: () => void): void {
   let seen = -1;
   let waitedMs = 0;
@@ -120,7 +121,7 @@ function drain(child: ChildProcess, { stdout, stderr }: CommandIo, done: () => v
     }
     seen = now;
     waitedMs += DRAIN_MS;
-    // The immediate lets the pipes be read once more after a busy stretch, before silence is believed.
+    // After a busy event loop, setImmediate lets the pipes be read once more before this counts as silence.
     timer = setTimeout(() => setImmediate(look), DRAIN_MS);
   };
   child.once('close', finish);

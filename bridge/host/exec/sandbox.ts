@@ -1,34 +1,33 @@
-// Which sandbox commands run in (DESIGN section 7). It is probed once, by running a command in it with the very
-// flags that are used afterwards: what is installed says little about what the kernel allows.
+// Chooses the sandbox that commands run in (docs/design.md, "Safety"). It is probed once, by running a command in it with
+// the flags that are used later: an installed bwrap does not mean that the kernel allows it.
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
+import type { SandboxLevel } from '../../../schemas/tool-set.ts';
 import type { Owner, Workspace } from '../workspace/workspace.ts';
 import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
-import { commandIdentity, describeUid } from './identity.ts';
-import { gatePrefix } from './keeper.ts';
+import { commandIdentity, describeUid } from './command-identity.ts';
+import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
-import { findProgram } from './program.ts';
-
-export type SandboxLevel = 'none' | 'bwrap';
+import { findProgram } from './find-program.ts';
 
 /** The process to start for a command. */
 export interface Launch {
   readonly argv: readonly string[];
-  /** Environment of that process; a sandbox hands its command the variables by itself. */
+  /** The environment of that process. bwrap sets the command's variables itself. */
   readonly env: Readonly<Record<string, string>>;
-  /** True when the process begins at a line on descriptor 3 (see the keeper). */
+  /** True when the process waits for a line on descriptor 3 (see `startGate`). */
   readonly gated: boolean;
-  /** True when it then writes `{"child-pid": n}` to descriptor 4, and the command begins at a second line. */
+  /** True when it then writes `{"child-pid": n}` to descriptor 4, and the command waits for a second line. */
   readonly reportsChild: boolean;
 }
 
 export interface Sandbox {
   readonly level: SandboxLevel;
   readonly note: string;
-  /** As whom the process is started; null for the host's own user. */
+  /** The user that the process runs as; null for the host's own user. */
   readonly identity: Owner | null;
   launch(command: Command): Launch;
 }
@@ -38,16 +37,16 @@ export interface SandboxOptions {
   readonly sandboxUid: number | undefined;
 }
 
-/** Throws when `bwrap` was asked for and does not work. */
+/** Throws when `wanted` is `bwrap` and bwrap does not work. */
 export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: SandboxOptions): Sandbox {
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
-  const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${reachNote(workspace, identity)}`;
+  const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${accessNote(workspace, identity)}`;
   if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
-    // Node may lie where the sandbox cannot show it (in root's home, say); a sandbox without it is still better.
+    // bwrap may be unable to mount node (in root's home, say): a sandbox without node is better than none.
     const [full, withoutNode] = [true, false].map((withNode): Confined => {
       const mounts = systemMounts(withNode);
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
@@ -59,12 +58,14 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
     fault = `bwrap does not work here (${why})`;
   }
   if (wanted === 'bwrap')
-    throw new Error(`the sandbox bwrap was asked for, but ${fault}; commands would run as ${who}`);
+    throw new Error(
+      `the sandbox bwrap was asked for, but ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
+    );
   return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
 }
 
 function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
-  const gate = gatePrefix('close');
+  const gate = startGate('close');
   return {
     level: 'none',
     note,
@@ -85,13 +86,13 @@ interface Confinement {
 }
 
 interface Confined extends Sandbox {
-  /** The same without the gate, for a caller who waits for the end and cannot answer. */
+  /** The same command line without the gates, for the synchronous probe, which cannot open them. */
   readonly ungated: (command: Command) => readonly string[];
 }
 
 function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Confined {
-  const outer = gatePrefix('keep');
-  const inner = gatePrefix('close');
+  const outer = startGate('keep');
+  const inner = startGate('close');
   const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
     how.bwrap,
     ...bwrapArguments(workspace, how.mounts, command),
@@ -114,7 +115,7 @@ function confined(workspace: Workspace, identity: Owner | null, how: Confinement
   };
 }
 
-/** Null when a command runs in the sandbox, else why not. */
+/** Null when a command runs in the sandbox, else the reason why it does not. */
 function probe(sandbox: Confined, workspace: Workspace): string | null {
   const { variables } = childEnvironment({});
   const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables });
@@ -129,8 +130,8 @@ function probe(sandbox: Confined, workspace: Workspace): string | null {
   return status === 0 ? null : (stderr ?? '').trim().split('\n')[0] || (error?.message ?? `status ${status}`);
 }
 
-// An operator who runs the bridge as root on files of root's should learn here why commands cannot use them.
-function reachNote(workspace: Workspace, identity: Owner | null): string {
+// Explains to an operator who runs the bridge as root on root's files why commands cannot use them.
+function accessNote(workspace: Workspace, identity: Owner | null): string {
   if (identity === null) return '';
   const { mode, uid, gid } = statSync(workspace.path);
   const others = gid === identity.gid ? 3 : 0;

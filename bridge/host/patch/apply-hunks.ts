@@ -1,21 +1,21 @@
-// Applies the hunks of one file to its text. Pure. Hunks are located in the text as it was, never in what an
-// earlier hunk wrote, and may not overlap. Context lines come out as the file has them, also when they were found
-// only in the fuzzy view: a patch changes nothing but its '-' and '+' lines.
+// Applies the hunks of one file to its text. Pure. Hunks are located in the original text, never in lines that an earlier
+// hunk added, and must not overlap. Context lines keep the file's text, even when they matched only in the fuzzy view: a
+// patch changes only its '-' and '+' lines.
 import { foldLine } from '../edit/folded-text.ts';
 import { type Line, joinLines, prevailingEnd, splitLines } from '../edit/lines.ts';
 import { ToolFault } from '../outcome.ts';
 import type { Hunk } from './parse-patch.ts';
 
-/** What the hunks placed so far do. Lines are counted from 0; a gap is named by the line that follows it. */
+/** The changes of the hunks placed so far. Lines count from 0; the key of `added` is the line that follows the gap. */
 interface Changes {
   readonly deleted: Set<number>;
   readonly added: Map<number, Line[]>;
-  /** Where the last hunk's match ended, and where its last change was: context after it may be shared. */
+  /** Where the last hunk's match ended, and where its last change ended: the next hunk may share the context between. */
   matchEnd: number;
   changeEnd: number;
 }
 
-/** What lines are searched in: as they are, and folded. */
+/** The lines of the file, exact and folded, indexed for the search. */
 interface Original {
   readonly exact: LineIndex;
   readonly folded: () => LineIndex;
@@ -27,7 +27,7 @@ interface LineIndex {
 }
 
 export function applyHunks(whole: string, hunks: readonly Hunk[], shown: string): string {
-  // A byte order mark belongs to the file, not to its first line, which patches show without it.
+  // A byte order mark belongs to the file, not to its first line: patches show the line without it.
   const mark = whole.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   const text = whole.slice(mark.length);
   const lines = splitLines(text);
@@ -60,8 +60,8 @@ function indexLines(lines: readonly string[]): LineIndex {
 }
 
 /**
- * Where a hunk belongs. In this order: the first exact match after the hint (without one: after the hunk before
- * it); the first exact match elsewhere; the same in the fuzzy view, where without a hint it must be the only one.
+ * The line at which a hunk applies. In this order: the first exact match after the hint (without a hint: after the previous
+ * hunk); the first exact match elsewhere; the first fuzzy match after the hint; the only fuzzy match.
  */
 function locate(original: Original, hunk: Hunk, changes: Changes, shown: string): number {
   const old = hunk.lines.filter(({ kind }) => kind !== 'add').map(({ text }) => text);
@@ -73,7 +73,7 @@ function locate(original: Original, hunk: Hunk, changes: Changes, shown: string)
   const from = anchor === null ? [changes.matchEnd, changes.changeEnd, 0] : [anchor, 0];
   const found = firstFrom(exact, from);
   if (found !== undefined) {
-    // A hint that is nowhere cannot choose between equal places.
+    // A hint that matches no line cannot choose between several matches.
     if (hunk.hints.length === 0 || anchor !== null || exact.length === 1) return found;
     throw ambiguous(hunk, exact, shown);
   }
@@ -82,10 +82,14 @@ function locate(original: Original, hunk: Hunk, changes: Changes, shown: string)
   if (hinted !== undefined) return hinted;
   if (fuzzy.length === 1 && fuzzy[0] !== undefined) return fuzzy[0];
   if (fuzzy.length > 1) throw ambiguous(hunk, fuzzy, shown);
-  throw rejected(hunk, `failed to match hunk: the file does not have its old lines, from ${quote(old[0])} on`, shown);
+  throw rejected(
+    hunk,
+    `failed to match hunk: the file does not contain its context and '-' lines, which start with ${quote(old[0])}`,
+    shown,
+  );
 }
 
-/** Without old lines there is only the hint to go by, or the place where the hunk before it ended. */
+/** A hunk without old lines goes after its hint, or to where the previous hunk ended. */
 function locateInsertion(
   original: Original,
   hunk: Hunk,
@@ -95,10 +99,10 @@ function locateInsertion(
   if (hunk.atEnd) return original.exact.lines.length;
   if (hunk.hints.length === 0) return at.matchEnd;
   if (at.anchor !== null) return at.anchor + 1;
-  throw rejected(hunk, `failed to match hunk: no line reads ${quote(hunk.hints.at(-1))}`, shown);
+  throw rejected(hunk, `failed to match hunk: no line matches the hint ${quote(hunk.hints.at(-1))}`, shown);
 }
 
-/** Every place where `wanted` stands line by line and no hunk has deleted any of it. */
+/** Every line at which the `wanted` lines occur and no hunk has deleted one of them. */
 function findLines(index: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
   const { lines, places } = index;
   const starts = places.get(wanted[0] as string) ?? [];
@@ -109,11 +113,11 @@ function findLines(index: LineIndex, wanted: readonly string[], deleted: Set<num
 }
 
 /**
- * The same, in one pass over the lines (Knuth, Morris and Pratt): where lines repeat, such as blank ones, trying every
- * place would take as long as their number times that of the wanted ones, for every hunk.
+ * The same, in one pass over the lines (Knuth-Morris-Pratt). Where lines repeat, such as blank ones, trying every place
+ * would take time proportional to lines times wanted lines, for every hunk.
  */
 function findRepeated({ lines }: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
-  // How many of the first lines still stand when the one after so many of them does not.
+  // shorter[at]: the length of the longest proper prefix of wanted[0..at] that is also its suffix.
   const shorter = [0];
   for (let at = 1; at < wanted.length; at += 1) {
     shorter.push(extended(shorter[at - 1] as number, wanted[at] as string, { wanted, shorter }));
@@ -134,7 +138,7 @@ interface Repeats {
   readonly shorter: readonly number[];
 }
 
-/** How many of the wanted lines stand up to this line, when so many stood up to the one before. */
+/** How many wanted lines match up to this line, when `before` of them matched up to the previous line. */
 function extended(before: number, line: string, { wanted, shorter }: Repeats): number {
   let matched = before;
   while (matched > 0 && wanted[matched] !== line) matched = shorter[matched - 1] as number;
@@ -176,7 +180,7 @@ function assemble(lines: readonly Line[], { added, deleted }: Changes): readonly
   return out;
 }
 
-/** Index of the line of the last hint; each hint is looked for from the one before it. Null when one is nowhere. */
+/** The line of the last hint; each hint is searched from the previous one on. Null when one is not found. */
 function anchorOf(original: Original, hunk: Hunk, cursor: number): number | null {
   let at: number | null = null;
   for (const hint of hunk.hints) {
@@ -200,7 +204,7 @@ function findHint({ exact, folded }: Original, hint: string, from: number): numb
   return null;
 }
 
-// The file ends as it ended before: with a line end or without one. In between, every line has one.
+// The last line has a line end exactly when the file's last line had one; every other line has one.
 function closeLines(lines: readonly Line[], text: string, end: '\n' | '\r\n'): readonly Line[] {
   const endsWithFeed = text.endsWith('\n');
   return lines.map((line, index) => {
@@ -213,7 +217,7 @@ function ambiguous(hunk: Hunk, starts: readonly number[], shown: string): ToolFa
   const lines = starts.slice(0, 10).map((start) => start + 1);
   return rejected(
     hunk,
-    `ambiguous: it matches at lines ${lines.join(', ')}${starts.length > lines.length ? ', …' : ''}; add context lines`,
+    `ambiguous: the hunk matches at lines ${lines.join(', ')}${starts.length > lines.length ? ', …' : ''}; add context lines`,
     shown,
   );
 }
@@ -221,7 +225,7 @@ function ambiguous(hunk: Hunk, starts: readonly number[], shown: string): ToolFa
 const rejected = (hunk: Hunk, message: string, shown: string): ToolFault =>
   new ToolFault(
     'hunk_rejected',
-    `${shown}, hunk at line ${hunk.patchLine} of the patch: ${message}. Nothing was written; read the file and send a new patch`,
+    `${shown}, hunk at line ${hunk.patchLine} of the patch: ${message}. Nothing was written; read the file, then send a corrected patch`,
   );
 
 const quote = (line: string | undefined): string => JSON.stringify((line ?? '').slice(0, 120).toWellFormed());

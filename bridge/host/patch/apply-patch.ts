@@ -1,23 +1,23 @@
-// host.fs.apply_patch.
+// host.fs.apply_patch: changes several files, all or none.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
-import { commitChanges } from './commit-changes.ts';
+import { writeChanges } from './write-changes.ts';
 import { parsePatch } from './parse-patch.ts';
-import { type FileChange, missingDirectories, stagePatch } from './stage-patch.ts';
+import { type StagedChange, missingDirectories, stagePatch } from './stage-patch.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
-export function applyPatch(args: JsonObject, { workspace, scratch }: HostParts): HostOutcome {
+export function applyPatchTool(args: JsonObject, { workspace, scratch }: HostParts): HostOutcome {
   const operations = parsePatch(requiredText(args, 'patch'));
   const dryRun = optionalFlag(args, 'dry_run');
   const { changes, counts } = stagePatch(workspace, operations);
   const recorded = dryRun ? [] : changes.map((change) => recordOf(workspace, change));
-  if (!dryRun) commitChanges(workspace, scratch.patches, changes);
+  if (!dryRun) writeChanges(workspace, scratch.patches, changes);
   const changed = changes.length;
   const ops = `add=${counts.add} update=${counts.update} delete=${counts.delete} move=${counts.move}`;
-  const verb = dryRun ? 'Checked patch, nothing written' : 'Applied patch';
+  const verb = dryRun ? 'Checked patch, nothing was written' : 'Applied patch';
   const outcome = succeeded(`${verb}: ${changed} file${changed === 1 ? '' : 's'} changed (${ops})`, {
     files_changed: changed,
     changed_paths: changes.map(({ path }) => path.shown),
@@ -27,9 +27,9 @@ export function applyPatch(args: JsonObject, { workspace, scratch }: HostParts):
   return recorded.length === 0 ? outcome : { ...outcome, changes: recorded };
 }
 
-function recordOf(workspace: Workspace, { path, before, after }: FileChange): ReturnType<typeof changedFile> {
-  const made = after === null ? 0 : missingDirectories(workspace, path.names.slice(0, -1)).length;
-  return changedFile(path, before === null ? NO_FILE : preimageOf(workspace, path, before), after, made);
+function recordOf(workspace: Workspace, { path, before, after }: StagedChange): ReturnType<typeof changedFile> {
+  const parentsMade = after === null ? 0 : missingDirectories(workspace, path.names.slice(0, -1)).length;
+  return changedFile(path, before === null ? NO_FILE : preimageOf(workspace, path, before), after, parentsMade);
 }
 
 const NO_FILE = { bytes: null, mode: null };

@@ -1,15 +1,15 @@
-// Reads a patch in the v4a form into operations. Pure; every refusal is `patch_parse_error` with the line number.
+// Parses a patch in the V4A format into operations. Pure. Every refusal is `patch_parse_error` with the line number.
 //
 //   *** Begin Patch
 //   *** Add File: <path>       then lines that all start with '+'
 //   *** Delete File: <path>
-//   *** Update File: <path>    then perhaps '*** Move to: <path>', then hunks: '@@ [hint]' (several hints in a row
-//                              narrow down one after the other) and lines that start with ' ', '-' or '+'; the
-//                              last hunk line may be '*** End of File'
+//   *** Update File: <path>    then optionally '*** Move to: <path>', then hunks: '@@ [hint]' (of several hints in a
+//                              row, each is searched after the previous one) and lines that start with ' ', '-' or
+//                              '+'; the last hunk line may be '*** End of File'
 //   *** End Patch
 //
-// A carriage return at the end of a patch line belongs to the patch's own line ends, never to the text: each file
-// keeps the line ends it has.
+// A carriage return at the end of a patch line is part of the patch's line ends, never of the text: each file keeps its
+// own line ends.
 import { PATCH_HUNKS_MAX, PATCH_OPERATIONS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 
@@ -21,12 +21,12 @@ export interface HunkLine {
 }
 
 export interface Hunk {
-  /** Lines that stand somewhere before the hunk, outermost first. */
+  /** Lines that occur before the hunk in the file, outermost first. */
   readonly hints: readonly string[];
   readonly lines: readonly HunkLine[];
-  /** The hunk reaches to the end of the file. */
+  /** The hunk ends at the end of the file. */
   readonly atEnd: boolean;
-  /** Line of the patch on which it begins, from 1. */
+  /** The line of the patch on which the hunk begins, from 1. */
   readonly patchLine: number;
 }
 
@@ -43,10 +43,10 @@ export function parsePatch(text: string): readonly PatchOperation[] {
     if (line.trim() === '') continue;
     operations.push(readOperation(line, reader));
     if (operations.length > PATCH_OPERATIONS_MAX) {
-      throw reader.fault(`more than ${PATCH_OPERATIONS_MAX} operations; send several patches`);
+      throw reader.fault(`more than ${PATCH_OPERATIONS_MAX} operations; send several smaller patches`);
     }
   }
-  if (operations.length === 0) throw reader.fault('a patch must hold at least one operation');
+  if (operations.length === 0) throw reader.fault('a patch must contain at least one operation');
   return operations;
 }
 
@@ -55,7 +55,7 @@ interface Reader {
   done(): boolean;
   peek(): string | undefined;
   next(): string;
-  /** Number of the line last read, from 1. */
+  /** The number of the line that was read last, from 1. */
   line(): number;
   fault(message: string): ToolFault;
 }
@@ -97,7 +97,7 @@ function readOperation(line: string, reader: Reader): PatchOperation {
 
 function pathIn(text: string | undefined, reader: Reader): string {
   const path = text?.trim() ?? '';
-  if (path === '') throw reader.fault('the operation names no path');
+  if (path === '') throw reader.fault('the operation names no path; write the path after the colon');
   return path;
 }
 
@@ -119,10 +119,12 @@ function readUpdate(path: string, reader: Reader): PatchOperation {
   while (!atOperation(reader)) {
     if (reader.peek()?.trim() === '') reader.next();
     else hunks.push(readHunk(reader));
-    if (hunks.length > PATCH_HUNKS_MAX) throw reader.fault(`more than ${PATCH_HUNKS_MAX} hunks; send several patches`);
+    if (hunks.length > PATCH_HUNKS_MAX)
+      throw reader.fault(`more than ${PATCH_HUNKS_MAX} hunks; send several smaller patches`);
   }
-  // A move without hunks renames; an update without both would do nothing.
-  if (hunks.length === 0 && moveTo === null) throw reader.fault('an update must include at least one hunk');
+  // A move without hunks is a rename; an update with neither would do nothing.
+  if (hunks.length === 0 && moveTo === null)
+    throw reader.fault("an update must include at least one hunk, or '*** Move to: '");
   return { kind: 'update', path, moveTo, hunks };
 }
 
@@ -130,7 +132,7 @@ function readHunk(reader: Reader): Hunk {
   const hints: string[] = [];
   const header = reader.next();
   const patchLine = reader.line();
-  if (!header.startsWith('@@')) throw reader.fault(`${quote(header)} is in no hunk; begin a hunk with '@@'`);
+  if (!header.startsWith('@@')) throw reader.fault(`${quote(header)} is outside a hunk; begin a hunk with '@@'`);
   pushHint(hints, header);
   while (hints.length > 0 && reader.peek()?.startsWith('@@') === true) pushHint(hints, reader.next());
   const { lines, atEnd } = readHunkLines(reader);
@@ -138,7 +140,8 @@ function readHunk(reader: Reader): Hunk {
   return { hints, lines, atEnd, patchLine };
 }
 
-// `@@ -1,2 +1,3 @@ section` comes from unified diffs. Its numbers are seldom right in a model's patch; its section is.
+// Models also write unified-diff headers, `@@ -1,2 +1,3 @@ section`. Their line numbers are seldom right and are ignored;
+// the section is used as a hint.
 function pushHint(hints: string[], header: string): void {
   const hint = header
     .slice(2)
@@ -156,7 +159,7 @@ function readHunkLines(reader: Reader): { readonly lines: readonly HunkLine[]; r
     if (line.trim() === END_OF_FILE) return { lines, atEnd: true };
     if (line === '') {
       if (blankUntilOperation(reader)) break;
-      throw reader.fault("empty hunk line; write an empty line of the file as ' ', '-' or '+'");
+      throw reader.fault("empty hunk line; write an empty line of the file as a single ' ', '-' or '+'");
     }
     const kind = hunkLineKinds[line.charAt(0)];
     if (kind === undefined) {
@@ -167,7 +170,7 @@ function readHunkLines(reader: Reader): { readonly lines: readonly HunkLine[]; r
   return { lines, atEnd: false };
 }
 
-/** Skips blank lines; true when nothing but they came before the next operation, hunk or the end. */
+/** Skips blank lines; true when an operation, a hunk or the end of the patch follows them. */
 function blankUntilOperation(reader: Reader): boolean {
   while (reader.peek()?.trim() === '') reader.next();
   return atOperation(reader) || reader.peek()?.startsWith('@@') === true;

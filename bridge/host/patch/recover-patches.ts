@@ -1,38 +1,44 @@
-// Finishes or undoes the patches that a crashed process left half written, when the host opens its workspace again.
+// Finishes or rolls back the patches that a crashed process left half written, when a host opens the workspace again.
 import { unlinkSync } from 'node:fs';
 import { entryPath, lookUp, withDirectory } from '../workspace/directory.ts';
 import { pathOf } from '../workspace/path-name.ts';
 import { publishFile, syncDirectory } from '../workspace/replace-file.ts';
 import { type Workspace, readWhole } from '../workspace/workspace.ts';
-import { removeStaged } from './commit-changes.ts';
-import { type Manifest, type ManifestEntry, abandonedManifests, digestOf, removeManifest } from './commit-manifest.ts';
+import { removeStaged } from './write-changes.ts';
+import {
+  type ManifestEntry,
+  type PatchManifest,
+  abandonedManifests,
+  digestOf,
+  removeManifest,
+} from './patch-manifest.ts';
 
 export interface Recovery {
   readonly finished: number;
-  readonly undone: number;
-  /** Files that someone changed after the crash. They are left as they are now. */
+  readonly rolledBack: number;
+  /** Files that were changed after the crash. They are left unchanged. */
   readonly conflicts: readonly string[];
 }
 
-export function recoverPatches(workspace: Workspace, journal: string): Recovery {
+export function recoverPatches(workspace: Workspace, manifests: string): Recovery {
   let finished = 0;
-  let undone = 0;
+  let rolledBack = 0;
   const conflicts: string[] = [];
-  for (const { path, manifest } of abandonedManifests(journal, workspace.path)) {
+  for (const { path, manifest } of abandonedManifests(manifests, workspace.path)) {
     if (manifest.phase === 'publishing') {
       conflicts.push(...finish(workspace, manifest));
       finished += 1;
     } else {
       removeStaged(workspace, manifest);
-      undone += 1;
+      rolledBack += 1;
     }
     removeManifest(path);
   }
-  return { finished, undone, conflicts };
+  return { finished, rolledBack, conflicts };
 }
 
-/** Every step may have been done already: doing it again changes nothing. */
-function finish(workspace: Workspace, manifest: Manifest): readonly string[] {
+/** Every step is idempotent: a previous process may already have done it. */
+function finish(workspace: Workspace, manifest: PatchManifest): readonly string[] {
   const conflicts = manifest.entries.filter((entry) => !finishEntry(workspace, entry));
   removeStaged(workspace, { ...manifest, directories: [] });
   return conflicts.map(({ names }) => pathOf(names).shown);
@@ -51,13 +57,13 @@ function finishEntry(workspace: Workspace, entry: ManifestEntry): boolean {
     });
     return true;
   } catch {
-    // Something else stands there now (a link, a directory), or the staged file is gone: not ours to touch.
+    // The path is a link or a directory now, or the staged file is missing: the file is left unchanged.
     return false;
   }
 }
 
 function digestNow(workspace: Workspace, names: readonly string[]): string | null {
   const name = names.at(-1) as string;
-  const there = withDirectory(workspace.root, names.slice(0, -1), (directory) => lookUp(directory, name));
-  return there === null ? null : digestOf(readWhole(workspace, pathOf(names)).bytes);
+  const stats = withDirectory(workspace.root, names.slice(0, -1), (directory) => lookUp(directory, name));
+  return stats === null ? null : digestOf(readWhole(workspace, pathOf(names)).bytes);
 }

@@ -1,7 +1,7 @@
-// Turns the operations of a patch into changes of files, in memory. Operations see what earlier ones of the same
-// patch did. The first fault refuses the whole patch: nothing has been written when it is thrown.
+// Turns the operations of a patch into file changes, in memory. Each operation sees the results of the earlier ones. The
+// first fault refuses the whole patch, before anything is written.
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
-import { ToolFault, recoding } from '../outcome.ts';
+import { ToolFault, withFaultCodes } from '../outcome.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
 import { type Attributes, attributesOf, findReplaceable } from '../workspace/replace-file.ts';
@@ -9,26 +9,26 @@ import { type Workspace, decodeUtf8, readWhole, withParent } from '../workspace/
 import { applyHunks } from './apply-hunks.ts';
 import type { PatchOperation } from './parse-patch.ts';
 
-/** A file before and after the patch; null where there is none. */
-export interface FileChange {
+/** A file's bytes before and after the patch; null where there is no file. */
+export interface StagedChange {
   readonly path: WorkspacePath;
   readonly before: Buffer | null;
   readonly after: Buffer | null;
-  /** What the written file keeps: of itself, or of the file it was moved from. */
-  readonly like: Attributes | null;
+  /** The attributes of the written file: those it had, or those of the file it was moved from. */
+  readonly attributes: Attributes | null;
 }
 
 export interface StagedPatch {
-  /** Sorted by path; files that come out as they were are left out. */
-  readonly changes: readonly FileChange[];
+  /** Sorted by path; files that do not change are left out. */
+  readonly changes: readonly StagedChange[];
   readonly counts: Readonly<Record<'add' | 'update' | 'delete' | 'move', number>>;
 }
 
 export function stagePatch(workspace: Workspace, operations: readonly PatchOperation[]): StagedPatch {
-  const files = new Map<string, FileChange>();
+  const files = new Map<string, StagedChange>();
   const counts = { add: 0, update: 0, delete: 0, move: 0 };
-  const look = (path: WorkspacePath): FileChange => files.get(path.names.join('/')) ?? readChange(workspace, path);
-  const put = (change: FileChange): void => void files.set(change.path.names.join('/'), change);
+  const look = (path: WorkspacePath): StagedChange => files.get(path.names.join('/')) ?? readChange(workspace, path);
+  const put = (change: StagedChange): void => void files.set(change.path.names.join('/'), change);
 
   for (const operation of operations) {
     const path = writablePath(workspace, operation.path);
@@ -42,8 +42,8 @@ export function stagePatch(workspace: Workspace, operations: readonly PatchOpera
 }
 
 interface Stage {
-  look(path: WorkspacePath): FileChange;
-  put(change: FileChange): void;
+  look(path: WorkspacePath): StagedChange;
+  put(change: StagedChange): void;
   parse(raw: string): WorkspacePath;
 }
 
@@ -51,11 +51,13 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
   const change = stage.look(path);
   switch (operation.kind) {
     case 'add':
-      if (change.after !== null) throw refused('add_target_exists', `${path.shown} exists; update it instead`);
+      if (change.after !== null)
+        throw refused('add_target_exists', `${path.shown} already exists; use '*** Update File: ' instead`);
       stage.put({ ...change, after: Buffer.from(operation.lines.join('\n'), 'utf8') });
       return;
     case 'delete':
-      if (change.after === null) throw refused('delete_target_not_found', `${path.shown} does not exist`);
+      if (change.after === null)
+        throw refused('delete_target_not_found', `${path.shown} does not exist; list its directory to see names`);
       stage.put({ ...change, after: null });
       return;
     case 'update': {
@@ -69,28 +71,31 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
   }
 }
 
-function updatedBytes(operation: Extract<PatchOperation, { kind: 'update' }>, change: FileChange): Buffer {
+function updatedBytes(operation: Extract<PatchOperation, { kind: 'update' }>, change: StagedChange): Buffer {
   const shown = change.path.shown;
-  if (change.after === null) throw refused('update_target_not_found', `${shown} does not exist; add it instead`);
+  if (change.after === null)
+    throw refused('update_target_not_found', `${shown} does not exist; use '*** Add File: ' instead`);
   const text = decodeUtf8(change.after);
-  if (text === null) throw refused('update_target_non_utf8', `${shown} is not UTF-8 text and cannot be patched`);
+  if (text === null) throw refused('update_target_non_utf8', `${shown} is not UTF-8 text, so it cannot be patched`);
   const after = Buffer.from(applyHunks(text, operation.hunks, shown), 'utf8');
-  if (after.length > FILE_BYTES_MAX) throw refused('file_too_large', `${shown} would exceed ${FILE_BYTES_MAX} bytes`);
+  if (after.length > FILE_BYTES_MAX)
+    throw refused('file_too_large', `${shown} would have more than ${FILE_BYTES_MAX} bytes; keep files smaller`);
   return after;
 }
 
-function stageMove(from: FileChange, after: Buffer, to: WorkspacePath, stage: Stage): void {
+function stageMove(from: StagedChange, after: Buffer, to: WorkspacePath, stage: Stage): void {
   const target = stage.look(to);
   if (target.after !== null)
-    throw refused('move_target_exists', `${to.shown} exists; delete it first or choose another`);
+    throw refused('move_target_exists', `${to.shown} already exists; delete it first, or choose another path`);
   stage.put({ ...from, after: null });
-  stage.put({ ...stage.look(to), after, like: from.like });
+  stage.put({ ...stage.look(to), after, attributes: from.attributes });
 }
 
 function writablePath(workspace: Workspace, raw: string): WorkspacePath {
-  return recoding({ forbidden: 'path_forbidden' }, () => {
+  return withFaultCodes({ forbidden: 'path_forbidden' }, () => {
     const path = workspace.parse(raw);
-    if (path.names.length === 0) throw refused('invalid_path', 'a patch must name files, not the workspace itself');
+    if (path.names.length === 0)
+      throw refused('invalid_path', 'the path is the workspace itself; a patch must name files');
     refuseProtected(path);
     return path;
   });
@@ -98,12 +103,12 @@ function writablePath(workspace: Workspace, raw: string): WorkspacePath {
 
 const readCodes = { forbidden: 'path_forbidden', not_directory: 'invalid_path', is_directory: 'invalid_path' };
 
-function readChange(workspace: Workspace, path: WorkspacePath): FileChange {
-  return recoding(readCodes, () => {
+function readChange(workspace: Workspace, path: WorkspacePath): StagedChange {
+  return withFaultCodes(readCodes, () => {
     const stats = findEntry(workspace, path);
-    if (stats === null) return { path, before: null, after: null, like: null };
+    if (stats === null) return { path, before: null, after: null, attributes: null };
     const { bytes, stats: opened } = readWhole(workspace, path);
-    return { path, before: bytes, after: bytes, like: attributesOf(opened) };
+    return { path, before: bytes, after: bytes, attributes: attributesOf(opened) };
   });
 }
 
@@ -111,7 +116,7 @@ function findEntry(workspace: Workspace, path: WorkspacePath): ReturnType<typeof
   try {
     return withParent(workspace, path, findReplaceable);
   } catch (error) {
-    // A missing directory is made when the patch is written, as long as nothing else stands in its place.
+    // A missing directory is made when the patch is written, unless something else takes its name by then.
     if (error instanceof ToolFault && error.code === 'not_found') return null;
     throw error;
   }

@@ -1,12 +1,12 @@
-// Bounds one search in time: it stops when the call is cancelled and when its time is up.
+// Bounds one search in time: it stops when the call is cancelled or its time limit is reached.
 import { ToolFault } from '../outcome.ts';
 import type { HostCallContext } from '../tool.ts';
 
-/** Longest delay a timer takes; more would fire at once. */
+/** The longest delay that a timer accepts; a longer one would fire at once. */
 const TIMER_MS_MAX = 2_147_483_647;
 
-/** Runs `act` with a signal that aborts at the call's end; what it throws then becomes `cancelled` or `timeout`. */
-export async function underDeadline<T>(
+/** Runs `act` with a signal that aborts when the call must stop; an error after that becomes `cancelled` or `timeout`. */
+export async function withDeadline<T>(
   { signal, timeoutMs }: HostCallContext,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -1,10 +1,10 @@
 // Glob patterns over `/`-separated paths: `*` and `?` within a name, `**` as a whole name for any depth, `[a-z]`,
 // `[!a-z]`, `{a,b}` and `\` for a literal. Hidden names match like any other. Matching takes time proportional to
-// pattern times path: wildcards are tried by going back to the last one only, never through a regular expression.
+// pattern times path: on a mismatch it backtracks to the last wildcard only, and it uses no regular expression.
 import { GLOB_ALTERNATIVES_MAX, PATTERN_CHARS_MAX } from '../../../schemas/limits.ts';
 
 export interface GlobPattern {
-  /** True when the pattern names a place (it has a `/`), so that it is matched against the whole path. */
+  /** True when the pattern contains a `/`: it is then matched against the whole path. */
   readonly anchored: boolean;
   matches(path: string): boolean;
 }
@@ -17,7 +17,7 @@ interface CharacterSet {
   readonly ranges: readonly (readonly [from: string, to: string])[];
 }
 
-/** `**`, or the parts of one name. */
+/** `**`, or the parts of one name's pattern. */
 type Segment = '**' | readonly Part[];
 
 /** Throws a RangeError that says what is wrong with the pattern. */
@@ -38,15 +38,17 @@ export function compileGlob(pattern: string): GlobPattern {
 function compileSegments(pattern: string): readonly Segment[] {
   const names = pattern.split('/').filter((name, index) => name !== '.' && !(name === '' && index > 0));
   if (pattern.startsWith('/') || names.includes('..')) {
-    throw new RangeError("a glob pattern is relative to the searched directory: no leading '/' and no '..'");
+    throw new RangeError(
+      "a glob pattern is relative to the searched directory: it must not start with '/' or contain '..'",
+    );
   }
   return names.map((name) => (name === '**' ? '**' : compileName(name)));
 }
 
 function compileName(name: string): readonly Part[] {
-  if (name.includes('**')) throw new RangeError("'**' must be a whole name between slashes");
+  if (name.includes('**')) throw new RangeError("'**' must be a whole path component");
   const parts: Part[] = [];
-  // By code point, so that `?` is one character also outside of the basic plane.
+  // By code point, so that `?` also matches one character outside the basic plane.
   const units = Array.from(name);
   for (let at = 0; at < units.length; at += 1) {
     const unit = units[at] as string;
@@ -58,7 +60,7 @@ function compileName(name: string): readonly Part[] {
       at = end;
     } else if (unit === '\\') {
       at += 1;
-      if (at === units.length) throw new RangeError("the pattern ends in '\\'");
+      if (at === units.length) throw new RangeError("the pattern ends in an unfinished escape, '\\'");
       parts.push({ kind: 'unit', unit: units[at] as string });
     } else parts.push({ kind: 'unit', unit });
   }
@@ -69,7 +71,7 @@ function readSet(units: readonly string[], start: number): { readonly set: Chara
   const negated = units[start] === '!' || units[start] === '^';
   const first = negated ? start + 1 : start;
   const end = units.indexOf(']', first + 1);
-  if (end === -1) throw new RangeError("'[' without ']'");
+  if (end === -1) throw new RangeError("'[' has no closing ']'");
   const ranges: [string, string][] = [];
   for (let at = first; at < end; at += 1) {
     const from = units[at] as string;
@@ -78,7 +80,7 @@ function readSet(units: readonly string[], start: number): { readonly set: Chara
       continue;
     }
     const to = units[at + 2] as string;
-    if (order(from) > order(to)) throw new RangeError(`the range ${from}-${to} is the wrong way round`);
+    if (order(from) > order(to)) throw new RangeError(`the range ${from}-${to} is reversed`);
     ranges.push([from, to]);
     at += 2;
   }
@@ -115,8 +117,8 @@ interface Wildcards {
   readonly fits: (index: number, at: number) => boolean;
 }
 
-// A star takes as little as it can; on a mismatch the last star takes one more. Earlier stars need no second
-// chance: whatever they could give up, the last one can take.
+// A star first matches as little as possible; on a mismatch the last star matches one unit more. Backtracking to an
+// earlier star is not needed: everything it could match, the last star can match too.
 function matchWildcards(patternLength: number, length: number, { isStar, fits }: Wildcards): boolean {
   let index = 0;
   let at = 0;
@@ -149,7 +151,7 @@ function expandBraces(pattern: string): readonly string[] {
   for (const rest of expandBraces(pattern.slice(end + 1))) {
     for (const option of options.flatMap((text) => expandBraces(text))) expanded.push(before + option + rest);
     if (expanded.length > GLOB_ALTERNATIVES_MAX) {
-      throw new RangeError(`the braces stand for more than ${GLOB_ALTERNATIVES_MAX} patterns`);
+      throw new RangeError(`the braces expand to more than ${GLOB_ALTERNATIVES_MAX} patterns`);
     }
   }
   return expanded;
@@ -171,7 +173,7 @@ function readOptions(pattern: string, open: number): { readonly options: readonl
       if (depth === 0) return { options: [...options, pattern.slice(start, at)], end: at };
     }
   }
-  throw new RangeError("'{' without '}'");
+  throw new RangeError("'{' has no closing '}'");
 }
 
 function findUnescaped(text: string, wanted: string, from: number): number {

@@ -1,6 +1,6 @@
-// host.fs.grep: lines by pattern, `path:line:text`, sorted by path and line. Patterns are JavaScript regular
-// expressions, line by line. Files with a NUL byte near their start, files with several hard links and files above
-// the size limit are not searched; `tree-files.ts` says which directories are.
+// host.fs.grep: finds lines by pattern, as `path:line:text`, sorted by path and line. A pattern is a JavaScript regular
+// expression, matched against each line. Files with a NUL byte near their start, files with several hard links and files
+// above the size limit are not searched. `tree-files.ts` defines which directories are searched.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalFlag, optionalText, requiredText } from '../arguments.ts';
@@ -17,12 +17,12 @@ import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, pathOf, showPath } from '../workspace/path-name.ts';
-import { type Workspace, absent, readRange, withFile, withParent } from '../workspace/workspace.ts';
-import { underDeadline } from './deadline.ts';
+import { type Workspace, missingFault, readRange, withFile, withParent } from '../workspace/workspace.ts';
+import { withDeadline } from './deadline.ts';
 import { readGlob } from './glob.ts';
 import { type LineMatcher, literalOf, openMatcher } from './line-matcher.ts';
-import { canPrefilter, filesHolding } from './ripgrep.ts';
-import { type Tree, cutNote, filterFiles, listTree } from './tree-files.ts';
+import { canPrefilter, filesContaining } from './ripgrep.ts';
+import { type Tree, filterFiles, listTree, truncationNote } from './tree-files.ts';
 
 export interface GrepQuery {
   readonly pattern: string;
@@ -34,11 +34,11 @@ export interface GrepQuery {
 
 export interface Prefilter {
   readonly ripgrep: string | null;
-  /** Trees of fewer files are read without it. */
+  /** Trees with fewer files are searched without ripgrep. */
   readonly filesMin: number;
 }
 
-export async function grep(args: JsonObject, host: HostParts, call: HostCallContext): Promise<HostOutcome> {
+export async function grepTool(args: JsonObject, host: HostParts, call: HostCallContext): Promise<HostOutcome> {
   const query: GrepQuery = {
     pattern: requiredText(args, 'pattern'),
     base: host.workspace.parse(optionalText(args, 'path') ?? '.'),
@@ -46,12 +46,12 @@ export async function grep(args: JsonObject, host: HostParts, call: HostCallCont
     ignoreCase: optionalFlag(args, 'case_insensitive'),
     max: optionalCount(args, 'max_results', 1, RESULTS_MAX) ?? RESULTS_DEFAULT,
   };
-  if (query.pattern === '') throw new ToolFault('invalid_regex', 'the pattern is empty; give something to look for');
+  if (query.pattern === '') throw new ToolFault('invalid_regex', 'the pattern is empty; give a regular expression');
   const prefilter = { ripgrep: host.ripgrep, filesMin: PREFILTER_FILES_MIN };
-  return await underDeadline(call, (signal) => searchWorkspace(host.workspace, query, prefilter, signal));
+  return await withDeadline(call, (signal) => searchWorkspace(host.workspace, query, prefilter, signal));
 }
 
-/** The search itself; `prefilter` changes how long it takes and nothing else. */
+/** The search itself; `prefilter` changes only how long it takes. */
 export async function searchWorkspace(
   workspace: Workspace,
   query: GrepQuery,
@@ -61,26 +61,26 @@ export async function searchWorkspace(
   const matcher = openMatcher(query.pattern, query.ignoreCase, signal);
   try {
     const tree = await listSearched(workspace, query, signal);
-    const files = await narrow(workspace, tree.files, { query, prefilter }, signal);
+    const files = await prefilterFiles(workspace, tree.files, { query, prefilter }, signal);
     const { count, lines } = await matchFiles(workspace, files, { query, matcher }, signal);
-    const truncated = lines.length < count || tree.cut;
+    const truncated = lines.length < count || tree.truncated;
     const data = { match_count: count, shown: lines.length, truncated };
-    if (count === 0) return succeeded(`No matches found${cutNote(tree.cut)}`, data);
+    if (count === 0) return succeeded(`No matches found${truncationNote(tree)}`, data);
     const more =
       lines.length < count ? `\n[${lines.length} of ${count} matches; narrow the search or raise max_results]` : '';
-    return succeeded(`${lines.join('\n')}${more}${cutNote(tree.cut)}`, data);
+    return succeeded(`${lines.join('\n')}${more}${truncationNote(tree)}`, data);
   } finally {
     await matcher.close();
   }
 }
 
-/** Files to search, as names from the workspace downwards. */
+/** The files to search, as names from the workspace downwards. */
 async function listSearched(workspace: Workspace, query: GrepQuery, signal: AbortSignal): Promise<Tree> {
   const { base, globFilter } = query;
   const filter = globFilter === undefined ? null : readGlob(globFilter, 'invalid_glob_filter');
-  if (isFile(workspace, base)) return { files: [base.names], cut: false };
+  if (isFile(workspace, base)) return { files: [base.names], truncated: false };
   const tree = await listTree(workspace, base.names, signal);
-  // Without a slash a filter speaks of names, at any depth; with one, of paths below the searched directory.
+  // A filter without a slash matches names at any depth; with one, it matches paths below the searched directory.
   const wanted =
     filter === null
       ? tree.files
@@ -89,19 +89,19 @@ async function listSearched(workspace: Workspace, query: GrepQuery, signal: Abor
           (names) => filter.matches(filter.anchored ? names.join('/') : (names.at(-1) ?? '')),
           signal,
         );
-  return { files: wanted.map((names) => [...base.names, ...names]), cut: tree.cut };
+  return { files: wanted.map((names) => [...base.names, ...names]), truncated: tree.truncated };
 }
 
 function isFile(workspace: Workspace, base: WorkspacePath): boolean {
   if (base.names.length === 0) return false;
   const stats = withParent(workspace, base, lookUp);
-  if (stats === null) throw absent(base);
-  // A file named outright answers why it cannot be read; in a tree it would only be left out.
+  if (stats === null) throw missingFault(base);
+  // For a file named as `path`, a read fault is reported; within a tree, an unreadable file is only left out.
   if (!stats.isDirectory()) withFile(workspace, base, () => undefined);
   return !stats.isDirectory();
 }
 
-async function narrow(
+async function prefilterFiles(
   workspace: Workspace,
   files: Tree['files'],
   { query, prefilter }: { readonly query: GrepQuery; readonly prefilter: Prefilter },
@@ -110,14 +110,14 @@ async function narrow(
   const literal = literalOf(query.pattern, query.ignoreCase);
   const { ripgrep, filesMin } = prefilter;
   if (ripgrep === null || literal === null || !canPrefilter(literal) || files.length < filesMin) return files;
-  // A single file that was named outright is read at once.
+  // A single file named as `path` is read directly.
   if (files[0]?.length === query.base.names.length) return files;
   const directory = withDirectory(workspace.root, query.base.names, () =>
     [workspace.path, ...query.base.names].join('/'),
   );
-  const holding = await filesHolding(ripgrep, literal, directory, signal);
-  if (holding === null) return files;
-  return files.filter((names) => holding.has(names.slice(query.base.names.length).join('/')));
+  const containing = await filesContaining(ripgrep, literal, directory, signal);
+  if (containing === null) return files;
+  return files.filter((names) => containing.has(names.slice(query.base.names.length).join('/')));
 }
 
 interface Matched {
@@ -137,7 +137,7 @@ async function matchFiles(
     const batch = readBatch(workspace, files, at);
     at = batch.next;
     const found = await matcher.match(batch.texts, query.max - lines.length);
-    // A literal is looked for without waiting for anything: nobody else would be heard until the end.
+    // A literal is matched without waiting, so without this pause no other call and no abort would run until the end.
     await nextTurn();
     signal.throwIfAborted();
     for (const [index, { count: inText, hits }] of found.entries()) {
@@ -152,7 +152,7 @@ async function matchFiles(
 interface Batch {
   readonly texts: readonly string[];
   readonly paths: Tree['files'];
-  /** Index of the first file that is not in this batch. */
+  /** The index of the first file after this batch. */
   readonly next: number;
 }
 
@@ -179,7 +179,7 @@ function readSearched(workspace: Workspace, names: readonly string[]): string | 
       if (stats.size > FILE_BYTES_MAX) return null;
       const bytes = readRange(fd, 0, stats.size);
       if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) return null;
-      // Bytes that are no UTF-8 become replacement characters: the rest of the file is still worth finding.
+      // Bytes that are not UTF-8 become replacement characters, so that the rest of the file can still match.
       return bytes.toString('utf8');
     });
   } catch (error) {

@@ -1,5 +1,5 @@
-// Finds the lines of texts that match. A literal is looked for in place. A regular expression runs in a thread of
-// its own: one that backtracks without end stops that thread, not the bridge.
+// Finds the matching lines of texts. A literal is matched in this thread. A regular expression runs in a worker thread, so
+// that one that backtracks without end blocks that thread and not the bridge.
 import { Worker } from 'node:worker_threads';
 import { LINE_CHARS_MAX, PATTERN_CHARS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
@@ -13,7 +13,7 @@ export interface LineHit {
 
 export interface TextHits {
   readonly count: number;
-  /** The first hits, at most as many as were asked for. */
+  /** The first hits, at most `hitsMax`. */
   readonly hits: readonly LineHit[];
 }
 
@@ -22,11 +22,11 @@ export interface LineMatcher {
   close(): Promise<void>;
 }
 
-/** The one literal string that the pattern stands for; null when it is a real expression or ignores case. */
+/** The pattern, when it matches only itself; null when it is a regular expression or ignores case. */
 export const literalOf = (pattern: string, ignoreCase: boolean): string | null =>
   !ignoreCase && pattern !== '' && !/[\\^$.*+?()[\]{}|\r\n]/.test(pattern) ? pattern : null;
 
-/** Throws `invalid_regex`. The matcher stops when `signal` aborts, by rejecting what it was asked. */
+/** Throws `invalid_regex`. When `signal` aborts, a pending `match` rejects. */
 export function openMatcher(pattern: string, ignoreCase: boolean, signal: AbortSignal): LineMatcher {
   const literal = literalOf(pattern, ignoreCase);
   const expression = compile(pattern, ignoreCase);
@@ -35,23 +35,26 @@ export function openMatcher(pattern: string, ignoreCase: boolean, signal: AbortS
 
 function compile(pattern: string, ignoreCase: boolean): RegExp {
   if (pattern.length > PATTERN_CHARS_MAX) {
-    throw new ToolFault('invalid_regex', `a pattern has at most ${PATTERN_CHARS_MAX} characters`);
+    throw new ToolFault(
+      'invalid_regex',
+      `the pattern has ${pattern.length} characters; the maximum is ${PATTERN_CHARS_MAX}`,
+    );
   }
-  // Written so by habit; the language itself has no such group on the Node versions that are supported.
+  // Models write the inline flag `(?i)`, which JavaScript does not have on the supported Node versions.
   const inline = pattern.startsWith('(?i)');
   const source = inline ? pattern.slice('(?i)'.length) : pattern;
   const flags = ignoreCase || inline ? 'i' : '';
   try {
     return new RegExp(source, `${flags}u`);
   } catch {
-    // The unicode mode refuses escapes that are harmless and common (`\-`, a lone `{`).
+    // Unicode mode refuses harmless and common syntax (`\-`, a lone `{`): try without it.
   }
   try {
     return new RegExp(source, flags);
   } catch {
     throw new ToolFault(
       'invalid_regex',
-      'the pattern is not a valid regular expression; escape its special characters',
+      'the pattern is not a valid regular expression; correct it, or escape its special characters',
     );
   }
 }
@@ -67,7 +70,7 @@ function literalMatcher(literal: string): LineMatcher {
 }
 
 function threadMatcher(expression: RegExp, signal: AbortSignal): LineMatcher {
-  // The thread's program is text, because a file of its own would be found in one build of this package only.
+  // The thread's program is text, because the path of a file would differ between the source and the build.
   const program = `
     const { parentPort, workerData } = require('node:worker_threads');
     const findLines = ${findLines.toString()};
@@ -79,7 +82,7 @@ function threadMatcher(expression: RegExp, signal: AbortSignal): LineMatcher {
     env: {},
     workerData: { expression, lineMax: LINE_CHARS_MAX },
   });
-  // An error outside of a question has nobody to go to; the next question then ends with its deadline.
+  // An error while no match is pending is ignored; the next match then ends at its deadline.
   worker.on('error', () => undefined);
   return {
     match: (texts, hitsMax) => ask(worker, { texts, hitsMax }, signal),
@@ -88,10 +91,10 @@ function threadMatcher(expression: RegExp, signal: AbortSignal): LineMatcher {
 }
 
 function ask(worker: Worker, question: object, signal: AbortSignal): Promise<readonly TextHits[]> {
-  return new Promise((answer, refuse) => {
-    const onMessage = (found: readonly TextHits[]): void => settle(() => answer(found));
-    const onError = (error: Error): void => settle(() => refuse(error));
-    const onAbort = (): void => settle(() => refuse(signal.reason as Error));
+  return new Promise((resolve, reject) => {
+    const onMessage = (found: readonly TextHits[]): void => settle(() => resolve(found));
+    const onError = (error: Error): void => settle(() => reject(error));
+    const onAbort = (): void => settle(() => reject(signal.reason as Error));
     const settle = (how: () => void): void => {
       worker.off('message', onMessage).off('error', onError);
       signal.removeEventListener('abort', onAbort);
@@ -105,8 +108,8 @@ function ask(worker: Worker, question: object, signal: AbortSignal): Promise<rea
 }
 
 /**
- * The matching lines of one text. Its source is also the thread's program, so it may refer to nothing outside of
- * itself; one function for both keeps a literal and an expression from disagreeing on what a line is.
+ * The matching lines of one text. Its source is also part of the worker's program, so it must not refer to anything outside
+ * itself. Literals and expressions share it, so that both split lines in the same way.
  */
 function findLines(
   expression: { test(line: string): boolean },

@@ -1,7 +1,7 @@
-// Which files a search sees, in which order. One rule for grep and glob: every regular file below the searched
-// directory, hidden ones too, except what lies in a directory named `.git` or `node_modules`; ignore files have no
-// say, symbolic links are not followed. A search that starts inside such a directory sees it. Sorted by path, by
-// UTF-16 code unit: no clock, no locale and no directory order comes into it.
+// The files that a search visits, and their order. One rule for grep and glob: every regular file below the searched
+// directory, including hidden ones, except those in a directory named `.git` or `node_modules`. Ignore files are not read,
+// symbolic links are not followed. A search that starts inside such a directory visits it. Files are sorted by path, by
+// UTF-16 code unit, so that the order depends on no clock, locale or directory order.
 import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PATH_DEPTH_MAX, TREE_ENTRIES_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
@@ -10,10 +10,10 @@ import { isTemporaryName } from '../workspace/replace-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 export interface Tree {
-  /** Names of each file, from the searched directory downwards. */
+  /** The names that lead to each file, from the searched directory downwards. */
   readonly files: readonly (readonly string[])[];
-  /** The tree has more entries than one search visits; the rest was not seen. */
-  readonly cut: boolean;
+  /** The tree has more entries than one search visits; the rest was not visited. */
+  readonly truncated: boolean;
 }
 
 const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set(['.git', 'node_modules']);
@@ -26,7 +26,7 @@ export async function listTree(workspace: Workspace, base: readonly string[], si
     const below = waiting.pop() as readonly string[];
     const { directories, regular } = readNames(workspace, base, below);
     for (const name of regular) files.push({ names: [...below, name], path: [...below, name].join('/') });
-    // Taken from the end: the first name comes first, and a cut tree is cut at the same place every time.
+    // `pop` takes the last one: reversed, the first name is visited first, and a truncated tree always ends at the same place.
     for (const name of directories.toReversed()) waiting.push([...below, name]);
     seen += directories.length + regular.length;
     if (read % TREE_YIELD_EVERY === TREE_YIELD_EVERY - 1) {
@@ -35,10 +35,10 @@ export async function listTree(workspace: Workspace, base: readonly string[], si
     }
   }
   files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files: files.map(({ names }) => names), cut: waiting.length > 0 };
+  return { files: files.map(({ names }) => names), truncated: waiting.length > 0 };
 }
 
-/** The files that are wanted, in the same order. Patterns can take long: now and then other work of the process runs. */
+/** The files that are wanted, in the same order. Matching can take long, so it regularly lets other work run. */
 export async function filterFiles(
   files: Tree['files'],
   isWanted: (names: readonly string[]) => boolean,
@@ -75,12 +75,12 @@ function readNames(workspace: Workspace, base: readonly string[], below: readonl
       };
     });
   } catch (error) {
-    // Below the searched directory, one that vanished, changed or denies access is only left out.
+    // Below the searched directory, a directory that vanished, changed or denies access is left out.
     if (below.length === 0) throw error;
     return { directories: [], regular: [] };
   }
 }
 
-/** Says where a search was cut. */
-export const cutNote = (cut: boolean): string =>
-  cut ? '\n[the tree is larger than one search visits; search in a subdirectory to see the rest]' : '';
+/** The line that reports a truncated tree; empty when it is complete. */
+export const truncationNote = ({ truncated }: Tree): string =>
+  truncated ? '\n[the tree has more entries than one search visits; search in a subdirectory to see the rest]' : '';

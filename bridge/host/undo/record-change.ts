@@ -1,5 +1,5 @@
-// What a file tool says about each file it changed, taken down before it does: what stood there, and what to put back.
-// Nothing here may fail the call: bytes that cannot be kept are said to be withheld, and such a call cannot be undone.
+// Records what a file tool changes, so that the call can be undone. The bytes of each file are read before the tool writes.
+// Nothing here may fail the call: bytes that cannot be kept are marked as withheld, and the call cannot be undone.
 import { Buffer } from 'node:buffer';
 import {
   CHANGES_CHARS_MAX,
@@ -10,19 +10,19 @@ import {
 import { type Digest, brand } from '../../../schemas/ids.ts';
 import type { Withheld } from '../../../schemas/undo.ts';
 import type { ChangedFile } from '../outcome.ts';
-import { digestOf } from '../patch/commit-manifest.ts';
+import { digestOf } from '../patch/patch-manifest.ts';
 import type { Redactor } from '../redact.ts';
 import { lookUp } from '../workspace/directory.ts';
 import type { WorkspacePath } from '../workspace/path-name.ts';
 import { type Workspace, readWhole, withParent } from '../workspace/workspace.ts';
 
-/** What stands under a path now. */
+/** The file at a path before the change; `bytes` is null when there is no file. */
 export interface Preimage {
   readonly bytes: Buffer | Withheld | null;
   readonly mode: number | null;
 }
 
-/** `known`: the file's bytes, when the tool has read them already. */
+/** `known`: the file's bytes, when the tool has already read them. */
 export function preimageOf(workspace: Workspace, path: WorkspacePath, known?: Buffer): Preimage {
   try {
     const stats = withParent(workspace, path, lookUp);
@@ -53,8 +53,8 @@ export function changedFile(
 export const contentDigest = (bytes: Uint8Array): Digest => brand(`sha256:${digestOf(bytes)}`);
 
 /**
- * The changes as they may leave the host: bytes with a secret in them, and bytes beyond what is kept for one call, are
- * withheld. None at all when there are too many to record, or when a path holds a secret.
+ * The changes that may leave the host. Bytes that contain a secret, and bytes above the bound for one call, are withheld.
+ * Empty when there are too many changes to record, or when a path contains a secret.
  */
 export function fitChanges(changes: readonly ChangedFile[], redactor: Redactor): readonly ChangedFile[] {
   const chars = changes.reduce((sum, { path }) => sum + JSON.stringify(path).length, 0);

@@ -1,11 +1,11 @@
-// Puts the files of a call back as they were before it: all of them or none, also across a crash, as a patch is
-// written. A file that is neither as the call left it nor as it was before has been changed since, by somebody whose
-// work is not lost. Done twice it is done once: a file that is as it was before is left alone.
+// Undoes a call: restores its files to their state before the call, all of them or none, also across a crash (they are
+// written like a patch). A file that is neither as the call left it nor as it was before has changed since, and the undo is
+// refused, so that no later work is lost. Idempotent: a file that already is as it was before is left alone.
 import { rmdirSync } from 'node:fs';
 import type { FileChange } from '../../../schemas/undo.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
-import { type CommitProbe, commitChanges } from '../patch/commit-changes.ts';
-import type { FileChange as StagedChange } from '../patch/stage-patch.ts';
+import { type StepHook, writeChanges } from '../patch/write-changes.ts';
+import type { StagedChange } from '../patch/stage-patch.ts';
 import { entryPath, withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
 import { attributesOf, findReplaceable } from '../workspace/replace-file.ts';
@@ -20,42 +20,42 @@ export interface RestorableFile extends Pick<FileChange, 'path' | 'after_digest'
 interface Target {
   readonly file: RestorableFile;
   readonly path: WorkspacePath;
-  /** What to write; null when the file is as it was before already. */
+  /** The change to write; null when the file already is as it was before. */
   readonly change: StagedChange | null;
 }
 
-/** Throws a `ToolFault`, and then nothing has been changed (or the fault says what stays changed). */
+/** May throw a `ToolFault`; then nothing has changed, except for the files that the fault names. */
 export function restoreFiles(
-  { workspace, journal }: { readonly workspace: Workspace; readonly journal: string },
+  { workspace, manifests }: { readonly workspace: Workspace; readonly manifests: string },
   files: readonly RestorableFile[],
-  probe?: CommitProbe,
+  onStep?: StepHook,
 ): HostOutcome {
   const found = files.map((file) => findTarget(workspace, file));
-  const since = found.flatMap((target) => ('since' in target ? [target.since] : []));
-  const targets = found.flatMap((target) => ('since' in target ? [] : [target]));
-  if (since.length > 0) {
+  const changed = found.flatMap((target) => ('changedSince' in target ? [target.changedSince] : []));
+  const targets = found.flatMap((target) => ('changedSince' in target ? [] : [target]));
+  if (changed.length > 0) {
     throw new ToolFault(
       'changed_since',
-      `${since.join(', ')} changed after the call; nothing was put back. Undo or revert the later change first`,
-      { data: { files: since } },
+      `${changed.join(', ')} changed after the call; no file was put back. Undo or revert the later change first`,
+      { data: { files: changed } },
     );
   }
   if (new Set(targets.map(({ path }) => path.names.join('/'))).size < targets.length) {
-    throw new ToolFault('tool_invalid_args', 'a file is named twice; nothing was put back');
+    throw new ToolFault('tool_invalid_args', 'a file is named twice; no file was put back. Name each file once');
   }
   const changes = targets.flatMap(({ change }) => (change === null ? [] : [change]));
-  commitChanges(workspace, journal, changes, probe);
-  for (const target of targets) removeMade(workspace, target);
+  writeChanges(workspace, manifests, changes, onStep);
+  for (const target of targets) removeMadeParents(workspace, target);
   const paths = targets.map(({ path }) => path.shown);
   const already = targets.length - changes.length;
-  const note = already === 0 ? '' : `; ${already} already were`;
+  const note = already === 0 ? '' : `; ${already} of them already had the content from before the call`;
   return succeeded(`Put back ${paths.join(', ')}${note}.`, {
     restored: changes.map(({ path }) => path.shown),
     already,
   });
 }
 
-function findTarget(workspace: Workspace, file: RestorableFile): Target | { readonly since: string } {
+function findTarget(workspace: Workspace, file: RestorableFile): Target | { readonly changedSince: string } {
   const path = workspace.parse(file.path);
   refuseProtected(path);
   const stats = entryOf(workspace, path);
@@ -64,10 +64,11 @@ function findTarget(workspace: Workspace, file: RestorableFile): Target | { read
   const wanted = file.before === null ? null : Buffer.from(file.before);
   const wantedDigest = wanted === null ? null : contentDigest(wanted);
   if (digest === wantedDigest) return { file, path, change: null };
-  if (digest !== file.after_digest) return { since: path.shown };
+  if (digest !== file.after_digest) return { changedSince: path.shown };
   const mode = file.mode ?? null;
-  const like = stats === null ? workspace.owner : attributesOf(stats);
-  const change = { path, before: current, after: wanted, like: mode === null ? like : { ...like, mode } };
+  const found = stats === null ? workspace.owner : attributesOf(stats);
+  const attributes = mode === null ? found : { ...found, mode };
+  const change = { path, before: current, after: wanted, attributes };
   return { file, path, change: change as StagedChange };
 }
 
@@ -75,14 +76,14 @@ function entryOf(workspace: Workspace, path: WorkspacePath): ReturnType<typeof f
   try {
     return withParent(workspace, path, findReplaceable);
   } catch (error) {
-    // A folder that is missing holds no file; it is made again where one has to be put back.
+    // A missing directory contains no file. It is made again when a file has to be restored in it.
     if (error instanceof ToolFault && error.code === 'not_found') return null;
     throw error;
   }
 }
 
-/** The folders the call made for a file, from the innermost on, as far as they are empty again. */
-function removeMade(workspace: Workspace, { file, path }: Target): void {
+/** Removes the directories that the call made for a file, from the innermost outwards, as long as they are empty. */
+function removeMadeParents(workspace: Workspace, { file, path }: Target): void {
   if (file.before !== null) return;
   for (let up = 1; up <= (file.parents_made ?? 0); up += 1) {
     const names = path.names.slice(0, -up);
@@ -91,7 +92,7 @@ function removeMade(workspace: Workspace, { file, path }: Target): void {
     try {
       withDirectory(workspace.root, names.slice(0, -1), (parent) => rmdirSync(entryPath(parent, name)));
     } catch {
-      // Something else lies in it by now, or it is gone: what the call did is undone all the same.
+      // The directory is not empty, or is already gone: the call is undone all the same.
       return;
     }
   }

@@ -1,10 +1,10 @@
-// The path walk (DESIGN section 7): every directory is opened from the handle of the one above it, and a symbolic
-// link is never followed, so whoever swaps a directory for a link while a call runs only makes the call fail.
-// Nothing here is asynchronous: within this process no other call can come between a check and its use.
+// The path walk (docs/design.md, "Safety"): every directory is opened from the handle of its parent, and a symbolic link is
+// never followed. A process that replaces a directory by a link while a call runs can only make the call fail. Everything
+// here is synchronous, so no other call of this process runs between a check and its use.
 //
-// Linux: `/proc/self/fd/<handle>/<name>` is openat(2) in the form that Node can express. Elsewhere there is no such
-// path: each component is checked with lstat(2) and compared with what was then opened. That is weaker, because
-// between the two a rename is possible; it is noticed when it leads to another file, and only after the open.
+// On Linux, `/proc/self/fd/<handle>/<name>` is what Node can use for openat(2). Other systems have no such path: each
+// component is checked with lstat(2) and compared with the file that was then opened. That is weaker, because a rename is
+// possible in between; it is detected only after the open, and only when it leads to another file.
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { ToolFault, errorName } from '../outcome.ts';
 import { pathOf } from './path-name.ts';
@@ -15,7 +15,7 @@ export type WalkKind = 'fd' | 'lstat';
 export interface Directory {
   readonly walk: WalkKind;
   readonly fd: number;
-  /** A path that leads to this very directory, whatever is renamed above it (with the `fd` walk). */
+  /** A path to this directory. With the `fd` walk it stays valid when a directory above is renamed. */
   readonly location: string;
   readonly names: readonly string[];
 }
@@ -26,7 +26,7 @@ const O_PATH = 0o10_000_000;
 export const walkKindHere = (): WalkKind =>
   process.platform === 'linux' && existsSync(`/proc/self/fd/`) ? 'fd' : 'lstat';
 
-/** Opens the workspace itself. Its own path is the operator's word and may contain links. */
+/** Opens the workspace itself. The operator gives its path, which may contain links. */
 export function openRoot(path: string, walk: WalkKind): Directory {
   const fd = openSync(path, constants.O_DIRECTORY | handleFlag(walk));
   return { walk, fd, location: walk === 'fd' ? `/proc/self/fd/${fd}` : path, names: [] };
@@ -34,13 +34,13 @@ export function openRoot(path: string, walk: WalkKind): Directory {
 
 export const entryPath = (directory: Directory, name: string): string => `${directory.location}/${name}`;
 
-/** Runs `use` with the directory that `names` lead to. All handles but the root's are closed afterwards. */
+/** Runs `use` with the directory that `names` lead to, then closes every handle except the root's. */
 export function withDirectory<T>(root: Directory, names: readonly string[], use: (directory: Directory) => T): T {
   let directory = root;
   try {
     for (const name of names) {
       const parent = directory;
-      directory = enter(parent, name);
+      directory = openChild(parent, name);
       if (parent !== root) closeSync(parent.fd);
     }
     return use(directory);
@@ -49,7 +49,7 @@ export function withDirectory<T>(root: Directory, names: readonly string[], use:
   }
 }
 
-/** What lies under a name, without following a link; null when nothing does. */
+/** The entry with a name, without following a link; null when there is none. */
 export function lookUp(directory: Directory, name: string): Stats | null {
   return lstatSync(entryPath(directory, name), { throwIfNoEntry: false }) ?? null;
 }
@@ -57,7 +57,7 @@ export function lookUp(directory: Directory, name: string): Stats | null {
 export const linkFault = (shown: string): ToolFault =>
   new ToolFault('forbidden', `${shown} is a symbolic link, and links are not followed; name the real path instead`);
 
-function enter(parent: Directory, name: string): Directory {
+function openChild(parent: Directory, name: string): Directory {
   const names = [...parent.names, name];
   const path = entryPath(parent, name);
   const before = parent.walk === 'lstat' ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
@@ -66,7 +66,7 @@ function enter(parent: Directory, name: string): Directory {
     if (before?.isSymbolicLink() === true) throw linkFault(pathOf(names).shown);
     fd = openSync(path, constants.O_DIRECTORY | constants.O_NOFOLLOW | handleFlag(parent.walk));
   } catch (error) {
-    throw error instanceof ToolFault ? error : refused(parent, name, error);
+    throw error instanceof ToolFault ? error : openFault(parent, name, error);
   }
   if (parent.walk === 'fd') return { walk: 'fd', fd, location: `/proc/self/fd/${fd}`, names };
   try {
@@ -78,14 +78,15 @@ function enter(parent: Directory, name: string): Directory {
   return { walk: 'lstat', fd, location: path, names };
 }
 
-// The kernel says ENOTDIR of a link and of a file alike; the model should know which of the two it is.
-function refused(parent: Directory, name: string, error: unknown): unknown {
+// The kernel reports ENOTDIR both for a link and for a file; the fault reports which of the two it is.
+function openFault(parent: Directory, name: string, error: unknown): unknown {
   const shown = pathOf([...parent.names, name]).shown;
   const reason = errorName(error);
-  if (reason === 'ENOENT') return new ToolFault('not_found', `${shown} does not exist; list its parent to see names`);
+  if (reason === 'ENOENT')
+    return new ToolFault('not_found', `${shown} does not exist; list its parent directory to see names`);
   if (reason !== 'ENOTDIR' && reason !== 'ELOOP') return error;
   if (lookUp(parent, name)?.isSymbolicLink() === true) return linkFault(shown);
-  return new ToolFault('not_directory', `${shown} is not a directory`);
+  return new ToolFault('not_directory', `${shown} is not a directory; use a file tool for it, or name a directory`);
 }
 
 const isSame = (a: Stats, b: Stats): boolean => a.ino === b.ino && a.dev === b.dev;

@@ -1,4 +1,4 @@
-// host.fs.stat, host.fs.exists and host.fs.list_dir: what is there, without its contents.
+// host.fs.stat, host.fs.exists and host.fs.list_dir: report what exists, without file contents.
 import { readdirSync, type Dirent, type Stats } from 'node:fs';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalText, requiredText } from '../arguments.ts';
@@ -8,13 +8,13 @@ import type { HostParts } from '../tool.ts';
 import { linkFault, lookUp, withDirectory } from './directory.ts';
 import { type WorkspacePath, showPath } from './path-name.ts';
 import { isTemporaryName } from './replace-file.ts';
-import { type Workspace, absent, withParent } from './workspace.ts';
+import { type Workspace, missingFault, withParent } from './workspace.ts';
 
-export function statPath(args: JsonObject, { workspace }: HostParts): HostOutcome {
+export function statTool(args: JsonObject, { workspace }: HostParts): HostOutcome {
   const path = workspace.parse(requiredText(args, 'path'));
-  const stats = find(workspace, path);
+  const stats = lookUpPath(workspace, path);
   if (stats === null) {
-    throw new ToolFault('not_found', absent(path).message, { data: { path: path.shown, exists: false } });
+    throw new ToolFault('not_found', missingFault(path).message, { data: { path: path.shown, exists: false } });
   }
   const kind = kindOf(stats);
   const mtimeMs = Math.floor(stats.mtimeMs);
@@ -28,14 +28,14 @@ export function statPath(args: JsonObject, { workspace }: HostParts): HostOutcom
   });
 }
 
-export function pathExists(args: JsonObject, { workspace }: HostParts): HostOutcome {
+export function existsTool(args: JsonObject, { workspace }: HostParts): HostOutcome {
   const path = workspace.parse(requiredText(args, 'path'));
-  const exists = find(workspace, path) !== null;
+  const exists = lookUpPath(workspace, path) !== null;
   return succeeded(`${path.shown} ${exists ? 'exists' : 'does not exist'}.`, { path: path.shown, exists });
 }
 
 /** Names sorted by code unit; directories end in `/`, symbolic links in `@`. */
-export function listDirectory(args: JsonObject, { workspace }: HostParts): HostOutcome {
+export function listDirTool(args: JsonObject, { workspace }: HostParts): HostOutcome {
   const path = workspace.parse(optionalText(args, 'path') ?? '.');
   const max = optionalCount(args, 'max_results', 1, RESULTS_MAX) ?? RESULTS_DEFAULT;
   const entries = withDirectory(workspace.root, path.names, (directory) =>
@@ -47,12 +47,12 @@ export function listDirectory(args: JsonObject, { workspace }: HostParts): HostO
   const truncated = shown.length < names.length;
   const data = { path: path.shown, count: shown.length, total: names.length, truncated };
   if (names.length === 0) return succeeded(`${path.shown} is empty.`, data);
-  const note = truncated ? `\n[${shown.length} of ${names.length} entries; ask for more with max_results]` : '';
+  const note = truncated ? `\n[${shown.length} of ${names.length} entries; raise max_results to see more]` : '';
   return succeeded(`${shown.join('\n')}${note}`, data);
 }
 
-// The entry itself; a link is refused, as every other tool would refuse it.
-function find(workspace: Workspace, path: WorkspacePath): Stats | null {
+// The entry itself. A link is refused, as in every other tool.
+function lookUpPath(workspace: Workspace, path: WorkspacePath): Stats | null {
   try {
     if (path.names.length === 0) return withDirectory(workspace.root, [], (root) => lookUp(root, '.'));
     const stats = withParent(workspace, path, (directory, name) => lookUp(directory, name));

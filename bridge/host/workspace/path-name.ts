@@ -1,22 +1,25 @@
-// A path argument, read lexically: which names lead from the workspace to it. No file system is asked. Because no
-// component may be a symbolic link, removing `name/..` here means the same as walking it.
+// Parses a path argument lexically into the names that lead to it from the workspace, without access to the file system.
+// Because no component may be a symbolic link, removing `name/..` here gives the same result as walking it.
 import { NAME_BYTES_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 
 export interface WorkspacePath {
   /** Names from the workspace downwards; none for the workspace itself. */
   readonly names: readonly string[];
-  /** The same, as the model reads it: relative, without `./`, `.` for the workspace. */
+  /** The same for the model: relative, without `./`; `.` is the workspace. */
   readonly shown: string;
 }
 
-/** Directories no tool may write below. Tools of the host's user run what lies there (hooks, config). */
+/** Directories that no tool may write in: programs of the host's user run what they contain (hooks, configuration). */
 const WRITE_PROTECTED: ReadonlySet<string> = new Set(['.git']);
 
-/** Reads a relative path, or an absolute one that lies inside one of `roots` (spellings of the workspace). */
+/** Parses a relative path, or an absolute one inside one of `roots` (the workspace's path, with and without links). */
 export function parsePath(raw: string, roots: readonly string[]): WorkspacePath {
   if (raw === '' || raw.includes('\0') || raw.length > PATH_CHARS_MAX) {
-    throw new ToolFault('invalid_path', 'a path must have 1 to 4096 characters and no NUL; give a relative path');
+    throw new ToolFault(
+      'invalid_path',
+      `a path must have 1 to ${PATH_CHARS_MAX} characters and no NUL; give a path relative to the workspace`,
+    );
   }
   const names: string[] = [];
   for (const name of relativePart(raw, roots).split('/')) {
@@ -27,7 +30,7 @@ export function parsePath(raw: string, roots: readonly string[]): WorkspacePath 
   if (names.length > PATH_DEPTH_MAX || names.some((name) => Buffer.byteLength(name) > NAME_BYTES_MAX)) {
     throw new ToolFault(
       'invalid_path',
-      `a path has at most ${PATH_DEPTH_MAX} names of ${NAME_BYTES_MAX} bytes each; choose a shorter one`,
+      `a path must have at most ${PATH_DEPTH_MAX} names of at most ${NAME_BYTES_MAX} bytes each; choose a shorter path`,
     );
   }
   return pathOf(names);
@@ -38,16 +41,19 @@ export const pathOf = (names: readonly string[]): WorkspacePath => ({
   shown: names.length === 0 ? '.' : showPath(names.join('/')),
 });
 
-/** A path as it may stand in a line of output: a name with a line break in it cannot pass for two lines. */
+/** A path for one line of output: a path with control characters is quoted, so that it cannot look like two lines. */
 export const showPath = (path: string): string =>
   /[\p{Cc}\u2028\u2029]/u.test(path) ? JSON.stringify(path).replaceAll('\u007f', '\\u007f') : path;
 
-/** Throws `forbidden` for what may be read but never written. */
+/** Throws `forbidden` for a path that tools may read but must not write. */
 export function refuseProtected(path: WorkspacePath): void {
-  // Compared without case: some file systems fold it, and nobody needs a `.GIT` of their own.
+  // Compared without case, because some file systems ignore it.
   const name = path.names.find((part) => WRITE_PROTECTED.has(part.toLowerCase()));
   if (name === undefined) return;
-  throw new ToolFault('forbidden', `${path.shown} lies in ${name}, which tools may read but never write`);
+  throw new ToolFault(
+    'forbidden',
+    `${path.shown} lies in ${name}, which tools may read but must not write; choose another path`,
+  );
 }
 
 function relativePart(raw: string, roots: readonly string[]): string {

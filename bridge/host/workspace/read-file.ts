@@ -1,4 +1,4 @@
-// host.fs.read_file: a window of a file, as text or as base64.
+// host.fs.read_file: reads a range of a file, as text or as base64.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalCount, requiredText } from '../arguments.ts';
 import { OUTPUT_BYTES_MIN } from '../../../schemas/limits.ts';
@@ -9,12 +9,12 @@ import type { OpenFile } from './open-file.ts';
 import type { WorkspacePath } from './path-name.ts';
 import { decodeUtf8, readRange, withFile } from './workspace.ts';
 
-/** Kept free for the line that says where to read on. */
+/** Reserved for the line that says where to continue reading. */
 const NOTE_BYTES = 160;
-/** Longest character of UTF-8. */
+/** The longest UTF-8 character. */
 const CHARACTER_BYTES = 4;
 
-export function readFile(args: JsonObject, { workspace, redactor }: HostParts, call: HostCallContext): HostOutcome {
+export function readFileTool(args: JsonObject, { workspace, redactor }: HostParts, call: HostCallContext): HostOutcome {
   const path = workspace.parse(requiredText(args, 'path'));
   const encoding = optionalChoice(args, 'encoding', ['utf8', 'bytes']);
   const offset = optionalCount(args, 'offset_bytes', 0, Number.MAX_SAFE_INTEGER) ?? 0;
@@ -30,7 +30,7 @@ export function readFile(args: JsonObject, { workspace, redactor }: HostParts, c
 }
 
 interface FileWindow {
-  /** The window with some bytes on both sides: to find whole characters and whole secrets. */
+  /** The window, with some bytes on both sides to find whole characters and whole secrets. */
   readonly bytes: Buffer;
   readonly base: number;
   readonly start: number;
@@ -48,12 +48,12 @@ function windowOf({ fd, stats }: OpenFile, offset: number, bytesMax: number, rea
   const end = Math.min(start + bytesMax, stats.size);
   const base = Math.max(0, start - reach);
   const bytes = readRange(fd, base, Math.min(stats.size, end + reach) - base);
-  // A file that shrank meanwhile ends where its bytes end.
+  // The file may have shrunk since: the window then ends where its bytes end.
   return { bytes, base, start, end: Math.max(start, Math.min(end, base + bytes.length)) };
 }
 
-// A window that begins or ends inside a character is moved to whole ones, so that reading on from `end` loses
-// nothing; and it holds at least one, so that reading on comes to an end.
+// A window that begins or ends inside a character is moved to whole characters, so that reading on from `end` loses
+// nothing. It has at least one character, so that reading on always ends.
 function asText(window: FileWindow, path: WorkspacePath, redactor: Redactor): Read {
   const { bytes, base } = window;
   const first = window.start - base;

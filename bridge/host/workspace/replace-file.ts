@@ -1,5 +1,5 @@
-// Writes a file in two steps, so that a reader sees the old bytes or the new ones and never a part: the bytes go to
-// a temporary file in the same directory and to the disk, then take the target's name.
+// Writes a file in two steps, so that a reader sees the old bytes or the new ones, never a part: the bytes are written and
+// synced to a temporary file in the same directory, which then takes the target's name.
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -22,7 +22,7 @@ import { checkReadable } from './open-file.ts';
 import { pathOf } from './path-name.ts';
 import type { Owner } from './workspace.ts';
 
-/** What a written file keeps of the one it replaces. */
+/** The attributes that a written file keeps from the one it replaces. */
 export interface Attributes extends Owner {
   readonly mode: number;
 }
@@ -31,25 +31,30 @@ export const attributesOf = ({ mode, uid, gid }: Stats): Attributes => ({ mode: 
 
 export const newTemporaryName = (): string => `.refold-${randomBytes(8).toString('hex')}.tmp`;
 
-/** Left by a crash in the middle of a write. Searches and listings do not show them. */
+/** True for a temporary file, which a crash during a write can leave. Searches and listings leave these out. */
 export const isTemporaryName = (name: string): boolean => /^\.refold-[0-9a-f]{16}\.tmp$/.test(name);
 
-/** The entry a write would replace, or null; throws when it is something that must not be replaced. */
+/** The entry that a write would replace, or null; throws when the entry must not be replaced. */
 export function findReplaceable(directory: Directory, name: string): Stats | null {
   const stats = lookUp(directory, name);
   if (stats !== null) checkReadable(stats, pathOf([...directory.names, name]).shown);
   return stats;
 }
 
-/** Writes `bytes` to the new file `temporary`, durably, with the attributes that the target shall have. */
-export function stageFile(directory: Directory, temporary: string, bytes: Uint8Array, like: Attributes | Owner): void {
+/** Writes `bytes` durably to the new file `temporary`, with the attributes that the target must have. */
+export function stageFile(
+  directory: Directory,
+  temporary: string,
+  bytes: Uint8Array,
+  attributes: Attributes | Owner,
+): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  const keepsMode = 'mode' in like;
+  const keepsMode = 'mode' in attributes;
   const fd = openSync(entryPath(directory, temporary), flags, keepsMode ? 0o600 : 0o666);
   try {
     writeFileSync(fd, bytes);
-    giveTo(fd, like);
-    if (keepsMode) fchmodSync(fd, like.mode);
+    setOwner(fd, attributes);
+    if (keepsMode) fchmodSync(fd, attributes.mode);
     fsyncSync(fd);
   } catch (error) {
     rmSync(entryPath(directory, temporary), { force: true });
@@ -59,7 +64,7 @@ export function stageFile(directory: Directory, temporary: string, bytes: Uint8A
   }
 }
 
-/** Gives a staged file its name. With `exclusive`, a file that has that name meanwhile is left alone. */
+/** Renames a staged file to its name. With `exclusive`, throws when a file has taken that name since. */
 export function publishFile(directory: Directory, temporary: string, name: string, exclusive: boolean): void {
   const from = entryPath(directory, temporary);
   const to = entryPath(directory, name);
@@ -77,7 +82,7 @@ export function publishFile(directory: Directory, temporary: string, name: strin
   }
 }
 
-/** Makes the names of a directory durable. */
+/** Makes the entries of a directory durable. */
 export function syncDirectory(directory: Directory): void {
   const fd = openSync(`${directory.location}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -87,15 +92,15 @@ export function syncDirectory(directory: Directory): void {
   }
 }
 
-/** Stages and publishes in one go. */
+/** Stages a file and publishes it. */
 export function replaceFile(
   directory: Directory,
   name: string,
   bytes: Uint8Array,
-  options: { readonly like: Attributes | Owner; readonly exclusive?: boolean },
+  options: { readonly attributes: Attributes | Owner; readonly exclusive?: boolean },
 ): void {
   const temporary = newTemporaryName();
-  stageFile(directory, temporary, bytes, options.like);
+  stageFile(directory, temporary, bytes, options.attributes);
   try {
     publishFile(directory, temporary, name, options.exclusive ?? false);
   } catch (error) {
@@ -105,7 +110,7 @@ export function replaceFile(
   syncDirectory(directory);
 }
 
-/** Makes every directory of `names` that is missing; returns those it made, outermost first. */
+/** Makes every missing directory of `names`; returns those it made, outermost first. */
 export function makeDirectories(
   root: Directory,
   names: readonly string[],
@@ -121,7 +126,7 @@ export function makeDirectories(
       withDirectory(parent, [name], (child) => {
         const fd = openSync(`${child.location}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
         try {
-          giveTo(fd, owner);
+          setOwner(fd, owner);
         } finally {
           closeSync(fd);
         }
@@ -133,9 +138,9 @@ export function makeDirectories(
 }
 
 export const existsFault = (shown: string): ToolFault =>
-  new ToolFault('file_exists', `${shown} already exists; edit it, or write it with mode "overwrite"`);
+  new ToolFault('file_exists', `${shown} already exists; edit it, or use mode "overwrite" to replace it`);
 
-// Only root may give files away; anyone else's new files are their own already.
-function giveTo(fd: number, owner: Owner): void {
+// Only root may change a file's owner; under any other user a new file already has the right one.
+function setOwner(fd: number, owner: Owner): void {
   if (process.getuid?.() === 0) fchownSync(fd, owner.uid, owner.gid);
 }

@@ -1,5 +1,5 @@
-// The workspace: the one directory whose files the tools may touch, held open for the life of the host, so that
-// replacing it under its path changes nothing.
+// The workspace: the one directory whose files the tools may read and write. It stays open for the life of the host, so
+// replacing the directory at its path has no effect.
 import { closeSync, fstatSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -14,10 +14,10 @@ export interface Owner {
 }
 
 export interface Workspace {
-  /** Absolute path without links: what outputs and sandboxes show. */
+  /** The absolute path without links, as outputs and the sandbox show it. */
   readonly path: string;
   readonly root: Directory;
-  /** Whom the workspace belongs to. New files are given to it when the host runs as root. */
+  /** The owner of the workspace, and of new files when the host runs as root. */
   readonly owner: Owner;
   parse(raw: string): WorkspacePath;
   close(): void;
@@ -25,7 +25,7 @@ export interface Workspace {
 
 export function openWorkspace(path: string, walk: WalkKind = walkKindHere()): Workspace {
   const real = realpathSync(path);
-  if (real === '/') throw new Error('the workspace must be a directory of its own, not /');
+  if (real === '/') throw new Error('the workspace must not be /; choose a directory below it');
   const root = openRoot(real, walk);
   const { uid, gid } = fstatSync(root.fd);
   const roots = [real, resolve(path)];
@@ -38,7 +38,7 @@ export function openWorkspace(path: string, walk: WalkKind = walkKindHere()): Wo
   };
 }
 
-/** Runs `use` with the directory that holds `path`, and its name there. The workspace itself is no file. */
+/** Runs `use` with the parent directory of `path` and the name in it. Throws for the workspace itself. */
 export function withParent<T>(
   workspace: Workspace,
   path: WorkspacePath,
@@ -52,7 +52,7 @@ export function withParent<T>(
 /** Runs `use` with a regular file open for reading; see `openFile` for what is refused. */
 export function withFile<T>(workspace: Workspace, path: WorkspacePath, use: (file: OpenFile) => T): T {
   return withParent(workspace, path, (directory, name) => {
-    if (lookUp(directory, name) === null) throw absent(path);
+    if (lookUp(directory, name) === null) throw missingFault(path);
     const file = openFile(directory, name);
     try {
       return use(file);
@@ -62,23 +62,20 @@ export function withFile<T>(workspace: Workspace, path: WorkspacePath, use: (fil
   });
 }
 
-/** The whole of a regular file of at most {@link FILE_BYTES_MAX} bytes, and what the file system says of it. */
+/** The bytes of a regular file of at most {@link FILE_BYTES_MAX} bytes, and its stats. */
 export function readWhole(
   workspace: Workspace,
   path: WorkspacePath,
 ): { readonly bytes: Buffer; readonly stats: Stats } {
   return withFile(workspace, path, ({ fd, stats }) => {
     if (stats.size > FILE_BYTES_MAX) {
-      throw new ToolFault(
-        'file_too_large',
-        `${path.shown} has ${stats.size} bytes; at most ${FILE_BYTES_MAX} are read`,
-      );
+      throw new ToolFault('file_too_large', `${path.shown} has ${stats.size} bytes; the maximum is ${FILE_BYTES_MAX}`);
     }
     return { bytes: readRange(fd, 0, stats.size), stats };
   });
 }
 
-/** Bytes from `start`, at most `length`, fewer when the file ends before. */
+/** At most `length` bytes from `start` on; fewer when the file ends earlier. */
 export function readRange(fd: number, start: number, length: number): Buffer {
   const buffer = Buffer.allocUnsafe(length);
   let filled = 0;
@@ -90,7 +87,7 @@ export function readRange(fd: number, start: number, length: number): Buffer {
   return buffer.subarray(0, filled);
 }
 
-/** The text of UTF-8 bytes, byte order mark kept; null when they are not UTF-8. */
+/** The text of UTF-8 bytes, including a byte order mark; null when they are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return strictUtf8.decode(bytes);
@@ -99,10 +96,10 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-export const absent = (path: WorkspacePath): ToolFault =>
+export const missingFault = (path: WorkspacePath): ToolFault =>
   new ToolFault(
     'not_found',
-    `${path.shown} does not exist; list ${pathOf(path.names.slice(0, -1)).shown} to see what does`,
+    `${path.shown} does not exist; list ${pathOf(path.names.slice(0, -1)).shown} to see what exists`,
   );
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

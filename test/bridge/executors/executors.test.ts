@@ -63,7 +63,7 @@ describe('a pattern', () => {
 
 describe('the host executor', () => {
   test('passes on what the host says, in the form of a report', async () => {
-    const hostSession = { host_session_status: 'ready' as const, host_session_id: 'hs-1' };
+    const hostSession = { host_session_status: 'ready' as const, host_session_id: brand<'HostSessionId'>('hs-1') };
     const host = {
       has: () => true,
       run: () => Promise.resolve({ success: true, text: 'hi', data: { n: 1 }, hostSession }),

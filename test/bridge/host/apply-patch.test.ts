@@ -1,9 +1,10 @@
+// host.fs.apply_patch: where hunks match, what they change, and that a refused patch writes nothing.
 import * as fc from 'fast-check';
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { prevailingEnd, splitLines } from '../../../bridge/host/edit/lines.ts';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import type { ToolFault } from '../../../bridge/host/outcome.ts';
 import { applyHunks } from '../../../bridge/host/patch/apply-hunks.ts';
 import { type Hunk, parsePatch } from '../../../bridge/host/patch/parse-patch.ts';
@@ -26,36 +27,36 @@ const refusal = (text: string, ...lines: readonly string[]): string => {
 };
 
 describe('hunks', () => {
-  test('replace lines between their context, and keep the line end at the end', () => {
+  test('replace lines between their context; the end of the file keeps or lacks its line end', () => {
     expect(apply('one\ntwo\nthree\n', '@@', ' one', '-two', '+2', ' three')).toBe('one\n2\nthree\n');
     expect(apply('one\ntwo', '@@', '-two', '+2')).toBe('one\n2');
     expect(apply('one\ntwo', '@@', ' two', '+three')).toBe('one\ntwo\nthree');
   });
-  test('keep the byte order mark of the file, with or without one of their own', () => {
+  test('keep the byte order mark of the file, whether or not the patch has one', () => {
     const marked = '\ufeffone\r\ntwo\r\n';
     expect(apply(marked, '@@', '-one', '+1')).toBe('\ufeff1\r\ntwo\r\n');
     expect(apply(marked, '@@', '-\ufeffone', '+\ufeff1')).toBe('\ufeff1\r\ntwo\r\n');
     expect(apply(marked, '@@', '-one', '-two')).toBe('\ufeff');
     expect(apply('one\n', '@@', '-one', '+1')).toBe('1\n');
   });
-  test('apply in order, each after the one before', () => {
+  test('apply in order, each after the previous one', () => {
     expect(apply('a\nx\nb\nx\n', '@@', '-x', '+1', '@@', '-x', '+2')).toBe('a\n1\nb\n2\n');
   });
-  test('may share the context between them', () => {
+  test('may share context lines', () => {
     expect(apply('a\nb\nc\n', '@@', '-a', '+1', ' b', '@@', ' b', '-c', '+3')).toBe('1\nb\n3\n');
   });
-  test('may come in another order than the file', () => {
+  test('may be in another order than in the file', () => {
     expect(apply('a\nb\nc\n', '@@', '-c', '+3', '@@', '-a', '+1')).toBe('1\nb\n3\n');
   });
-  test('that only add insert at the start, or where the hunk before ended', () => {
+  test('that only add lines insert them at the start, or where the previous hunk ended', () => {
     expect(apply('one\n', '@@', '+zero')).toBe('zero\none\n');
     expect(apply('a\nb\nc\n', '@@', ' a', '-b', '@@', '+x')).toBe('a\nx\nc\n');
   });
-  test('at the end of the file match there first', () => {
+  test('marked with end of file match at the end first', () => {
     expect(apply('x\na\nx\n', '@@', '-x', '+y', '*** End of File')).toBe('x\na\ny\n');
     expect(apply('a\n', '@@', '+z', '*** End of File')).toBe('a\nz\n');
   });
-  test('match nothing that an earlier hunk wrote or took', () => {
+  test('do not match lines that an earlier hunk added or deleted', () => {
     expect(refusal('a\n', '@@', '-a', '+b', '@@', '-b', '+c')).toContain('failed to match hunk');
     expect(refusal('a\n', '@@', '-a', '@@', '-a')).toContain('failed to match hunk');
   });
@@ -68,50 +69,50 @@ describe('a hint', () => {
       'class A:\n  def f():\n    pass\n\nclass B:\n  def f():\n    return 2\n',
     );
   });
-  test('locates also when it is only part of the line, or written differently', () => {
+  test('locates the hunk when it is part of the line or has other white space', () => {
     for (const hint of ['class B', 'class   B:', 'B']) {
       expect(apply(text, `@@ ${hint}`, '-    pass', '+    x')).toMatch(/class B:\n {2}def f\(\):\n {4}x\n$/);
     }
   });
-  test('may be followed by another one', () => {
+  test('may be followed by a second hint, searched after it', () => {
     expect(apply(`${text}  def g():\n    pass\n`, '@@ class B', '@@ def g', '-    pass', '+    x')).toMatch(
       /def g\(\):\n {4}x\n$/,
     );
   });
-  test('locates an insertion: after its line', () => {
+  test('locates an insertion after its own line', () => {
     expect(apply(text, '@@ class B:', '+  # note')).toBe(text.replace('class B:\n', 'class B:\n  # note\n'));
   });
-  test('chooses between fuzzy places', () => {
+  test('chooses between several fuzzy matches', () => {
     expect(apply('A\n  x  y\nB\n\tx y \n', '@@ B', '-x y', '+z')).toBe('A\n  x  y\nB\nz\n');
   });
-  test('that is nowhere does not matter when the place is plain, and refuses when it is not', () => {
+  test('that matches no line is ignored when the match is unique, and refused when it is not', () => {
     expect(apply('a\nb\n', '@@ nowhere', '-b', '+c')).toBe('a\nc\n');
     expect(refusal(text, '@@ nowhere', '-    pass', '+    x')).toContain('ambiguous');
-    expect(refusal(text, '@@ nowhere', '+x')).toContain('no line reads "nowhere"');
+    expect(refusal(text, '@@ nowhere', '+x')).toContain('no line matches the hint "nowhere"');
   });
 });
 
 describe('a fuzzy match', () => {
-  test('keeps the file’s own context lines', () => {
+  test('keeps the context lines of the file', () => {
     expect(apply('\tprintln!("hello");\n  old  line\n', '@@', ' println!(“hello”);', '-old line', '+new line')).toBe(
       '\tprintln!("hello");\nnew line\n',
     );
   });
-  test('at two places is ambiguous, at none is refused', () => {
+  test('at two places is refused as ambiguous; no match is refused', () => {
     expect(refusal('a  b\na   b\n', '@@', '-a b', '+x')).toMatch(/ambiguous.*lines 1, 2/);
     expect(refusal('a\n', '@@', '-zzz', '+x')).toContain('failed to match hunk');
   });
-  test('comes after an exact one', () => {
+  test('is used only when there is no exact match', () => {
     expect(apply('a  b\na b\n', '@@', '-a b', '+x')).toBe('a  b\nx\n');
   });
 });
 
 describe('line ends', () => {
-  test('are the file’s: added lines take them, others keep theirs', () => {
+  test('of added lines are the file’s; other lines keep theirs', () => {
     expect(apply('a\r\nb\r\nc\r\n', '@@', ' a', '-b', '+1', '+2', ' c')).toBe('a\r\n1\r\n2\r\nc\r\n');
     expect(apply('a\r\nb\nc\r\n', '@@', '-a', '+x')).toBe('x\r\nb\nc\r\n');
   });
-  test('of a patch in CRLF do not get into the file', () => {
+  test('of a CRLF patch are not written into the file', () => {
     const [operation] = parsePatch(wrap('*** Update File: f', '@@', '-a', '+b').replaceAll('\n', '\r\n'));
     expect(applyHunks('a\n', operation?.kind === 'update' ? operation.hunks : [], 'f')).toBe('b\n');
   });
@@ -119,7 +120,7 @@ describe('line ends', () => {
 
 const line = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '-', '+', '@', 'é'), maxLength: 4 });
 const eol = fc.constantFrom('\n', '\r\n');
-/** A file, and for each of its lines what becomes of it. */
+/** A file, and for each of its lines whether it stays and what is added before it. */
 const editing = fc.record({
   steps: fc.array(
     fc.record({ text: line, fate: fc.constantFrom('keep', 'drop'), before: fc.array(line, { maxLength: 2 }) }),
@@ -129,13 +130,13 @@ const editing = fc.record({
   closed: fc.boolean(),
 });
 
-describe('laws', () => {
-  test('a patch that tells of every line gives exactly the new file', () => {
+describe('properties', () => {
+  test('a patch that lists every line gives exactly the new file', () => {
     fc.assert(
       fc.property(editing, ({ steps, eol, closed }) => {
         const join = (lines: readonly string[]): string => lines.join(eol) + (closed && lines.length > 0 ? eol : '');
         const before = join(steps.map(({ text }) => text));
-        // Text that ends in an empty line without a line end is text that ends in a line end.
+        // An empty last line without a line end cannot be told from a line end at the end.
         fc.pre(splitLines(before).length === steps.length && (steps.length > 1 || closed || eol === '\n'));
         const after = join(
           steps.flatMap(({ text, fate, before: added }) => [...added, ...(fate === 'keep' ? [text] : [])]),
@@ -150,7 +151,7 @@ describe('laws', () => {
     );
   });
 
-  test('a patch in several hunks gives the same, when every line is its own', () => {
+  test('a patch in several hunks gives the new file, when all lines are distinct', () => {
     fc.assert(
       fc.property(editing, fc.nat({ max: 3 }), ({ steps, eol }, context) => {
         const own = steps.map((step, index) => ({ ...step, text: `${step.text}#${index}` }));
@@ -170,7 +171,7 @@ describe('laws', () => {
     );
   });
 
-  test('lines are a view, not a change', () => {
+  test('splitting a text into lines and joining them gives the same text', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 6 }), (pairs) => {
         const text = pairs.map(([content, end]) => content + end).join('');
@@ -198,7 +199,7 @@ describe('host.fs.apply_patch', () => {
       host.workspace.list().map((name) => (name.endsWith('/') ? name : [name, host.workspace.read(name)])),
     );
 
-  test('adds, updates, deletes and moves in one go', async () => {
+  test('adds, updates, deletes and moves files in one call', async () => {
     chmodSync(host.workspace.at('b/c.txt'), 0o700);
     const patch = wrap(
       '*** Add File: new/deep/x.txt',
@@ -244,7 +245,7 @@ describe('host.fs.apply_patch', () => {
     expect(readdirSync(join(host.workspace.tempDir, 'patches'))).toEqual([]);
   });
 
-  test('an added file has exactly its lines, without a line end after the last', async () => {
+  test('an added file has exactly the given lines, without a line end after the last', async () => {
     await call(wrap('*** Add File: x', '+a', '+b'));
     expect(host.workspace.read('x')).toBe('a\nb');
   });
@@ -258,7 +259,7 @@ describe('host.fs.apply_patch', () => {
     expect(snapshot()).toBe(before);
   });
 
-  test('operations see what earlier ones did', async () => {
+  test('operations see the results of earlier ones', async () => {
     const patch = wrap(
       '*** Add File: n.txt',
       '+x',
@@ -290,7 +291,7 @@ describe('host.fs.apply_patch', () => {
     ['invalid_path', wrap('*** Add File: created.txt', '+x', '*** Add File: a.txt/below', '+x')],
     ['invalid_path', wrap('*** Delete File: b')],
     ['invalid_path', wrap('*** Add File: .', '+x')],
-  ])('%s: and nothing is written', async (code, patch) => {
+  ])('%s: the patch is refused and nothing is written', async (code, patch) => {
     const before = snapshot();
     const outcome = await call(patch);
     expect(outcome).toMatchObject({ success: false, code });
@@ -298,7 +299,7 @@ describe('host.fs.apply_patch', () => {
     expect(snapshot()).toBe(before);
   });
 
-  test('update_target_non_utf8, and a link as target', async () => {
+  test('a file that is not UTF-8, a link and a directory are refused as targets', async () => {
     host.workspace.write('raw', new Uint8Array([255]));
     expect(await call(wrap('*** Update File: raw', '@@', '+x'))).toMatchObject({ code: 'update_target_non_utf8' });
     symlinkSync('a.txt', host.workspace.at('link'));

@@ -1,8 +1,9 @@
+// host.fs.edit_file: which passages match, exactly or in the fuzzy view, and what replaces them.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Edited, editText } from '../../../bridge/host/edit/edit-text.ts';
 import { foldText } from '../../../bridge/host/edit/folded-text.ts';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
 
 const edit = (text: string, oldText: string, newText: string, all = false): Edited =>
@@ -13,7 +14,7 @@ const result = (text: string, oldText: string, newText: string, all = false): st
 };
 
 describe('an exact match', () => {
-  test('is replaced once when it is the only one', () => {
+  test('is replaced when it is the only one', () => {
     expect(edit('one two three', 'two', '2')).toEqual({
       kind: 'edited',
       text: 'one 2 three',
@@ -21,7 +22,7 @@ describe('an exact match', () => {
       fuzzy: false,
     });
   });
-  test('is refused when there are several, with their lines', () => {
+  test('is ambiguous when there are several; their lines are reported', () => {
     expect(edit('alpha\nalpha\n', 'alpha', 'beta')).toEqual({
       kind: 'ambiguous',
       matches: 2,
@@ -29,50 +30,50 @@ describe('an exact match', () => {
       fuzzy: false,
     });
   });
-  test('is replaced everywhere when asked', () => {
+  test('is replaced everywhere with `all`', () => {
     expect(edit('alpha\nalpha\n', 'alpha', 'beta', true)).toMatchObject({ text: 'beta\nbeta\n', replacements: 2 });
   });
-  test('that overlaps itself is ambiguous, and replaced from the left', () => {
+  test('that overlaps itself is ambiguous; `all` replaces from the left', () => {
     expect(edit('aaa', 'aa', 'b')).toMatchObject({ kind: 'ambiguous', matches: 2 });
     expect(edit('aaa', 'aa', 'b', true)).toMatchObject({ text: 'ba', replacements: 1 });
   });
-  test('wins over a fuzzy one elsewhere', () => {
+  test('wins over a fuzzy match elsewhere', () => {
     expect(result('a  b\na b\n', 'a b', 'x')).toBe('a  b\nx\n');
   });
-  test('takes replacement patterns literally', () => {
+  test('is replaced literally, also when the new text has `$` patterns', () => {
     expect(result('price', 'price', '$& $1 $$')).toBe('$& $1 $$');
   });
-  test('can be of white space, and can be replaced by it', () => {
+  test('may be white space, and may be replaced by white space', () => {
     expect(result('a\t\tb', '\t\t', ' ')).toBe('a b');
     expect(result('a,b', ',', '\n')).toBe('a\nb');
     expect(result('a b', 'zz ', 'x')).toBe('(not_found)');
   });
-  test('can be deleted', () => {
+  test('is deleted when the new text is empty', () => {
     expect(result('keep\ndrop\nkeep\n', 'drop\n', '')).toBe('keep\nkeep\n');
   });
 });
 
 describe('line ends', () => {
-  test('of the file stay, whatever the arguments use', () => {
+  test('stay those of the file, whatever the arguments use', () => {
     expect(result('one\r\ntwo\r\n', 'one\ntwo', '1\n1.5\n2')).toBe('1\r\n1.5\r\n2\r\n');
     expect(result('one\r\ntwo\r\n', 'two', '2\n3')).toBe('one\r\n2\r\n3\r\n');
     expect(result('one\ntwo\n', 'one\r\ntwo', '1\r\n2')).toBe('1\n2\n');
   });
-  test('of a mixed file follow the passage, else the file', () => {
+  test('in a mixed file follow those of the passage, else those of the file', () => {
     expect(result('a\r\nb\nc\nd\n', 'a\nb', 'x\ny')).toBe('x\r\ny\nc\nd\n');
     expect(result('a\r\nb\nc\nd\n', 'd', 'x\ny')).toBe('a\r\nb\nc\nx\ny\n');
   });
-  test('a carriage return that ends no line is text', () => {
+  test('do not include a carriage return within a line', () => {
     expect(result('a\rb', 'a\rb', 'x')).toBe('x');
   });
-  test('a file without a line end at its end stays without one', () => {
+  test('are not added after the last line', () => {
     expect(result('a\nb', 'b', 'c')).toBe('a\nc');
     expect(result('a\r\nb', 'a', 'c')).toBe('c\r\nb');
   });
 });
 
 describe('a fuzzy match', () => {
-  test('overlooks runs of white space, quotes and dashes', () => {
+  test('ignores differences in white space, quotes and dashes', () => {
     expect(edit('let s = "hello   world";', 'let s = “hello world”;', 'done')).toEqual({
       kind: 'edited',
       text: 'done',
@@ -82,31 +83,31 @@ describe('a fuzzy match', () => {
     expect(result('a — b', 'a - b', 'x')).toBe('x');
     expect(result('it’s', "it's", 'x')).toBe('x');
   });
-  test('may span lines that are indented differently', () => {
+  test('may span lines with other indentation', () => {
     expect(result('if (x) {\n\t\treturn 1;\n}\n', 'if (x) {\n  return 1;\n}', 'done')).toBe('done\n');
   });
-  test('has the same rule for several, and for all of them', () => {
+  test('is ambiguous when there are several, and replaced everywhere with `all`', () => {
     expect(edit('a  b\na   b\n', 'a b', 'x')).toEqual({ kind: 'ambiguous', matches: 2, lines: [1, 2], fuzzy: true });
     expect(edit('a  b\na   b\n', 'a b', 'x', true)).toMatchObject({ text: 'x\nx\n', replacements: 2 });
   });
-  test('keeps the line break and the indentation around it', () => {
+  test('keeps the line breaks and the indentation around it', () => {
     expect(result('x\n\tfoo  bar\ny\n', '  foo bar\n', '  baz\n')).toBe('x\n\tbaz\ny\n');
     expect(result('x\r\n\tfoo  bar\r\ny\r\n', '  foo bar\n', '  baz\n')).toBe('x\r\n\tbaz\r\ny\r\n');
   });
-  test('deletes the whole line when the whole line was given', () => {
+  test('deletes the whole line when the old text is a whole line', () => {
     expect(result('x\n\tfoo  bar\ny\n', '  foo bar\n', '')).toBe('x\ny\n');
     expect(result('x\r\n\tfoo  bar\r\ny\r\n', '  foo bar\n', '')).toBe('x\r\ny\r\n');
   });
-  test('does not find a word inside of another one when white space was asked for', () => {
+  test('requires white space in the file where the old text has it', () => {
     expect(result('foobar  x', 'foo x', 'y')).toBe('(not_found)');
     expect(result('afoo  b', ' foo b', 'y')).toBe('(not_found)');
   });
-  test('of white space alone is none', () => {
+  test('is not possible for white space alone', () => {
     expect(result('a b', '  ', 'x')).toBe('(not_found)');
   });
 });
 
-// The dumb references: every substring is tried.
+// The reference implementations: they try every substring.
 const dumbFold = (text: string): string =>
   text.replaceAll(/[“”]/g, '"').replaceAll(/[—–]/g, '-').replaceAll(/\s+/g, ' ');
 
@@ -138,7 +139,7 @@ function dumbVerdict(count: number, all: boolean, fuzzy: boolean): object {
 
 const ANY_TEXT: unknown = expect.any(String);
 
-/** For a needle with white space around it there is more than one right answer: those are examples above. */
+/** An old text with outer white space has several right results: the examples above check those. */
 function dumbReplace(text: string, wanted: string, found: readonly (readonly [number, number])[]): unknown {
   if (wanted.trim() !== wanted) return ANY_TEXT;
   let out = '';
@@ -154,8 +155,8 @@ function dumbReplace(text: string, wanted: string, found: readonly (readonly [nu
 const scraps = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '"', '“', '-', '—'), maxLength: 14 });
 const needle = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '"', '-'), minLength: 1, maxLength: 5 });
 
-describe('laws', () => {
-  test('finds what trying every place finds', () => {
+describe('properties', () => {
+  test('the matches are those of the reference, which tries every place', () => {
     fc.assert(
       fc.property(scraps, needle, fc.boolean(), (text, wanted, all) => {
         const exact = dumbExact(text, wanted);
@@ -169,7 +170,7 @@ describe('laws', () => {
     );
   });
 
-  test('a file of CRLF is edited as the same file of LF', () => {
+  test('a CRLF file is edited like the same file with LF', () => {
     fc.assert(
       fc.property(scraps, needle, scraps, (text, wanted, wish) => {
         const toCrlf = (plain: string): string => plain.replaceAll('\n', '\r\n');
@@ -183,7 +184,7 @@ describe('laws', () => {
     );
   });
 
-  test('folding keeps the way back to the original', () => {
+  test('the offsets of folded text cover the original without gaps', () => {
     fc.assert(
       fc.property(scraps, (text) => {
         const folded = foldText(text);
@@ -208,7 +209,7 @@ describe('host.fs.edit_file', () => {
   const call = (path: string, old_string: string, new_string: string, more = {}): Promise<HostOutcome> =>
     host.call('host.fs.edit_file', { path, old_string, new_string, ...more });
 
-  test('edits, deletes, and writes white space', async () => {
+  test('edits, deletes and inserts white space', async () => {
     host.workspace.write('plan.txt', 'state: draft\nremove me\n');
     expect(await call('plan.txt', 'draft', 'final')).toMatchObject({
       success: true,
@@ -220,7 +221,7 @@ describe('host.fs.edit_file', () => {
     expect(host.workspace.read('plan.txt')).toBe('state \t final\n');
   });
 
-  test('a failed edit changes nothing and says what to do', async () => {
+  test('a failed edit changes nothing and states what to do next', async () => {
     host.workspace.write('same.txt', 'alpha\nalpha\n');
     const failures = [
       [await call('same.txt', 'alpha', 'beta'), 'ambiguous_matches', 'replace_all'],
@@ -238,12 +239,12 @@ describe('host.fs.edit_file', () => {
     expect(host.workspace.read('same.txt')).toBe('alpha\nalpha\n');
   });
 
-  test('bytes that are no text are not edited', async () => {
+  test('a file that is not UTF-8 is refused', async () => {
     host.workspace.write('raw.bin', new Uint8Array([97, 255]));
     expect(await call('raw.bin', 'a', 'b')).toMatchObject({ success: false, code: 'invalid_utf8' });
   });
 
-  test('a file of a million equal places is refused, not chewed on', async () => {
+  test('a file with a million matches is refused at once', async () => {
     host.workspace.write('many.txt', 'a'.repeat(1_000_000));
     expect(await call('many.txt', 'a', 'b', { replace_all: true })).toMatchObject({ code: 'too_many_matches' });
   });

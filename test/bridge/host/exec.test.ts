@@ -1,4 +1,4 @@
-// Commands, at every sandbox level that this machine has.
+// host.exec, at every sandbox level that works on this machine.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -14,8 +14,9 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type HostOutcome, openHost } from '../../../bridge/host/host-tools.ts';
-import { commandIdentity } from '../../../bridge/host/exec/identity.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { commandIdentity } from '../../../bridge/host/exec/command-identity.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { until } from '../../support/host/condition.ts';
 import { newMarker, processesNaming } from '../../support/processes.ts';
@@ -23,7 +24,7 @@ import { type TestHost, makeHost, makeWorkspace } from '../../support/host/works
 
 const probe = await makeHost();
 const levels = probe.sandbox === 'bwrap' ? (['bwrap', 'none'] as const) : (['none'] as const);
-if (probe.sandbox !== 'bwrap') process.stderr.write(`bwrap is NOT tested here: ${probe.sandboxNote}\n`);
+if (probe.sandbox !== 'bwrap') process.stderr.write(`bwrap is NOT tested on this machine: ${probe.sandboxNote}\n`);
 await probe.end();
 
 const isRoot = process.getuid?.() === 0;
@@ -38,7 +39,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
   const sh = (script: string, more: JsonObject = {}, context = {}): Promise<HostOutcome> =>
     exec({ argv: ['sh', '-c', script], ...more }, context);
 
-  test('runs a command and gives what it wrote', async () => {
+  test('runs a command and returns its output', async () => {
     const outcome = await exec({ argv: ['cat', 'notes/token.txt'] });
     expect(outcome).toMatchObject({
       success: true,
@@ -48,27 +49,27 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     expect(outcome.spill).toBeUndefined();
   });
 
-  test('a non-zero exit code is a result', async () => {
+  test('a non-zero exit code is a successful call', async () => {
     const outcome = await sh('echo out; echo err >&2; exit 7');
     expect(outcome).toMatchObject({ success: true, data: { exit_code: 7 } });
     expect(outcome.text).toBe('exit code 7\n[stdout]\nout\n\n[stderr]\nerr\n');
     expect((await sh('true')).text).toBe('exit code 0\n(no output)');
   });
 
-  test('delivers stdin; a command that does not read it is no fault', async () => {
+  test('passes stdin; a command that does not read it still succeeds', async () => {
     expect((await exec({ argv: ['cat'], stdin: 'from-stdin' })).text).toContain('from-stdin');
     expect(await exec({ argv: ['true'], stdin: 'x'.repeat(500_000) })).toMatchObject({ success: true });
     expect((await exec({ argv: ['cat'] })).text).toContain('(no output)');
   });
 
-  test('runs in the workspace, or in a directory of it, under its own path', async () => {
+  test('runs in the workspace or in a directory of it, at its real path', async () => {
     expect((await exec({ argv: ['pwd', '-P'] })).text).toContain(`${host.workspace.path}\n`);
     expect((await exec({ argv: ['pwd', '-P'], cwd: 'src' })).text).toContain(`${host.workspace.path}/src\n`);
     expect((await sh('echo new > made.txt && cat made.txt', { cwd: 'src' })).text).toContain('new');
     expect(host.workspace.read('src/made.txt')).toBe('new\n');
   });
 
-  test('does not run outside of it', async () => {
+  test('refuses a working directory outside the workspace, and one that is not a directory', async () => {
     symlinkSync('/etc', host.workspace.at(`etc-${sandbox}`));
     for (const [cwd, code] of [
       ['..', 'forbidden'],
@@ -81,7 +82,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     }
   });
 
-  test('has a clean environment: four variables, and what the call adds', async () => {
+  test('has only the fixed environment variables and those that the call adds', async () => {
     process.env['REFOLD_TEST_LEAK'] = 'leaked';
     const lines = async (env: JsonObject): Promise<readonly string[]> =>
       (await exec({ argv: ['env'], env })).text
@@ -96,11 +97,11 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     delete process.env['REFOLD_TEST_LEAK'];
   });
 
-  test('leaves out variables that look like secrets, and says so', async () => {
+  test('leaves out variables that look like secrets, and reports their names', async () => {
     const env = { A_API_KEY: '1', b_token: '2', C_PASSWORD: '3', D_SECRET: '4', E_CREDENTIAL: '5', FINE: '6' };
     const outcome = await exec({ argv: ['env'], env });
     expect(outcome.data?.['env_dropped']).toEqual(['A_API_KEY', 'b_token', 'C_PASSWORD', 'D_SECRET', 'E_CREDENTIAL']);
-    expect(outcome.text).toContain('[not passed on: A_API_KEY,');
+    expect(outcome.text).toContain('[environment variables not passed on: A_API_KEY,');
     expect(outcome.text).toContain('FINE=6');
     expect(outcome.text).not.toContain('C_PASSWORD=3');
   });
@@ -116,14 +117,14 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     { '': 'x' },
     { N: 7 },
     { N: 'a\0b' },
-  ])('refuses the variable of %j', async (env) => {
+  ])('refuses the environment %j', async (env) => {
     expect(await exec({ argv: ['env'], env })).toMatchObject({
       success: false,
       code: 'tool_invalid_args',
     });
   });
 
-  test('never runs as root, nor with its groups', async () => {
+  test('never runs as root or with root’s groups', async () => {
     const outcome = await sh('id -u; id -G');
     const [uid, groups] = outcome.text.split('\n').slice(2);
     expect(uid).not.toBe('0');
@@ -131,7 +132,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     expect([uid, isRoot ? groups : mine]).toEqual([mine, mine]);
   });
 
-  test('node is this node, and its test runner works', async () => {
+  test('`node` is the running node, and its test runner works', async () => {
     expect((await exec({ argv: ['node', '--version'] })).text).toContain(process.version);
     host.workspace.write('unit/a.test.mjs', "import test from 'node:test';\ntest('works', () => {});\n");
     const outcome = await exec({ argv: ['node', '--test'], cwd: 'unit' });
@@ -147,26 +148,26 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     [{ argv: ['echo', 'x'.repeat(200_000)] }, 'tool_invalid_args'],
     [{ argv: Array.from({ length: 2_000 }, () => 'x') }, 'tool_invalid_args'],
     [{ argv: ['true'], timeout_ms: 0 }, 'tool_invalid_args'],
-  ])('refuses %#: %s', async (args, code) => {
+  ])('refuses arguments %#: %s', async (args, code) => {
     expect(await exec(args)).toMatchObject({ success: false, code });
   });
 
-  test('a path that is no program is told by the system', async () => {
+  test('a path without a program is reported by the operating system', async () => {
     const outcome = await exec({ argv: ['./missing'] });
     expect(outcome.success ? outcome.data?.['exit_code'] : outcome.code).toSatisfy(
       (code) => code === 127 || code === 'spawn_failed',
     );
   });
 
-  describe('ends', () => {
-    test('after its time, with what it wrote until then', async () => {
+  describe('a command ends', () => {
+    test('after timeout_ms, with the output it has written by then', async () => {
       const outcome = await sh('echo early; sleep 100', { timeout_ms: 150 });
       expect(outcome).toMatchObject({ success: false, code: 'timeout' });
       expect(outcome.text).toContain('after 150 ms');
       expect(outcome.text).toContain('early');
     });
 
-    test('after the caller’s time, whatever was asked', async () => {
+    test('after the caller’s time limit, even if timeout_ms is longer', async () => {
       expect(await sh('sleep 100', { timeout_ms: 100_000 }, { timeoutMs: 50 })).toMatchObject({ code: 'timeout' });
     });
 
@@ -178,12 +179,12 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       expect(await running).toMatchObject({ success: false, code: 'cancelled' });
     });
 
-    test('by a signal of its own: signaled', async () => {
+    test('by a signal to itself: signaled', async () => {
       const outcome = await sh('kill -9 $$');
       expect(outcome).toMatchObject({ success: false, code: 'signaled', data: { signal: 'SIGKILL' } });
     });
 
-    test('when the session is signalled, and is warned first', async () => {
+    test('when the session is signalled, with SIGTERM first', async () => {
       const running = sh('trap "echo warned; exit 5" TERM; touch trapped; while :; do sleep 0.02; done');
       await until('the command started', () => existsSync(host.workspace.at('trapped')));
       expect(await host.call('host.session.signal', { signal: 'term' })).toMatchObject({
@@ -195,46 +196,46 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       expect(outcome.text).toContain('warned');
     });
 
-    test('by force when it does not heed the warning', async () => {
+    test('by SIGKILL when it ignores SIGTERM', async () => {
       const marker = newMarker();
       const running = sh(`trap "" TERM; touch deaf; while :; do sleep 0.02; done # ${marker}`);
       await until('the command started', () => existsSync(host.workspace.at('deaf')));
       await host.call('host.session.signal', { signal: 'term', grace_timeout_ms: 50 });
       expect(await running).toMatchObject({ success: false, code: 'signaled' });
-      await until('nothing is left', () => processesNaming(marker).length === 0);
+      await until('no process is left', () => processesNaming(marker).length === 0);
     });
 
-    test('with the whole of its group: nothing of it survives', async () => {
+    test('together with its whole process group', async () => {
       const marker = newMarker();
       const outcome = await sh(`(sh -c 'sleep 1000 # ${marker}' & sh -c ': ${marker}; sleep 1000' & wait)`, {
         timeout_ms: 200,
       });
       expect(outcome).toMatchObject({ code: 'timeout' });
-      await until('nothing is left', () => processesNaming(marker).length === 0);
+      await until('no process is left', () => processesNaming(marker).length === 0);
     });
 
-    test('at its end, also when something in the background holds its output', async () => {
+    test('when it exits, even if a background process holds its output open', async () => {
       const marker = newMarker();
       const started = performance.now();
       const outcome = await sh(`echo done; sh -c ': ${marker}; sleep 1000' & exit 0`);
       expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
       expect(outcome.text).toContain('done');
       expect(performance.now() - started).toBeLessThan(8_000);
-      await until('nothing is left', () => processesNaming(marker).length === 0);
+      await until('no process is left', () => processesNaming(marker).length === 0);
     });
 
-    test('at its end, also when a session of its own holds its output', async () => {
+    test('when it exits, even if a process in another session holds its output open', async () => {
       const marker = newMarker();
       const outcome = await sh(`echo done; setsid sh -c ': ${marker}; sleep 3' & sleep 0.1; exit 0`);
       expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
-      // Only a process namespace holds those too; without one they live on until they end by themselves.
-      if (sandbox === 'bwrap') await until('nothing is left', () => processesNaming(marker).length === 0);
-      else process.stderr.write('a setsid grandchild is only held by bwrap; at level none it survives\n');
+      // Only a PID namespace contains such a process; without one it runs until it ends.
+      if (sandbox === 'bwrap') await until('no process is left', () => processesNaming(marker).length === 0);
+      else process.stderr.write('only bwrap ends a setsid grandchild; at level none it survives\n');
     });
   });
 
-  describe('much output', () => {
-    test('of 10 MB keeps head and tail, and all of it in a file', async () => {
+  describe('large output', () => {
+    test('of 10 MB is returned as head and tail, and kept whole in a file', async () => {
       const outcome = await sh(
         "echo FIRST; head -c 10000000 /dev/zero | tr '\\0' 'x'; echo; echo LAST",
         {},
@@ -253,13 +254,13 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       expect(whole).toMatch(/LAST\n\n$/);
     });
 
-    test('without end is read until the time is up, and does not fill the disk', async () => {
+    test('without end is read until the timeout, and does not fill the disk', async () => {
       const outcome = await exec({ argv: ['yes'], timeout_ms: 700 });
       expect(outcome).toMatchObject({ success: false, code: 'timeout', data: { truncated: true } });
       expect(outcome.spill?.bytes ?? 0).toBeLessThanOrEqual(16 * 1_048_576);
     });
 
-    test('on both streams shares the room', async () => {
+    test('on both streams shares the allowed size', async () => {
       const outcome = await sh(
         "head -c 50000 /dev/zero | tr '\\0' 'o'; head -c 50000 /dev/zero | tr '\\0' 'e' >&2",
         {},
@@ -269,31 +270,31 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
       expect(outcome.text).toMatch(/\[stdout\]\no+\n\[….*\n\[stderr\]\ne+\n\[…/s);
     });
 
-    test('that is no text stays well formed and within its room', async () => {
+    test('that is not text is returned well formed and within the allowed size', async () => {
       const outcome = await sh('head -c 60000 /dev/urandom', {}, { outputBytesMax: 30_000 });
       expect(outcome.text.isWellFormed()).toBe(true);
       expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(30_000);
     });
   });
 
-  test('a long command tells what it is doing, a short one only how it ended', async () => {
-    const news: string[] = [];
+  test('a long command reports progress, a short one only its end', async () => {
+    const progress: string[] = [];
     const onProgress = (text: string): void => {
-      news.push(text);
+      progress.push(text);
       writeFileSync(host.workspace.at(`go-${sandbox}`), '');
     };
     await sh('echo short', {}, { onProgress });
-    expect(news).toEqual([]);
+    expect(progress).toEqual([]);
     const outcome = await sh(
       `echo working; while [ ! -e go-${sandbox} ]; do sleep 0.02; done; echo finished`,
       {},
       { onProgress },
     );
-    expect(news).toEqual(['working\n']);
+    expect(progress).toEqual(['working\n']);
     expect(outcome.text).toContain('finished');
   });
 
-  test('no more commands run at a time than the limit', async () => {
+  test('commands above the limit are refused while others run', async () => {
     const running = Array.from({ length: 66 }, () => exec({ argv: ['sleep', '1000'] }));
     const refused = await Promise.all(running.slice(64));
     expect(refused.map(({ code }) => code)).toEqual(['too_many_commands', 'too_many_commands']);
@@ -301,7 +302,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     expect((await Promise.all(running)).filter(({ code }) => code === 'signaled')).toHaveLength(64);
   });
 
-  test('leaves no handle open', async () => {
+  test('leaves no file descriptor open', async () => {
     const count = (): number => readdirSync('/proc/self/fd').length;
     await sh('true');
     const before = count();
@@ -311,7 +312,7 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
   });
 });
 
-describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
+describe.runIf(levels[0] === 'bwrap')('inside bwrap', () => {
   let host: TestHost;
   beforeAll(async () => {
     host = await makeHost({ '.git/config': 'mine\n', 'a.txt': 'a' }, { sandbox: 'bwrap' });
@@ -320,7 +321,7 @@ describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
   const sh = async (script: string): Promise<string> =>
     (await host.call('host.exec', { argv: ['sh', '-c', script] })).text;
 
-  test('there is no network, no home, no other process and no shadow', async () => {
+  test('a command sees no network, no home directory, no passwd or shadow file and no other process', async () => {
     expect(await sh('ls /sys/class/net 2>&1; cat /proc/net/dev | tail -n +3 | cut -d: -f1')).not.toMatch(
       /eth|ens|wlan/,
     );
@@ -329,13 +330,13 @@ describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
     expect(await sh('grep CapEff /proc/self/status')).toMatch(/CapEff:\t0+\n/);
   });
 
-  test('the system is read-only and /tmp is its own', async () => {
+  test('the system is read-only, and each command has its own /tmp', async () => {
     expect(await sh('touch /usr/x 2>&1')).toContain('Read-only file system');
     expect(await sh('touch /tmp/mine && ls /tmp')).toContain('mine');
     expect(await sh('ls /tmp')).not.toContain('mine');
   });
 
-  test('the workspace can be written, its .git cannot', async () => {
+  test('the workspace is writable, its .git is not', async () => {
     expect(await sh('echo b > a.txt; cat a.txt')).toContain('b\n');
     expect(await sh('cat .git/config; echo x > .git/config; mv .git .gut; rm -rf .git; cat .git/config')).toMatch(
       /mine[^]*mine/,
@@ -343,13 +344,13 @@ describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
     expect(host.workspace.read('.git/config')).toBe('mine\n');
   });
 
-  test('the bridge’s environment cannot be read from its process', async () => {
+  test('the bridge’s environment cannot be read from /proc', async () => {
     process.env['REFOLD_TEST_CANARY'] = 'canary-9913';
     expect(await sh('cat /proc/*/environ 2>/dev/null | tr "\\0" "\\n"')).not.toContain('canary-9913');
     delete process.env['REFOLD_TEST_CANARY'];
   });
 
-  test('a grandchild with a session of its own ends with the command', async () => {
+  test('a grandchild in its own session ends with the command', async () => {
     const marker = newMarker();
     const running = host.call('host.exec', {
       argv: ['sh', '-c', `setsid sh -c ': ${marker}; touch up; sleep 1000' & sleep 1000`],
@@ -357,7 +358,7 @@ describe.runIf(levels[0] === 'bwrap')('inside of bwrap', () => {
     await until('the grandchild started', () => existsSync(host.workspace.at('up')));
     await host.call('host.session.signal', { signal: 'kill' });
     expect(await running).toMatchObject({ code: 'signaled' });
-    await until('nothing is left', () => processesNaming(marker).length === 0);
+    await until('no process is left', () => processesNaming(marker).length === 0);
   });
 });
 
@@ -372,7 +373,7 @@ describe('opening a host', () => {
     return host;
   };
 
-  test('says in one line which level is in force, as whom, and why', async () => {
+  test('reports in one line the level, the user and the reason', async () => {
     const host = await open({ sandbox: 'none' });
     expect(host.sandbox).toBe('none');
     expect(host.sandboxNote).toMatch(/^none: chosen by the operator; commands run as uid [1-9]\d*/);
@@ -381,7 +382,7 @@ describe('opening a host', () => {
   });
 
   test.runIf(isRoot)(
-    'warns when the commands’ user cannot use the workspace, and falls back only when allowed',
+    'warns when the commands’ user cannot use the workspace; only `auto` falls back to `none`',
     async () => {
       const workspace = makeWorkspace();
       execFileSync('chown', ['0:0', workspace.path]);
@@ -396,7 +397,7 @@ describe('opening a host', () => {
     },
   );
 
-  test('commands are never given to root', () => {
+  test('refuses to run commands as root', () => {
     expect(() => commandIdentity({ uid: 1, gid: 1 }, 0)).toThrow(/never run as root/);
   });
 
@@ -405,15 +406,15 @@ describe('opening a host', () => {
     [{ uid: 5, gid: 6 }, undefined, { uid: 5, gid: 6 }],
     [{ uid: 5, gid: 0 }, undefined, { uid: 5, gid: 5 }],
     [{ uid: 5, gid: 6 }, 7, { uid: 7, gid: 7 }],
-  ])('a host of root gives the commands of %j to %j: %j', (owner, sandboxUid, identity) => {
-    // Anyone else cannot give commands away, and runs them as itself.
+  ])('as root, with workspace owner %j and sandboxUid %j, commands run as %j', (owner, sandboxUid, identity) => {
+    // Another user cannot start processes as a third user: commands run as the host's user.
     expect(commandIdentity(owner, sandboxUid)).toEqual(isRoot ? identity : null);
   });
 
-  test('refuses a workspace that is none, / itself, and a temporary directory inside of it', async () => {
+  test('refuses a missing workspace, the workspace /, and a tempDir inside the workspace', async () => {
     const options = { now: () => 0, sandbox: 'none' as const };
     await expect(openHost({ ...options, workspace: '/no/such/place' })).rejects.toThrow(/ENOENT/);
-    await expect(openHost({ ...options, workspace: '/' })).rejects.toThrow(/not \//);
+    await expect(openHost({ ...options, workspace: '/' })).rejects.toThrow(/must not be \//);
     const workspace = makeWorkspace();
     mkdirSync(workspace.at('tmp'));
     await expect(openHost({ ...options, workspace: workspace.path, tempDir: workspace.at('tmp') })).rejects.toThrow(
@@ -422,28 +423,28 @@ describe('opening a host', () => {
     workspace.remove();
   });
 
-  test('its own temporary directory goes with it, unless a patch waits there to be finished', async () => {
+  test('close removes the default temporary directory unless it holds an unfinished patch', async () => {
     const workspace = makeWorkspace();
     const key = createHash('sha256').update(workspace.path).digest('hex').slice(0, 16);
-    const journal = join(tmpdir(), `refold-host-${process.getuid?.()}-${key}`, 'patches');
+    const manifests = join(tmpdir(), `refold-host-${process.getuid?.()}-${key}`, 'patches');
     const host = await openHost({ workspace: workspace.path, now: () => 0, sandbox: 'none' });
-    writeFileSync(join(journal, 'waiting'), '');
+    writeFileSync(join(manifests, 'waiting'), '');
     await host.close();
-    expect(readdirSync(journal)).toEqual(['waiting']);
-    rmSync(join(journal, 'waiting'));
+    expect(readdirSync(manifests)).toEqual(['waiting']);
+    rmSync(join(manifests, 'waiting'));
     await (await openHost({ workspace: workspace.path, now: () => 0, sandbox: 'none' })).close();
-    expect(existsSync(join(journal, '..'))).toBe(false);
+    expect(existsSync(join(manifests, '..'))).toBe(false);
     workspace.remove();
   });
 
-  test('closing ends what runs and removes what was spilled', async () => {
+  test('close stops running commands and removes spilled outputs', async () => {
     const host = await open({});
     const marker = newMarker();
     const running = host.call('host.exec', { argv: ['sh', '-c', `: ${marker}; touch up; sleep 1000; :`] });
     await until('the command started', () => existsSync(host.workspace.at('up')));
     await host.close();
     expect(await running).toMatchObject({ success: false, code: 'cancelled' });
-    await until('nothing is left', () => processesNaming(marker).length === 0);
+    await until('no process is left', () => processesNaming(marker).length === 0);
     expect(readdirSync(host.workspace.tempDir)).toEqual(['patches']);
   });
 });

@@ -1,7 +1,8 @@
+// host.fs.read_file, write_file, stat, exists and list_dir, and what all file tools refuse.
 import { chmodSync, chownSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
 
 let host: TestHost;
@@ -15,7 +16,7 @@ describe('host.fs.read_file', () => {
   const read = (args: JsonObject, outputBytesMax = 262_144): Promise<HostOutcome> =>
     host.call('host.fs.read_file', args, { outputBytesMax });
 
-  test('gives the whole file when it fits', async () => {
+  test('returns the whole file when it fits', async () => {
     host.workspace.write('r/plain.txt', 'alpha-9421\n');
     expect(await read({ path: 'r/plain.txt' })).toEqual({
       success: true,
@@ -25,12 +26,12 @@ describe('host.fs.read_file', () => {
     });
   });
 
-  test('an absolute path inside the workspace is the same file', async () => {
+  test('an absolute path inside the workspace reads the same file', async () => {
     expect(await read({ path: at('r/../r/plain.txt') })).toMatchObject({ success: true, text: 'alpha-9421\n' });
   });
 
-  test('a file larger than the room is read on with offset_bytes, without losing a byte', async () => {
-    const whole = Array.from({ length: 3_000 }, (_, n) => `zeile ${n} äöü €uro 🜁\n`).join('');
+  test('a file larger than the output limit can be read in parts with offset_bytes, without losing a byte', async () => {
+    const whole = Array.from({ length: 3_000 }, (_, n) => `line ${n} äöü €uro 🜁\n`).join('');
     host.workspace.write('r/long.txt', whole);
     let text = '';
     const notes: string[] = [];
@@ -52,7 +53,7 @@ describe('host.fs.read_file', () => {
     expect(text).toBe(whole);
   });
 
-  test('a window of one byte still moves on over a long character', async () => {
+  test('a window of one byte returns a whole multi-byte character', async () => {
     host.workspace.write('r/wide.txt', '🜁x');
     expect(await read({ path: 'r/wide.txt', max_bytes: 1 })).toMatchObject({
       data: { offset_bytes: 0, read_bytes: 4 },
@@ -60,13 +61,13 @@ describe('host.fs.read_file', () => {
     expect(await read({ path: 'r/wide.txt', offset_bytes: 2 })).toMatchObject({ text: 'x', data: { offset_bytes: 4 } });
   });
 
-  test('an offset after the end and an empty file are said, not shown as nothing', async () => {
+  test('an offset after the end and an empty file are reported as text', async () => {
     host.workspace.write('r/empty.txt', '');
     expect((await read({ path: 'r/empty.txt' })).text).toBe('(the file is empty)');
     expect((await read({ path: 'r/plain.txt', offset_bytes: 99 })).text).toContain('the file has 11 bytes');
   });
 
-  test('bytes come as base64, text that is no UTF-8 is refused', async () => {
+  test('bytes are returned as base64; a file that is not UTF-8 is refused as text', async () => {
     host.workspace.write('r/raw.bin', new Uint8Array([0, 159, 255, 10]));
     expect(await read({ path: 'r/raw.bin', encoding: 'bytes' })).toMatchObject({ success: true, text: 'AJ//Cg==' });
     const refused = await read({ path: 'r/raw.bin' });
@@ -74,12 +75,12 @@ describe('host.fs.read_file', () => {
     expect(refused.text).toContain('encoding "bytes"');
   });
 
-  test('a byte order mark stays', async () => {
+  test('a byte order mark is kept', async () => {
     host.workspace.write('r/bom.txt', '\ufeffhello');
     expect((await read({ path: 'r/bom.txt' })).text).toBe('\ufeffhello');
   });
 
-  test('a secret at the edge of a window does not come out in halves', async () => {
+  test('no part of a secret at the edge of a window is returned', async () => {
     host.workspace.write('r/secret.txt', `${'x'.repeat(10)}hunter2-hunter2${'y'.repeat(10)}`);
     const texts: string[] = [];
     for (let start = 0; start < 35; start += 7) {
@@ -111,7 +112,7 @@ describe('host.fs.read_file', () => {
 describe('host.fs.write_file', () => {
   const write = (args: JsonObject): Promise<HostOutcome> => host.call('host.fs.write_file', args);
 
-  test('makes a file, and parents only when asked', async () => {
+  test('creates a file, and its parents only with create_parents', async () => {
     expect(await write({ path: 'w/src/lib.rs', text: 'x' })).toMatchObject({ code: 'parent_not_found' });
     expect(await write({ path: 'w/src/lib.rs', text: 'fn main() {}\n', create_parents: true })).toMatchObject({
       success: true,
@@ -120,7 +121,7 @@ describe('host.fs.write_file', () => {
     expect(host.workspace.read('w/src/lib.rs')).toBe('fn main() {}\n');
   });
 
-  test('create_new leaves an existing file alone', async () => {
+  test('create_new refuses to replace an existing file', async () => {
     expect(await write({ path: 'w/src/lib.rs', text: 'other', mode: 'create_new' })).toMatchObject({
       success: false,
       code: 'file_exists',
@@ -143,7 +144,7 @@ describe('host.fs.write_file', () => {
     expect(host.workspace.read('w/tool.sh')).toBe('new');
   });
 
-  test('new files and directories belong to whom the workspace belongs to', async () => {
+  test('new files and directories belong to the owner of the workspace', async () => {
     await write({ path: 'w/mine/deep/file', text: 'x', create_parents: true });
     const owner = statSync(host.workspace.path).uid;
     expect(['w/mine', 'w/mine/deep', 'w/mine/deep/file'].map((name) => statSync(at(name)).uid)).toEqual([
@@ -153,30 +154,33 @@ describe('host.fs.write_file', () => {
     ]);
   });
 
-  test('leaves no temporary file behind, also when it fails', async () => {
+  test('leaves no temporary file behind when it fails', async () => {
     mkdirSync(at('w/dir'));
     expect(await write({ path: 'w/dir', text: 'x' })).toMatchObject({ code: 'is_directory' });
     expect(host.workspace.list().filter((name) => name.includes('.tmp'))).toEqual([]);
   });
 
-  test.each(['.git/config', 'sub/.git/hooks/pre-commit', '.GIT/config', '.git'])('never writes %s', async (path) => {
-    for (const [id, args] of [
-      ['host.fs.write_file', { path, text: 'x', create_parents: true }],
-      ['host.fs.edit_file', { path, old_string: 'a', new_string: 'b' }],
-    ] as const) {
-      expect(await host.call(id, args)).toMatchObject({ success: false, code: 'forbidden' });
-    }
-    expect(statSync(at('.git'), { throwIfNoEntry: false })).toBeUndefined();
-  });
+  test.each(['.git/config', 'sub/.git/hooks/pre-commit', '.GIT/config', '.git'])(
+    'refuses to write %s',
+    async (path) => {
+      for (const [id, args] of [
+        ['host.fs.write_file', { path, text: 'x', create_parents: true }],
+        ['host.fs.edit_file', { path, old_string: 'a', new_string: 'b' }],
+      ] as const) {
+        expect(await host.call(id, args)).toMatchObject({ success: false, code: 'forbidden' });
+      }
+      expect(statSync(at('.git'), { throwIfNoEntry: false })).toBeUndefined();
+    },
+  );
 
-  test('reads what it does not write', async () => {
+  test('files in .git can be read', async () => {
     host.workspace.write('sub/.git/HEAD', 'ref: main\n');
     expect(await host.call('host.fs.read_file', { path: 'sub/.git/HEAD' })).toMatchObject({ text: 'ref: main\n' });
   });
 });
 
 describe('host.fs.stat, exists and list_dir', () => {
-  test('stat tells kind and size', async () => {
+  test('stat reports kind and size', async () => {
     host.workspace.write('s/file.txt', '12345');
     expect(await host.call('host.fs.stat', { path: 's/file.txt' })).toMatchObject({
       success: true,
@@ -190,7 +194,7 @@ describe('host.fs.stat, exists and list_dir', () => {
     });
   });
 
-  test('exists answers for what is not there, and refuses what it may not look at', async () => {
+  test('exists returns false for a missing path, and refuses links and paths outside', async () => {
     symlinkSync('/etc', at('s/link'));
     const exists = (path: string): Promise<HostOutcome> => host.call('host.fs.exists', { path });
     expect((await exists('s/file.txt')).data).toMatchObject({ exists: true });
@@ -201,7 +205,7 @@ describe('host.fs.stat, exists and list_dir', () => {
     }
   });
 
-  test('list_dir sorts by name, marks directories and links, and says what it left out', async () => {
+  test('list_dir sorts by name, marks directories and links, and reports how many entries it left out', async () => {
     for (const name of ['b.txt', 'a.txt', 'B.txt', '.hidden']) host.workspace.write(`l/${name}`, 'x');
     mkdirSync(at('l/dir'));
     symlinkSync('a.txt', at('l/link'));
@@ -223,7 +227,7 @@ describe('host.fs.stat, exists and list_dir', () => {
     expect((await list({})).text).toContain('l/');
   });
 
-  test('a name with a line break in it stays one line', async () => {
+  test('a name with a line break is quoted on one line', async () => {
     host.workspace.write('odd/two\nlines', 'needle');
     expect((await host.call('host.fs.list_dir', { path: 'odd' })).text).toBe('"two\\nlines"');
     expect((await host.call('host.fs.grep', { path: 'odd', pattern: 'needle' })).text).toBe(
@@ -232,12 +236,12 @@ describe('host.fs.stat, exists and list_dir', () => {
   });
 });
 
-describe('answers that are too long', () => {
+describe('outputs that are too long', () => {
   beforeEach(() => {
     for (let n = 0; n < 300; n += 1) host.workspace.write(`many/file-with-a-rather-long-name-${n}.txt`, '');
   });
 
-  test('are cut in the middle, whole characters, with the rest in a file', async () => {
+  test('are cut in the middle between characters, and kept whole in a file', async () => {
     const outcome = await host.call('host.fs.list_dir', { path: 'many', max_results: 300 }, { outputBytesMax: 2_000 });
     expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(2_000);
     expect(outcome.text).toMatch(/\[… \d+ bytes left out …\]/);
@@ -249,7 +253,7 @@ describe('answers that are too long', () => {
 });
 
 describe('hard links', () => {
-  test('a file with a second name is not read, written, edited or patched', async () => {
+  test('a file with a second name is not read, searched, written, edited or patched', async () => {
     host.workspace.write('h/one.txt', 'SECRET');
     linkSync(at('h/one.txt'), at('h/two.txt'));
     const path = 'h/two.txt';

@@ -1,5 +1,5 @@
-// A host that is killed takes its commands with it, and all that they had started, at every sandbox level that this
-// machine has. The hosts are processes of their own, which run the build.
+// When a host is killed, its commands and everything they started end too, at every sandbox level that works on this
+// machine. The hosts are separate processes that run the build.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -16,10 +16,10 @@ import { ancestorsOf, newMarker, processesNaming } from '../../support/processes
 
 const probe = await makeHost();
 const levels = probe.sandbox === 'bwrap' ? (['bwrap', 'none'] as const) : (['none'] as const);
-if (probe.sandbox !== 'bwrap') process.stderr.write(`bwrap is NOT tested here: ${probe.sandboxNote}\n`);
+if (probe.sandbox !== 'bwrap') process.stderr.write(`bwrap is NOT tested on this machine: ${probe.sandboxNote}\n`);
 await probe.end();
 
-// Runs each script that it reads as a line, does not wait for it, and ends with its input.
+// Runs each line of its input as a script, without waiting for it, and ends when the input ends.
 const HOST = `
   const [built, workspace, tempDir, sandbox] = process.argv.slice(1);
   const { openHost } = await import(built);
@@ -29,7 +29,7 @@ const HOST = `
     void host.run('host.exec', { argv: ['sh', '-c', script] }, context).then(({ text }) => console.log(text));
   }`;
 
-/** What the command line of a keeper holds. */
+/** A part of every keeper's command line. */
 const KEEPER = 'while read -r sign group';
 
 describe.each(levels)('a host with sandbox %s', (sandbox) => {
@@ -37,7 +37,7 @@ describe.each(levels)('a host with sandbox %s', (sandbox) => {
   let host: ChildProcess;
   beforeEach(() => {
     files = makeWorkspace();
-    const built = pathToFileURL('dist/bridge/host/host-tools.js').href;
+    const built = pathToFileURL('dist/bridge/host/open-host.js').href;
     const argv = ['--input-type=module', '-e', HOST, built, files.path, files.tempDir, sandbox];
     host = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
   });
@@ -46,8 +46,8 @@ describe.each(levels)('a host with sandbox %s', (sandbox) => {
     files.remove();
   });
 
-  /** A command that has a child in the background, once both run. */
-  async function startFamily(): Promise<string> {
+  /** Starts a command with a child in the background, and returns the marker of both once both run. */
+  async function startWithChild(): Promise<string> {
     const marker = newMarker();
     host.stdin?.write(
       `sh -c ': ${marker}; touch ${marker}; while :; do sleep 1000; done' & while :; do sleep 1000; done\n`,
@@ -56,30 +56,31 @@ describe.each(levels)('a host with sandbox %s', (sandbox) => {
     return marker;
   }
   const keeper = (): number | undefined => processesNaming(KEEPER).find((pid) => ancestorsOf(pid)[0] === host.pid);
-  const gone = (marker: string): Promise<void> => until('nothing is left', () => processesNaming(marker).length === 0);
+  const noneLeft = (marker: string): Promise<void> =>
+    until('no process is left', () => processesNaming(marker).length === 0);
 
-  test('that is killed leaves nothing of its commands', async () => {
-    const markers = [await startFamily(), await startFamily()];
-    const kept = keeper();
-    expect(kept).toBeDefined();
+  test('leaves no process of its commands when it is killed', async () => {
+    const markers = [await startWithChild(), await startWithChild()];
+    const pid = keeper();
+    expect(pid).toBeDefined();
     host.kill('SIGKILL');
-    for (const marker of markers) await gone(marker);
-    await until('the keeper has ended too', () => !processesNaming(KEEPER).includes(kept ?? 0));
+    for (const marker of markers) await noneLeft(marker);
+    await until('the keeper has ended too', () => !processesNaming(KEEPER).includes(pid ?? 0));
   });
 
-  test('that is killed leaves nothing, also when its keeper had been ended and replaced', async () => {
-    const before = await startFamily();
+  test('leaves no process when it is killed after its keeper was killed and replaced', async () => {
+    const before = await startWithChild();
     const first = keeper();
     expect(first).toBeDefined();
     process.kill(first ?? 0, 'SIGKILL');
-    await until('another keeper is there at once', () => ![undefined, first].includes(keeper()));
-    const after = await startFamily();
+    await until('another keeper runs', () => ![undefined, first].includes(keeper()));
+    const after = await startWithChild();
     host.kill('SIGKILL');
-    await gone(before);
-    await gone(after);
+    await noneLeft(before);
+    await noneLeft(after);
   });
 
-  test('ends by itself when nothing runs any more', async () => {
+  test('exits when its input has ended and no command runs', async () => {
     host.stdin?.end('true\n');
     const [code] = await once(host, 'exit');
     expect(code).toBe(0);
@@ -95,11 +96,11 @@ describe.each(levels)('a command with sandbox %s', (sandbox) => {
     files.remove();
   });
 
-  /** The groups that a command is in: with a sandbox, one outside and one inside. */
+  /** The number of process groups of a command: with a sandbox, one outside and one inside. */
   const groups = sandbox === 'bwrap' ? 2 : 1;
 
-  /** Starts a command that would leave a file; nothing of it may be left once it has ended. */
-  async function refused(hold: Keeper['hold'], meanwhile: (command: RunningCommand) => void = () => undefined) {
+  /** Starts a command that would create a file, and checks that it never ran and that no process is left. */
+  async function startRefused(hold: Keeper['hold'], onStarting: (command: RunningCommand) => void = () => undefined) {
     const workspace = openWorkspace(files.path);
     const marker = newMarker();
     const released: number[] = [];
@@ -108,12 +109,12 @@ describe.each(levels)('a command with sandbox %s', (sandbox) => {
       const variables = { PATH: '/usr/bin:/bin' };
       const io = { cwd: files.path, identity: level.identity, stdin: undefined, stdout: silent, stderr: silent };
       const keeper = { hold, release: (group: number) => released.push(group), close: () => undefined };
-      const argv = ['sh', '-c', `: ${marker}; touch begun; sleep 1000`];
+      const argv = ['sh', '-c', `: ${marker}; touch started; sleep 1000`];
       const command = startCommand(level.launch({ argv, directory: files.path, variables }), io, keeper);
-      meanwhile(command);
+      onStarting(command);
       const end = await command.ended;
-      await until('nothing is left', () => processesNaming(marker).length === 0);
-      expect(existsSync(files.at('begun'))).toBe(false);
+      await until('no process is left', () => processesNaming(marker).length === 0);
+      expect(existsSync(files.at('started'))).toBe(false);
       return { end, released };
     } finally {
       workspace.close();
@@ -121,47 +122,47 @@ describe.each(levels)('a command with sandbox %s', (sandbox) => {
   }
 
   test.each(Array.from({ length: groups }, (_, at) => at))(
-    'that cannot be tied to the host never begins: %i',
+    'never starts when the keeper refuses its process group %i',
     async (at) => {
-      let asked = 0;
-      const hold = () => ((asked += 1) > at ? Promise.reject(new Error('none')) : Promise.resolve());
-      const { end } = await refused(hold);
+      let holds = 0;
+      const hold = () => ((holds += 1) > at ? Promise.reject(new Error('none')) : Promise.resolve());
+      const { end } = await startRefused(hold);
       expect(end).toMatchObject({ spawnFault: 'Error', exitCode: null });
-      expect(asked).toBe(at + 1);
+      expect(holds).toBe(at + 1);
     },
   );
 
-  test.each([0, 60_000])('that is stopped before it begins never begins; grace %i ms', async (graceMs) => {
+  test.each([0, 60_000])('never starts when it is stopped before; grace %i ms', async (graceMs) => {
     const held: number[] = [];
     let command: RunningCommand | undefined;
     const hold = async (group: number): Promise<void> => {
       held.push(group);
-      // Whoever stops it cannot know yet that the last group is held.
+      // The command is stopped before `hold` of its last group has resolved.
       if (held.length === groups) command?.stop('cancelled', graceMs);
       return Promise.resolve();
     };
-    const { end, released } = await refused(hold, (started) => {
-      command = started;
-      if (groups === 1) started.stop('cancelled', graceMs);
+    const { end, released } = await startRefused(hold, (starting) => {
+      command = starting;
+      if (groups === 1) starting.stop('cancelled', graceMs);
     });
     expect(end).toMatchObject({ stopped: 'cancelled', signal: 'SIGKILL' });
     expect(released).toEqual(held);
   });
 
-  test('whose first process is killed, before it begins, never begins', async () => {
+  test('never starts when its first process is killed before', async () => {
     const held: number[] = [];
     const hold = (group: number): Promise<void> => {
       held.push(group);
-      // Not the group: as if the kernel did it, which ends a sandbox with the bridge.
+      // Only the process, not the group: like the kernel, which ends a sandbox when the bridge dies.
       if (held.length === groups) process.kill(held[0] ?? 0, 'SIGKILL');
       return Promise.resolve();
     };
-    const { end } = await refused(hold);
+    const { end } = await startRefused(hold);
     expect(end).toMatchObject({ stopped: null, signal: 'SIGKILL' });
   });
 });
 
-test('a sandbox that cannot be set up is no command that failed', async () => {
+test('a sandbox that fails to start is reported as spawn_failed, not as a failed command', async () => {
   const argv = ['/bin/sh', '-c', 'read -r go <&3; echo "no namespaces left" >&2; exit 1'];
   const launch = { argv, env: {}, gated: true, reportsChild: true };
   const io = { cwd: '/', identity: null, stdin: undefined, stdout: silent, stderr: silent };
@@ -176,7 +177,7 @@ test('a sandbox that cannot be set up is no command that failed', async () => {
 
 const silent: Capture = { push: () => undefined, total: () => 0 } as Partial<Capture> as Capture;
 
-// Takes every descriptor that it may have, runs a command, gives them back, and runs another.
+// Opens every descriptor that it may have, runs a command, closes them, and runs another command.
 const FULL = `
   const [built, workspace, tempDir, sandbox] = process.argv.slice(1);
   const { closeSync, openSync } = await import('node:fs');
@@ -195,10 +196,10 @@ const FULL = `
   console.log((await run()).text);
   await host.close();`;
 
-test.each(levels)('a host with sandbox %s that has no descriptor left says so and lives on', (sandbox) => {
+test.each(levels)('a host with sandbox %s and no free descriptor refuses the command, and runs the next', (sandbox) => {
   const files = makeWorkspace();
   try {
-    const built = pathToFileURL('dist/bridge/host/host-tools.js').href;
+    const built = pathToFileURL('dist/bridge/host/open-host.js').href;
     const argv = [process.execPath, '--input-type=module', '-e', FULL, built, files.path, files.tempDir, sandbox];
     const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', ...argv], { encoding: 'utf8' });
     expect(stderr).toBe('');

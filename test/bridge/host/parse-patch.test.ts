@@ -1,3 +1,4 @@
+// Patches in the V4A format: what each form is parsed into, and the refusals with their line numbers.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolFault } from '../../../bridge/host/outcome.ts';
@@ -7,15 +8,15 @@ const parse = (...lines: readonly string[]): readonly PatchOperation[] =>
   parsePatch(['*** Begin Patch', ...lines, '*** End Patch'].join('\n'));
 
 describe('a patch', () => {
-  test('adds: the path, and lines without their plus', () => {
+  test('adds a file: its path, and its lines without the plus', () => {
     expect(parse('*** Add File: a/b.txt', '+one', '+', '+ two')).toEqual([
       { kind: 'add', path: 'a/b.txt', lines: ['one', '', ' two'] },
     ]);
   });
-  test('deletes', () => {
+  test('deletes a file', () => {
     expect(parse('*** Delete File: old.txt')).toEqual([{ kind: 'delete', path: 'old.txt' }]);
   });
-  test('updates, with hint and end of file', () => {
+  test('updates a file, with a hint and an end-of-file mark', () => {
     expect(parse('*** Update File: a', '@@ fn main', ' keep', '-old', '+new', '*** End of File')).toEqual([
       {
         kind: 'update',
@@ -36,21 +37,21 @@ describe('a patch', () => {
       },
     ]);
   });
-  test('moves, with several hunks or none', () => {
+  test('moves a file, with several hunks or none', () => {
     expect(parse('*** Update File: a', '*** Move to: b', '@@', '-x', '@@', '+y')[0]).toMatchObject({
       moveTo: 'b',
       hunks: [{ hints: [] }, { hints: [] }],
     });
     expect(parse('*** Update File: a', '*** Move to: b')[0]).toMatchObject({ moveTo: 'b', hunks: [] });
   });
-  test('takes hints one after the other, and the section of a unified header', () => {
+  test('reads several hints, and the section of a unified-diff header', () => {
     const hints = (...lines: string[]): unknown =>
       (parse('*** Update File: a', ...lines, '+x')[0] as Extract<PatchOperation, { kind: 'update' }>).hunks[0]?.hints;
     expect(hints('@@ class A', '@@ def b')).toEqual(['class A', 'def b']);
     expect(hints('@@ -1,2 +3,4 @@ def b')).toEqual(['def b']);
     expect(hints('@@ -1 +3 @@')).toEqual([]);
   });
-  test('may have blank lines between operations and around it, and CRLF', () => {
+  test('may have blank lines between operations and around them, and CRLF', () => {
     const text =
       '\n*** Begin Patch\n*** Add File: a\n+x\n\n*** Update File: b\n@@\n-x\n\n\n*** Delete File: c\n\n*** End Patch\n\n';
     const expected = parse('*** Add File: a', '+x', '*** Update File: b', '@@', '-x', '*** Delete File: c');
@@ -61,7 +62,7 @@ describe('a patch', () => {
   });
 });
 
-describe('a patch is refused, with the line and what to do', () => {
+describe('a patch is refused, with the line and what to do next', () => {
   const refusal = (text: string): string => {
     try {
       parsePatch(text);
@@ -102,11 +103,11 @@ describe('a patch is refused, with the line and what to do', () => {
     expect(inside(...lines)).toMatch(/^line \d+ of the patch/);
   });
 
-  test('naming the line of the fault', () => {
+  test('with the number of the faulty line', () => {
     expect(inside('*** Add File: a', '+x', 'oops')).toMatch(/^line 4 /);
   });
 
-  test('any lines are read or refused, and never anything else', () => {
+  test('any lines are parsed or refused with a ToolFault', () => {
     fc.assert(
       fc.property(
         fc.array(

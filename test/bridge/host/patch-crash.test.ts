@@ -1,14 +1,14 @@
-// A patch over several files is all there or not at all: after an error at any step, and after the process was
-// killed at any step and another one opened the workspace.
+// A patch over several files is written completely or not at all: after an error at any step, and after the process is
+// killed at any step and another host opens the workspace.
 import { buildSync } from 'esbuild';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHost } from '../../../bridge/host/host-tools.ts';
-import { type CommitProbe, commitChanges } from '../../../bridge/host/patch/commit-changes.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
+import { type StepHook, writeChanges } from '../../../bridge/host/patch/write-changes.ts';
 import { parsePatch } from '../../../bridge/host/patch/parse-patch.ts';
 import { recoverPatches } from '../../../bridge/host/patch/recover-patches.ts';
 import { stagePatch } from '../../../bridge/host/patch/stage-patch.ts';
@@ -40,12 +40,12 @@ const prepare = (): TestWorkspace => {
 };
 const contents = (files: TestWorkspace): readonly string[] =>
   files.list().map((name) => (name.endsWith('/') ? name : `${name}=${files.read(name)}`));
-const journal = (files: TestWorkspace): string => join(files.tempDir, 'patches');
+const manifests = (files: TestWorkspace): string => join(files.tempDir, 'patches');
 
-function commit(files: TestWorkspace, probe: CommitProbe): void {
+function writePatch(files: TestWorkspace, onStep: StepHook): void {
   const workspace = openWorkspace(files.path);
   try {
-    commitChanges(workspace, journal(files), stagePatch(workspace, parsePatch(PATCH)).changes, probe);
+    writeChanges(workspace, manifests(files), stagePatch(workspace, parsePatch(PATCH)).changes, onStep);
   } finally {
     workspace.close();
   }
@@ -53,13 +53,13 @@ function commit(files: TestWorkspace, probe: CommitProbe): void {
 
 const steps: string[] = [];
 const files = prepare();
-commit(files, (step) => steps.push(step));
+writePatch(files, (step) => steps.push(step));
 const written = contents(files);
 files.remove();
 
-test('the steps are those that the tests below end at', () => {
+test('the steps are those that the tests below stop at', () => {
   expect(steps).toEqual([
-    'journalled',
+    'manifest written',
     'staged 1',
     'staged 4',
     'staged 5',
@@ -78,12 +78,12 @@ describe('an error', () => {
   test.each(steps.filter((step) => step !== 'done'))('after "%s" leaves every file as it was', (step) => {
     const files = prepare();
     expect(() =>
-      commit(files, (now) => {
+      writePatch(files, (now) => {
         if (now === step) throw new Error('the disk is gone');
       }),
-    ).toThrow(/all files are as they were/);
+    ).toThrow(/all files are as they were before/);
     expect(contents(files)).toEqual(BEFORE);
-    expect(readdirSync(journal(files))).toEqual([]);
+    expect(readdirSync(manifests(files))).toEqual([]);
     files.remove();
   });
 });
@@ -91,19 +91,19 @@ describe('an error', () => {
 describe('a crash', () => {
   const program = join(tmpdir(), `refold-crash-${process.pid}.mjs`);
   beforeAll(() => {
-    // The real code in a real process that is really killed: no handler and no `finally` runs.
+    // The real code in a process that is killed: no handler and no `finally` runs.
     const from = (path: string): string =>
       JSON.stringify(fileURLToPath(new URL(`../../../bridge/host/${path}`, import.meta.url)));
     buildSync({
       stdin: {
         contents: `
-          import { commitChanges } from ${from('patch/commit-changes.ts')};
+          import { writeChanges } from ${from('patch/write-changes.ts')};
           import { parsePatch } from ${from('patch/parse-patch.ts')};
           import { stagePatch } from ${from('patch/stage-patch.ts')};
           import { openWorkspace } from ${from('workspace/workspace.ts')};
-          const [path, journal, patch, step] = process.argv.slice(2);
+          const [path, manifests, patch, step] = process.argv.slice(2);
           const workspace = openWorkspace(path);
-          commitChanges(workspace, journal, stagePatch(workspace, parsePatch(patch)).changes, (now) => {
+          writeChanges(workspace, manifests, stagePatch(workspace, parsePatch(patch)).changes, (now) => {
             if (now === step) process.kill(process.pid, 'SIGKILL');
           });`,
         loader: 'ts',
@@ -118,7 +118,7 @@ describe('a crash', () => {
   afterAll(() => rmSync(program, { force: true }));
 
   const crash = (files: TestWorkspace, step: string): void => {
-    const { signal } = spawnSync(process.execPath, [program, files.path, journal(files), PATCH, step]);
+    const { signal } = spawnSync(process.execPath, [program, files.path, manifests(files), PATCH, step]);
     expect(signal).toBe('SIGKILL');
   };
   const reopen = async (files: TestWorkspace): Promise<void> => {
@@ -126,41 +126,63 @@ describe('a crash', () => {
     await host.close();
   };
 
-  test.each(steps)('after "%s" is finished or undone by the next host', async (step) => {
+  test.each(steps)('after "%s" is finished or rolled back by the next host', async (step) => {
     const files = prepare();
     crash(files, step);
     await reopen(files);
-    const begun = steps.indexOf(step) >= steps.indexOf('staged');
-    expect(contents(files)).toEqual(begun ? AFTER : BEFORE);
-    expect(readdirSync(journal(files))).toEqual([]);
-    // Doing it again finds nothing to do.
+    const publishing = steps.indexOf(step) >= steps.indexOf('staged');
+    expect(contents(files)).toEqual(publishing ? AFTER : BEFORE);
+    expect(readdirSync(manifests(files))).toEqual([]);
+    // A second recovery changes nothing.
     await reopen(files);
-    expect(contents(files)).toEqual(begun ? AFTER : BEFORE);
+    expect(contents(files)).toEqual(publishing ? AFTER : BEFORE);
     files.remove();
   });
 
-  test('leaves alone what someone changed since, and says which', () => {
+  test('leaves a file unchanged that changed after the crash, and reports it', () => {
     const files = prepare();
     crash(files, 'published 1');
     writeFileSync(files.at('c.txt'), 'precious');
     const workspace = openWorkspace(files.path);
-    expect(recoverPatches(workspace, journal(files))).toEqual({ finished: 1, undone: 0, conflicts: ['c.txt'] });
+    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 1, rolledBack: 0, conflicts: ['c.txt'] });
     workspace.close();
     expect(files.read('c.txt')).toBe('precious');
     expect(files.list().filter((name) => name.includes('.tmp'))).toEqual([]);
     files.remove();
   });
 
-  test('leaves alone a patch of a process that lives, one of another workspace, and a broken record', () => {
+  test.runIf(process.platform === 'linux')('leaves the patch of a running process unchanged', () => {
     const files = prepare();
     crash(files, 'staged');
-    const [name] = readdirSync(journal(files));
-    const path = join(journal(files), name ?? '');
+    const path = join(manifests(files), readdirSync(manifests(files))[0] ?? '');
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as object;
+    const workspace = openWorkspace(files.path);
+    const before = contents(files);
+    const ownedBy = (started: string): void =>
+      writeFileSync(path, JSON.stringify({ ...manifest, owner: { pid: process.ppid, started } }));
+    // proc(5), field 22: the start time.
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
+    ownedBy(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '');
+    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 0, rolledBack: 0, conflicts: [] });
+    expect(contents(files)).toEqual(before);
+    // A process with the same pid that started at another time is another process.
+    ownedBy('0');
+    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 1, rolledBack: 0, conflicts: [] });
+    expect(contents(files)).toEqual(AFTER);
+    workspace.close();
+    files.remove();
+  });
+
+  test('leaves a manifest of another workspace and a corrupt manifest unchanged', () => {
+    const files = prepare();
+    crash(files, 'staged');
+    const [name] = readdirSync(manifests(files));
+    const path = join(manifests(files), name ?? '');
     const workspace = openWorkspace(files.path);
     const before = contents(files);
     for (const broken of ['', '{"version":1}', '[]', JSON.stringify({ version: 1, workspace: '/elsewhere' })]) {
       writeFileSync(path, broken);
-      expect(recoverPatches(workspace, journal(files))).toEqual({ finished: 0, undone: 0, conflicts: [] });
+      expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 0, rolledBack: 0, conflicts: [] });
       expect(contents(files)).toEqual(before);
     }
     workspace.close();
@@ -168,13 +190,13 @@ describe('a crash', () => {
   });
 });
 
-test('a file that appears while the patch is written is not replaced', () => {
+test('a file that is created while the patch is written is not replaced', () => {
   const files = prepare();
   expect(() =>
-    commit(files, (step) => {
+    writePatch(files, (step) => {
       if (step === 'staged') files.write('other/d.txt', 'mine');
     }),
-  ).toThrow(/other\/d.txt changed while the patch was written; all files are as they were/);
+  ).toThrow(/other\/d.txt changed while the patch was written; all files are as they were before/);
   expect(contents(files)).toEqual([...BEFORE, 'other/', 'other/d.txt=mine']);
   files.remove();
 });

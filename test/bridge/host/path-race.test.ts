@@ -1,12 +1,12 @@
-// The walk against an attacker in a thread of its own, who swaps what the tools are just about to open for links to
-// the outside, without pause. The laws: no byte from outside is ever returned, and nothing outside is ever changed.
+// The path walk under attack: a thread continuously replaces what the tools are about to open by links to files outside.
+// No byte from outside may be returned, and nothing outside may change.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
-import { type Host, openHost } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { type Host, openHost } from '../../../bridge/host/open-host.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { callContext } from '../../support/host/workspace.ts';
 
@@ -14,7 +14,7 @@ import { callContext } from '../../support/host/workspace.ts';
 const OPERATIONS = 5_000 * Math.max(1, Number(process.env['REFOLD_TEST_ROUNDS'] ?? '1') || 1);
 const MARK = 'OUTSIDE-CONTENT';
 
-/** The attacker's loop: what happens between two looks at whether to stop. */
+/** The attacker's thread, which repeats `swaps` until it is stopped. */
 const attackBy = (swaps: string): string => `
   const fs = require('node:fs');
   const { workerData: { workspace, outside, flag } } = require('node:worker_threads');
@@ -26,13 +26,13 @@ const attackBy = (swaps: string): string => `
   }`;
 
 const SWAPPED = attackBy(`
-    // The directory becomes a link to a directory outside, and itself again.
+    // The directory is replaced by a link to a directory outside, and then restored.
     quietly(() => fs.renameSync(workspace + '/d', workspace + '/d.real'));
     quietly(() => fs.symlinkSync(outside, workspace + '/d'));
-    // A call may have made a directory of that name meanwhile.
+    // A call may have made a directory with that name since.
     quietly(() => fs.rmSync(workspace + '/d', { recursive: true, force: true }));
     quietly(() => fs.renameSync(workspace + '/d.real', workspace + '/d'));
-    // The file becomes a symbolic link, a hard link, and itself again.
+    // The file is replaced by a symbolic link, then by a hard link, and then restored.
     quietly(() => fs.renameSync(workspace + '/e/file.txt', workspace + '/e/file.real'));
     quietly(() => fs.symlinkSync(outside + '/file.txt', workspace + '/e/file.txt'));
     quietly(() => fs.unlinkSync(workspace + '/e/file.txt'));
@@ -41,7 +41,7 @@ const SWAPPED = attackBy(`
     quietly(() => fs.renameSync(workspace + '/e/file.real', workspace + '/e/file.txt'));
 `);
 
-// A second name of the file outside comes and goes: at once, or after it was moved to another directory.
+// A hard link to the file outside is created and removed: at once, or after a move to another directory.
 const LINKED = attackBy(`
     quietly(() => fs.linkSync(outside + '/file.txt', workspace + '/e/file.txt'));
     quietly(() => fs.unlinkSync(workspace + '/e/file.txt'));
@@ -65,7 +65,7 @@ const counters = new Int32Array(flag);
 let attacker: Worker;
 
 beforeEach(async () => {
-  // In memory where there is such a place: every write is followed by fsync.
+  // In memory where possible, because every write is followed by fsync.
   const fast = statSync('/dev/shm', { throwIfNoEntry: false })?.isDirectory() === true ? '/dev/shm' : tmpdir();
   base = mkdtempSync(join(fast, 'refold-race-'));
   workspace = join(base, 'workspace');
@@ -85,7 +85,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-// Mostly reads; writes go through every tool that writes.
+// Mostly reads, and every tool that writes.
 function operation(round: number): readonly [string, JsonObject] {
   const path = round % 2 === 0 ? 'd/file.txt' : 'e/file.txt';
   switch (round % 20) {
@@ -117,7 +117,7 @@ function operation(round: number): readonly [string, JsonObject] {
   }
 }
 
-/** Runs operations, at least so many and until the attack has really been met; names those that let something in. */
+/** Runs OPERATIONS or more, until a call was refused and one succeeded; returns the calls that returned outside bytes. */
 async function underAttack(attack: string, operationAt: (round: number) => readonly [string, JsonObject]) {
   attacker = new Worker(attack, { eval: true, workerData: { workspace, outside, flag } });
   const context = callContext();
@@ -138,16 +138,16 @@ async function underAttack(attack: string, operationAt: (round: number) => reado
 }
 
 const attacks = [
-  { name: 'directories and files that are swapped for links', attack: SWAPPED, operationAt: operation },
+  { name: 'directories and files that are replaced by links', attack: SWAPPED, operationAt: operation },
   {
-    name: 'a hard link that comes and goes',
+    name: 'a hard link that is created and removed',
     attack: LINKED,
     operationAt: () => ['host.fs.read_file', { path: 'e/file.txt' }] as const,
   },
 ];
 
 test.each(attacks)(
-  `${OPERATIONS} operations against $name: nothing comes in from outside and nothing goes out`,
+  `${OPERATIONS} operations against $name return nothing from outside and change nothing outside`,
   { timeout: 3_600_000 },
   async ({ attack, operationAt }) => {
     expect(await underAttack(attack, operationAt)).toEqual([]);

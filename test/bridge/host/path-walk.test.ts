@@ -1,4 +1,4 @@
-// The path walk by itself: what it opens, what it refuses, and that it gives every handle back. Both forms of it.
+// The path walk alone, in both forms: what it opens, what it refuses, and that it closes every handle.
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ describe.each(walks)('the %s walk', (walk) => {
     ]);
   });
 
-  test('follows no link: not to a file, not to a directory, not inside and not outside', () => {
+  test('refuses every symbolic link: to a file or a directory, inside or outside, dangling', () => {
     symlinkSync('c.txt', files.at('a/b/link.txt'));
     symlinkSync('/etc', files.at('a/etc'));
     symlinkSync('b', files.at('a/same'));
@@ -51,7 +51,7 @@ describe.each(walks)('the %s walk', (walk) => {
     expect(paths.map((path) => codeOf(() => read(path)))).toEqual(paths.map(() => 'forbidden'));
   });
 
-  test('opens no FIFO, device or socket, and does not wait for one', () => {
+  test('refuses a FIFO and a device without opening them', () => {
     execFileSync('mkfifo', [files.at('a/pipe')]);
     expect(codeOf(() => read('a/pipe'))).toBe('forbidden');
     const dev = openWorkspace('/dev', walk);
@@ -62,17 +62,17 @@ describe.each(walks)('the %s walk', (walk) => {
     }
   });
 
-  test('refuses a hard link, whose other name may be anywhere', () => {
+  test('refuses a file with a second hard link', () => {
     linkSync(files.at('top.txt'), files.at('again.txt'));
     expect(codeOf(() => read('again.txt'))).toBe('forbidden');
   });
 
-  test('a name that is missing, and a file in place of a directory, have codes of their own', () => {
+  test('reports a missing name as not_found, and a file used as a directory as not_directory', () => {
     expect(codeOf(() => read('a/none/c.txt'))).toBe('not_found');
     expect(codeOf(() => read('top.txt/c.txt'))).toBe('not_directory');
   });
 
-  test('gives back every handle, whatever happens', () => {
+  test('closes every handle, also after a refusal or an error', () => {
     symlinkSync('/etc', files.at('a/etc'));
     const before = openHandles();
     for (const path of ['a/b/c.txt', 'a/etc/passwd', 'a/none/x', 'a/b', 'top.txt/x']) codeOf(() => read(path));
@@ -84,16 +84,19 @@ describe.each(walks)('the %s walk', (walk) => {
     expect(openHandles()).toBe(before);
   });
 
-  test.runIf(walk === 'fd')('a directory stays the same one while it is held, whatever its name leads to', () => {
-    const names = withDirectory(workspace.root, ['a', 'b'], ({ location }) => {
-      renameSync(files.at('a'), files.at('moved'));
-      symlinkSync('/etc', files.at('a'));
-      return readdirSync(location);
-    });
-    expect(names).toEqual(['c.txt']);
-  });
+  test.runIf(walk === 'fd')(
+    'a directory handle stays valid when the directory is renamed and replaced by a link',
+    () => {
+      const names = withDirectory(workspace.root, ['a', 'b'], ({ location }) => {
+        renameSync(files.at('a'), files.at('moved'));
+        symlinkSync('/etc', files.at('a'));
+        return readdirSync(location);
+      });
+      expect(names).toEqual(['c.txt']);
+    },
+  );
 
-  test.runIf(walk === 'fd')('the workspace stays the same one when something else takes its path', () => {
+  test.runIf(walk === 'fd')('the workspace stays the same directory when another takes its path', () => {
     renameSync(files.path, `${files.path}-moved`);
     mkdirSync(files.path);
     writeFileSync(files.at('top.txt'), 'impostor');
@@ -105,7 +108,7 @@ describe('parsePath', () => {
   const roots = ['/srv/place', '/link/place'];
   const parse = (raw: string): string => parsePath(raw, roots).shown;
 
-  test('reads relative paths, and absolute ones below any spelling of the root', () => {
+  test('accepts relative paths, and absolute ones below any spelling of the root', () => {
     expect(['a/b', './a//b/', '/srv/place/a/b', '/link/place/a/b', 'a/c/../b'].map(parse)).toEqual(
       Array.from({ length: 5 }, () => 'a/b'),
     );
@@ -118,7 +121,7 @@ describe('parsePath', () => {
     expect(parse('/srv/place')).toBe('.');
   });
 
-  test('a path that shares only the beginning of the root is outside', () => {
+  test('refuses a path outside the root, also one that shares its first characters', () => {
     for (const raw of ['/srv/placebo', '/srv', '/srv/place/../x', '..', 'a/../../b']) {
       expect(codeOf(() => parse(raw))).toBe('forbidden');
     }

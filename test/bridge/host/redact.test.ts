@@ -1,3 +1,4 @@
+// Secrets are replaced in everything that leaves the host, also where an output is cut.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
@@ -12,7 +13,7 @@ const SECRET = 'pä55word+/&x"y';
 describe('secrets', () => {
   const redactor = createRedactor([SECRET, '', 'other-secret']);
   test.each([
-    ['as they are', SECRET],
+    ['as plain text', SECRET],
     ['in base64', Buffer.from(SECRET).toString('base64')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
     ['in a URL', encodeURIComponent(SECRET)],
@@ -22,11 +23,11 @@ describe('secrets', () => {
     expect(redactor.object({ deep: [{ [form]: form }] })).toEqual({ deep: [{ '‹secret›': '‹secret›' }] });
   });
 
-  test('without any, nothing is touched', () => {
+  test('with no secrets given, the text is unchanged', () => {
     expect(createRedactor([]).text('a‹secret›b')).toBe('a‹secret›b');
   });
 
-  test('a window shows no part of one that is cut', () => {
+  test('a window shows no part of a secret that its edge divides', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', 'Sécr', 'Sécret1', 'et1', '1'), { maxLength: 20 }),
@@ -36,7 +37,7 @@ describe('secrets', () => {
           const bytes = Buffer.from(parts.join(''));
           const [start, end] = [Math.min(a, b, bytes.length), Math.min(Math.max(a, b), bytes.length)];
           const shown = createRedactor(['Sécret1']).window(bytes, start, end).toString('latin1');
-          // The reference marks each byte that belongs to a secret, and shows the others.
+          // The reference hides each byte that belongs to a secret, and shows the others.
           const text = bytes.toString('latin1');
           const secret = Buffer.from('Sécret1').toString('latin1');
           const hidden = new Set<number>();
@@ -64,7 +65,7 @@ describe('captured output', () => {
     return opened;
   };
 
-  test('is whole, or its head and tail with the right count between', () => {
+  test('is returned whole, or as head and tail with the number of bytes between', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(90_000), { maxLength: 8 }), fc.nat(40), (sizes, secretBytes) => {
         const whole = Buffer.alloc(
@@ -88,7 +89,7 @@ describe('captured output', () => {
     );
   });
 
-  test('shows no half of a secret at its cuts, nor between its chunks', () => {
+  test('shows no part of a secret at a cut or across chunks', () => {
     const secret = 'correct-horse';
     const filler = 'x'.repeat(HEAD_BYTES - 5);
     const opened = capture(
@@ -110,7 +111,7 @@ describe('captured output', () => {
     opened.close();
   });
 
-  test('is kept up to a limit, and counted beyond it', () => {
+  test('is kept up to the limit, and counted above it', () => {
     const chunk = Buffer.alloc(1_048_576, 'k');
     const opened = capture(Array.from({ length: 18 }, () => chunk));
     expect(opened.whole().length).toBe(SPILL_BYTES_MAX);
@@ -118,7 +119,7 @@ describe('captured output', () => {
     opened.close();
   });
 
-  test('that the disk does not take has its head and tail all the same', () => {
+  test('still has head and tail when the file cannot be written', () => {
     const opened = openCapture(join(place.path, 'no-such-directory', 'spool'), createRedactor([]));
     for (const unit of 'abc') opened.push(Buffer.alloc(HEAD_BYTES, unit));
     const { text, bytesOmitted } = opened.excerpt(1_000_000);
@@ -128,24 +129,24 @@ describe('captured output', () => {
     opened.close();
   });
 
-  test('news are told once, and not before a secret is whole', () => {
+  test('is returned once by takeNew, and not before a possible secret is complete', () => {
     const opened = capture([Buffer.from('begin tok')], ['token-1']);
-    expect(opened.news()).toBe('begin ');
+    expect(opened.takeNew()).toBe('begin ');
     opened.push(Buffer.from('en-1 end.'));
-    expect(opened.news()).toBe('‹secret› end.');
-    expect(opened.news()).toBe('');
+    expect(opened.takeNew()).toBe('‹secret› end.');
+    expect(opened.takeNew()).toBe('');
     opened.close();
   });
 });
 
-describe('through the host', () => {
+describe('a host with secrets', () => {
   let host: TestHost;
   beforeAll(async () => {
     host = await makeHost({ 'has.txt': `before ${SECRET} after\n` }, { sandbox: 'none', secrets: [SECRET] });
   });
   afterAll(() => host.end());
 
-  test('no tool gives a secret away: not as text, not as data, not in a file name, not in a spill', async () => {
+  test('returns no secret from any tool: not in text, data, file names or spilled outputs', async () => {
     host.workspace.write('pass/other-file', SECRET.repeat(3_000));
     const outcomes = [
       await host.call('host.fs.read_file', { path: 'has.txt' }),

@@ -1,4 +1,4 @@
-// Hunks in files whose lines repeat, held against a second implementation that tries every place.
+// Hunks in files with repeated lines, compared with a reference implementation that tries every place.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { foldText, foldedOnly } from '../../../bridge/host/edit/folded-text.ts';
@@ -16,7 +16,7 @@ const hunk = fc
   .filter((lines) => lines.some(({ kind }) => kind !== 'add'))
   .map((lines): Hunk => ({ hints: [], lines, atEnd: false, patchLine: 1 }));
 
-/** What the hunks make of the lines; null when one of them stands nowhere. */
+/** The lines after the hunks are applied; null when a hunk matches nowhere. */
 function tryEveryPlace(lines: readonly string[], hunks: readonly Hunk[]): readonly string[] | null {
   const gone = new Set<number>();
   const added: string[][] = Array.from({ length: lines.length + 1 }, () => []);
@@ -50,7 +50,7 @@ const applied = (lines: readonly string[], hunks: readonly Hunk[]): string | nul
   }
 };
 
-test('hunks stand where they would if every place were tried', () => {
+test('hunks apply at the places that the reference finds', () => {
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 30 }), fc.array(hunk, { maxLength: 4 }), (lines, hunks) => {
       const expected = tryEveryPlace(lines, hunks);
@@ -60,7 +60,7 @@ test('hunks stand where they would if every place were tried', () => {
   );
 });
 
-test('the fuzzy view is the same with the way back and without', () => {
+test('foldedOnly and foldText give the same text', () => {
   const unit = fc.oneof(
     fc.constantFrom(' ', '\t', '\r\n', '\u00a0', '\ufeff', '‘', '”', '–', '−', '🙂', '\ud800'),
     fc.string(),

@@ -1,4 +1,4 @@
-// A search is one call of many in its process: while it goes on, others go on, and it can be stopped.
+// A search lets other calls of its process run, so it can also be cancelled.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GREP_BATCH_FILES } from '../../../schemas/limits.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
@@ -14,7 +14,7 @@ test.each([
   ['host.fs.grep', { pattern: 'needle' }],
   ['host.fs.grep', { pattern: 'nothing', glob_filter: '*.txt' }],
   ['host.fs.glob', { pattern: '**/*.txt' }],
-])('%s of %j is stopped by what happens in the turn after it began', async (tool, args) => {
+])('%s with %j stops when it is cancelled in the next turn of the event loop', async (tool, args) => {
   const stop = new AbortController();
   setImmediate(() => stop.abort());
   expect(await host.call(tool, args, { signal: stop.signal })).toMatchObject({ success: false, code: 'cancelled' });

@@ -1,11 +1,12 @@
+// host.fs.grep and host.fs.glob: what they find, in which order, and that ripgrep does not change the result.
 import * as fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { HostOutcome } from '../../../bridge/host/host-tools.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type GrepQuery, searchWorkspace } from '../../../bridge/host/search/grep.ts';
 import { literalOf } from '../../../bridge/host/search/line-matcher.ts';
-import { filesHolding, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
+import { filesContaining, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
 import { walkKindHere } from '../../../bridge/host/workspace/directory.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -48,7 +49,7 @@ const ALL_HITS = [
 ];
 
 describe('host.fs.grep', () => {
-  test('finds lines, sorted by path and line: hidden files too, nothing of .git and node_modules, no ignore files', async () => {
+  test('finds lines sorted by path and line, in hidden and ignored files, but not in .git or node_modules', async () => {
     for (const pattern of ['hit', 'h[i]t']) {
       expect(await grep({ pattern })).toMatchObject({
         success: true,
@@ -58,13 +59,13 @@ describe('host.fs.grep', () => {
     }
   });
 
-  test('counts all matches and shows as many as asked for', async () => {
+  test('counts all matches and shows at most max_results', async () => {
     const outcome = await grep({ pattern: 'hit', path: 'src', glob_filter: '*.rs', max_results: 2 });
     expect(outcome).toMatchObject({ data: { match_count: 3, shown: 2, truncated: true } });
     expect(outcome.text).toContain('[2 of 3 matches');
   });
 
-  test('a filter without a slash speaks of names, one with a slash of paths', async () => {
+  test('a filter without a slash matches names, one with a slash matches paths', async () => {
     const count = async (glob_filter: string): Promise<unknown> =>
       (await grep({ pattern: 'hit', glob_filter })).data?.['match_count'];
     expect([await count('*.rs'), await count('src/*.rs'), await count('**/*.rs'), await count('*.{rs,txt}')]).toEqual([
@@ -76,12 +77,12 @@ describe('host.fs.grep', () => {
     });
   });
 
-  test('searches one file, and a directory that a wider search leaves out', async () => {
+  test('searches one file, or node_modules when it is the searched directory', async () => {
     expect((await grep({ pattern: 'hit', path: 'src/a.rs' })).text).toBe('src/a.rs:1:hit one\nsrc/a.rs:3:hit two');
     expect((await grep({ pattern: 'hit', path: 'node_modules' })).text).toBe('node_modules/x/index.js:1:hit module');
   });
 
-  test('no match is an answer, not a failure', async () => {
+  test('no match is a successful call', async () => {
     expect(await grep({ pattern: 'needle-7711' })).toMatchObject({
       success: true,
       text: 'No matches found',
@@ -89,9 +90,9 @@ describe('host.fs.grep', () => {
     });
   });
 
-  test.runIf(walkKindHere() === 'fd')('a file deeper than a path can be told is left out', async () => {
+  test.runIf(walkKindHere() === 'fd')('a file deeper than the longest path of the kernel is left out', async () => {
     const [name, file] = ['n'.repeat(250), 'f'.repeat(70)];
-    // As deep as a path argument reaches, which with the workspace before it is deeper than the kernel tells.
+    // As deep as a path argument may be; with the workspace before it, that is longer than the kernel reports.
     const names = ['deep', ...Array.from({ length: 16 }, () => name)];
     const dig = `for name in ${names.join(' ')}; do mkdir $name && cd $name || exit 1; done; echo lost > ${file}`;
     expect(spawnSync('bash', ['-c', dig], { cwd: host.workspace.path }).status).toBe(0);
@@ -106,7 +107,7 @@ describe('host.fs.grep', () => {
     }
   });
 
-  test('ignores case when asked, in either way', async () => {
+  test('ignores case with case_insensitive and with (?i)', async () => {
     expect(await grep({ pattern: 'HIT', path: 'src/c.txt' })).toMatchObject({ data: { match_count: 0 } });
     expect(await grep({ pattern: 'HIT', path: 'src/c.txt', case_insensitive: true })).toMatchObject({
       data: { match_count: 1 },
@@ -114,7 +115,7 @@ describe('host.fs.grep', () => {
     expect(await grep({ pattern: '(?i)HIT', path: 'src/c.txt' })).toMatchObject({ data: { match_count: 1 } });
   });
 
-  test('anchors mean the line, also with CRLF', async () => {
+  test('anchors match at the ends of a line, also with CRLF', async () => {
     expect((await grep({ pattern: '^miss$', path: 'src' })).text).toBe('src/a.rs:2:miss\nsrc/b.rs:2:miss');
     expect(await grep({ pattern: '^$', path: 'src' })).toMatchObject({ data: { match_count: 0 } });
   });
@@ -137,11 +138,11 @@ describe('host.fs.grep', () => {
     expect(await grep(args)).toMatchObject({ success: false, code });
   });
 
-  describe('a pattern that never ends', () => {
+  describe('a pattern that backtracks without end', () => {
     beforeEach(() => host.workspace.write('evil/evil.txt', `${'a'.repeat(40)}!\n`));
     const evil = { pattern: '(a+)+$', path: 'evil' };
 
-    test('ends with the call’s time, and the host goes on meanwhile', async () => {
+    test('ends at the call’s timeout; other calls run in the meantime', async () => {
       const slow = grep(evil, { timeoutMs: 200 });
       expect(await host.call('host.fs.exists', { path: 'src' })).toMatchObject({ success: true });
       const outcome = await slow;
@@ -160,7 +161,7 @@ describe('host.fs.grep', () => {
 });
 
 describe('host.fs.glob', () => {
-  test('lists files by path, whatever their times are', async () => {
+  test('lists files sorted by path, whatever their modification times', async () => {
     for (const name of ['z.order', 'a.order', 'm/m.order', 'm.order']) host.workspace.write(`ord/${name}`, '');
     const first = await glob({ pattern: '**/*.order', path: 'ord' });
     utimesSync(host.workspace.at('ord/z.order'), 1, 1);
@@ -170,14 +171,14 @@ describe('host.fs.glob', () => {
     expect(second.text).toBe(first.text);
   });
 
-  test('gives files only, with the same rule as grep for what is seen', async () => {
+  test('lists only files, and visits the same directories as grep', async () => {
     expect(
       (await glob({ pattern: '**' })).text.split('\n').filter((name) => /git|node_modules|linked|hidden/.test(name)),
     ).toEqual(['.gitignore', '.hidden/.rc']);
     expect((await glob({ pattern: 'src' })).text).toBe('No files matched');
   });
 
-  test('says how many there are', async () => {
+  test('reports how many files matched in all', async () => {
     const outcome = await glob({ pattern: 'src/*', max_results: 2 });
     expect(outcome).toMatchObject({ data: { count: 2, total: 3, truncated: true } });
     expect(outcome.text).toContain('[2 of 3 files');
@@ -202,7 +203,7 @@ describe('host.fs.glob', () => {
   });
 });
 
-// rg as a second opinion: as the prefilter that the host uses, and as an engine of its own under the same rules.
+// rg compared with the native search: as the prefilter that the host uses, and as a search of its own with the same rules.
 const ripgrep = findRipgrep('/nowhere');
 if (ripgrep === null)
   process.stderr.write('rg is not installed: its agreement with the native search is NOT checked\n');
@@ -223,7 +224,7 @@ const tree = fc.dictionary(
   { maxKeys: 8 },
 );
 
-describe.runIf(ripgrep !== null)('rg agrees', () => {
+describe.runIf(ripgrep !== null)('ripgrep', () => {
   const plant = (files: Readonly<Record<string, string>>): ReturnType<typeof makeWorkspace> => {
     const workspace = makeWorkspace();
     // A name cannot be a file and a directory.
@@ -235,7 +236,7 @@ describe.runIf(ripgrep !== null)('rg agrees', () => {
     return workspace;
   };
 
-  test('with the search that does not use it, byte for byte', async () => {
+  test('as a prefilter or alone finds the same lines as the native search', async () => {
     await fc.assert(
       fc.asyncProperty(
         tree,
@@ -255,7 +256,7 @@ describe.runIf(ripgrep !== null)('rg agrees', () => {
             searchWorkspace(workspace, query, { ripgrep: rg, filesMin: 0 }, new AbortController().signal);
           const [native, filtered] = [await search(null), await search(ripgrep)];
           expect(filtered).toEqual(native);
-          // And rg by itself, told the same rules, finds the same lines. It shows other bytes than ours for what is no text.
+          // rg alone, with the same rules, finds the same lines. It prints other bytes than ours where text is not UTF-8.
           const own = spawnSync(
             ripgrep ?? '',
             [
@@ -293,17 +294,17 @@ describe.runIf(ripgrep !== null)('rg agrees', () => {
     );
   });
 
-  test('and is not believed when it could not read everything', async () => {
+  test('is ignored when it could not read every file', async () => {
     const planted = makeWorkspace({ 'top/a': 'hit\n' });
     const signal = new AbortController().signal;
-    expect(await filesHolding(ripgrep ?? '', 'hit', planted.at('top'), signal)).toContain('a');
-    expect(await filesHolding('/bin/false-or-missing', 'hit', planted.at('top'), signal)).toBeNull();
-    expect(await filesHolding(ripgrep ?? '', 'hit', planted.at('gone'), signal)).toBeNull();
+    expect(await filesContaining(ripgrep ?? '', 'hit', planted.at('top'), signal)).toContain('a');
+    expect(await filesContaining('/bin/false-or-missing', 'hit', planted.at('top'), signal)).toBeNull();
+    expect(await filesContaining(ripgrep ?? '', 'hit', planted.at('gone'), signal)).toBeNull();
     planted.remove();
   });
 });
 
-test('a literal is only what no engine reads as an expression', () => {
+test('a literal is a pattern without special characters, compared with case', () => {
   expect(
     ['plain text', 'a-b', 'a.b', 'a\\b', '(a)', 'a\nb', ''].map((pattern) => literalOf(pattern, false) !== null),
   ).toEqual([true, true, false, false, false, false, false]);

@@ -1,4 +1,4 @@
-// Every recommended read tells the same as the command it stands for: both are run, in one workspace.
+// Each recommended file tool call returns the same as the shell command it replaces: both run in one workspace.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const lines = (text: string): readonly string[] => text.split('\n').filter((line
 const sorted = (items: readonly string[]): readonly string[] => [...items].sort();
 
 function shell(command: string, cwd: string): string {
-  // The shell's own error output is no part of what is compared: every command here succeeds.
+  // Standard error is not compared: every command here succeeds.
   const { status, stdout } = spawnSync('sh', ['-c', command], {
     cwd: host.workspace.at(cwd),
     encoding: 'utf8',
@@ -43,62 +43,65 @@ function shell(command: string, cwd: string): string {
   return stdout;
 }
 
-async function both(command: string, cwd = '.'): Promise<{ tool: string; told: string; read: string; data: object }> {
+async function both(
+  command: string,
+  cwd = '.',
+): Promise<{ tool: string; printed: string; read: string; data: object }> {
   const found = readAlternative(command, cwd);
   if (found === null) throw new Error(`no alternative for ${command}`);
   const outcome = await host.call(found.tool_id, found.arguments);
   expect(outcome).toMatchObject({ success: true });
-  return { tool: found.tool_name, told: shell(command, cwd), read: outcome.text, data: outcome.data ?? {} };
+  return { tool: found.tool_name, printed: shell(command, cwd), read: outcome.text, data: outcome.data ?? {} };
 }
 
-describe('the recommended call tells what the command tells', () => {
+describe('the recommended call returns what the command prints', () => {
   test.each(['cat guide.md', "cat 'my notes (old).md'", 'cat unended.txt', "cat './src'/a.ts"])(
     '%s',
     async (command) => {
-      const { told, read } = await both(command);
-      expect(read).toBe(told);
+      const { printed, read } = await both(command);
+      expect(read).toBe(printed);
     },
   );
 
   test('cat ../guide.md, in src', async () => {
-    const { told, read } = await both('cat ../guide.md', 'src');
-    expect(read).toBe(told);
+    const { printed, read } = await both('cat ../guide.md', 'src');
+    expect(read).toBe(printed);
   });
 
   test('cat of an empty file', async () => {
-    expect(await both('cat empty.txt')).toMatchObject({ told: '', data: { size_bytes: 0 } });
+    expect(await both('cat empty.txt')).toMatchObject({ printed: '', data: { size_bytes: 0 } });
   });
 
   test.each(['head guide.md', 'head -n 3 guide.md', 'head -n5 guide.md', 'head -7 guide.md', 'head -n 9 unended.txt'])(
-    '%s: what it prints begins the text',
+    '%s: the text begins with what it prints',
     async (command) => {
-      const { told, read } = await both(command);
-      expect(told).not.toBe('');
-      expect(read.startsWith(told)).toBe(true);
+      const { printed, read } = await both(command);
+      expect(printed).not.toBe('');
+      expect(read.startsWith(printed)).toBe(true);
     },
   );
 
   test.each(['head -c 10 guide.md', 'head -c3 guide.md'])('%s', async (command) => {
-    const { told, read } = await both(command);
-    expect(read.slice(0, read.indexOf('\n['))).toBe(told);
+    const { printed, read } = await both(command);
+    expect(read.slice(0, read.indexOf('\n['))).toBe(printed);
   });
 
   test("sed -n '10,20p' guide.md: the same lines of the text", async () => {
-    const { told, read } = await both("sed -n '10,20p' guide.md");
-    expect(read.split('\n').slice(9, 20)).toEqual(lines(told));
+    const { printed, read } = await both("sed -n '10,20p' guide.md");
+    expect(read.split('\n').slice(9, 20)).toEqual(lines(printed));
   });
 
   test.each(['wc -c guide.md', "wc -c 'my notes (old).md'"])('%s', async (command) => {
-    const { told, data } = await both(command);
-    expect(data).toMatchObject({ size_bytes: Number.parseInt(told, 10) });
+    const { printed, data } = await both(command);
+    expect(data).toMatchObject({ size_bytes: Number.parseInt(printed, 10) });
   });
 
   test.each(['ls', 'ls src', 'ls -a src', 'ls -A1 src/deep', 'ls ./src/'])('%s', async (command) => {
-    const { told, read } = await both(command);
+    const { printed, read } = await both(command);
     const names = lines(read).map((name) => name.replace(/\/$/, ''));
-    const printed = lines(told).filter((name) => name !== '.' && name !== '..');
+    const listed = lines(printed).filter((name) => name !== '.' && name !== '..');
     const hiddenToo = / -\w*[aA]/.test(command);
-    expect(sorted(names.filter((name) => hiddenToo || !name.startsWith('.')))).toEqual(sorted(printed));
+    expect(sorted(names.filter((name) => hiddenToo || !name.startsWith('.')))).toEqual(sorted(listed));
   });
 
   test.each([
@@ -108,8 +111,8 @@ describe('the recommended call tells what the command tells', () => {
     ['find src/deep -type f -name c.ts', '.'],
     ["find src -type f -name '*[!s]'", '.'],
   ])('%s, in %s', async (command, cwd) => {
-    const { told, read } = await both(command, cwd);
-    const found = lines(told).map((path) => path.replace(/^\.\//, ''));
+    const { printed, read } = await both(command, cwd);
+    const found = lines(printed).map((path) => path.replace(/^\.\//, ''));
     expect(found).not.toEqual([]);
     expect(sorted(lines(read))).toEqual(sorted(found.map((path) => (cwd === '.' ? path : `${cwd}/${path}`))));
   });
@@ -123,13 +126,13 @@ describe('the recommended call tells what the command tells', () => {
     "grep -F 'a.b' src/a.ts",
     "grep -E 'const|^import' src/a.ts",
   ])('%s', async (command) => {
-    const { told, read } = await both(command);
+    const { printed, read } = await both(command);
     const text = lines(read).map((line) => line.replace(/^[^:]*:/, ''));
     const numbered = / -\w*n/.test(command);
-    expect(text.map((line) => (numbered ? line : line.replace(/^\d+:/, '')))).toEqual(lines(told));
+    expect(text.map((line) => (numbered ? line : line.replace(/^\d+:/, '')))).toEqual(lines(printed));
   });
 
-  test('a search that finds nothing finds nothing', async () => {
+  test('a command without output corresponds to a search without matches', async () => {
     const found = readAlternative("grep '^export' src/b.tsx");
     const outcome = await host.call(found?.tool_id ?? '', found?.arguments ?? {});
     expect(outcome).toMatchObject({ success: true, data: { match_count: 0 } });
@@ -142,20 +145,23 @@ describe('the recommended call tells what the command tells', () => {
     ['grep -rin check', 'src'],
     ["grep -rn --include='*.ts' check src", '.'],
   ])('%s, in %s', async (command, cwd) => {
-    const { told, read } = await both(command, cwd);
-    // A carriage return at the end of a line is no part of it here.
-    const printed = lines(told).map((line) => (cwd === '.' ? line : `${cwd}/${line}`).replace(/\r$/, ''));
-    expect(printed).not.toEqual([]);
-    expect(sorted(lines(read))).toEqual(sorted(printed));
+    const { printed, read } = await both(command, cwd);
+    // grep prints the carriage return at the end of a line; the tool does not.
+    const expected = lines(printed).map((line) => (cwd === '.' ? line : `${cwd}/${line}`).replace(/\r$/, ''));
+    expect(expected).not.toEqual([]);
+    expect(sorted(lines(read))).toEqual(sorted(expected));
   });
 
-  test.runIf(spawnSync('rg', ['--version']).status === 0)('rg: its lines, and those of hidden files', async () => {
-    for (const command of ['rg -n check src', 'rg -in check src']) {
-      const { told, read } = await both(command);
-      const seen = lines(read).filter((line) => !line.includes('/.'));
-      expect(sorted(seen)).toEqual(sorted(lines(told).map((line) => line.replace(/\r$/, ''))));
-    }
-    const { told, read } = await both('rg -n check src/a.ts');
-    expect(lines(read).map((line) => line.replace(/^[^:]*:/, ''))).toEqual(lines(told));
-  });
+  test.runIf(spawnSync('rg', ['--version']).status === 0)(
+    'rg: the tool returns its lines, and those of hidden files',
+    async () => {
+      for (const command of ['rg -n check src', 'rg -in check src']) {
+        const { printed, read } = await both(command);
+        const seen = lines(read).filter((line) => !line.includes('/.'));
+        expect(sorted(seen)).toEqual(sorted(lines(printed).map((line) => line.replace(/\r$/, ''))));
+      }
+      const { printed, read } = await both('rg -n check src/a.ts');
+      expect(lines(read).map((line) => line.replace(/^[^:]*:/, ''))).toEqual(lines(printed));
+    },
+  );
 });

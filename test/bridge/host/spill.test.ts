@@ -1,13 +1,13 @@
-// Where whole outputs are kept: a call that finds no room for its own has done its work all the same, and what a process
-// that was killed has left there goes.
+// Spilled outputs: a call succeeds when its whole output cannot be written, and the next host removes the outputs of killed
+// processes.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openHost } from '../../../bridge/host/host-tools.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
 import { tagOf } from '../../../src/files/process-tag.ts';
 import { makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
-test('without room for whole outputs, a command and a search tell their beginning and their end', async () => {
+test('when whole outputs cannot be written, a command and a search still return head and tail', async () => {
   const host = await makeHost({ 'hits.txt': 'a hit\n'.repeat(5_000) }, { sandbox: 'none' });
   for (const name of readdirSync(host.workspace.tempDir)) {
     if (name.startsWith('spill-')) rmSync(join(host.workspace.tempDir, name), { recursive: true });
@@ -23,7 +23,7 @@ test('without room for whole outputs, a command and a search tell their beginnin
   await host.end();
 });
 
-test('outputs of processes that were killed here are removed, those of others stay', async () => {
+test('spilled outputs of killed processes of this machine are removed, others are kept', async () => {
   const workspace = makeWorkspace();
   const [pid = '', , ...place] = tagOf(process.pid).split('.');
   const killed = `spill-${[pid, '1', ...place].join('.')}-a`;

@@ -1,4 +1,4 @@
-// Undoing a call puts every file back, bytes and permission bits, or changes nothing.
+// Undoing a call restores every file, bytes and permission bits, or changes nothing.
 import { buildSync } from 'esbuild';
 import * as fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
@@ -25,7 +25,7 @@ import { type TestHost, type TestWorkspace, makeHost, makeWorkspace } from '../.
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** Every file with its bytes and mode, every folder. */
+/** Every file with its bytes and mode, and every directory. */
 const snapshot = (files: TestWorkspace): readonly string[] =>
   files.list().map((name) => {
     if (name.endsWith('/')) return name;
@@ -51,8 +51,8 @@ const withHost = async (files: Files, use: (host: TestHost) => Promise<void>, op
 const FILES: Files = { 'a.txt': 'one\ntwo\n', 'd/b.txt': 'bee\n', 'd/c.txt': '' };
 const patchOf = (...lines: readonly string[]): string => `*** Begin Patch\n${lines.join('\n')}\n*** End Patch`;
 
-describe('what a call says it changed', () => {
-  test('a write, an edit and a patch say what stood there and what stands there now', () =>
+describe('the recorded changes of a call', () => {
+  test('a write, an edit and a patch record each file before the call and its digest after it', () =>
     withHost(FILES, async (host) => {
       chmodSync(host.workspace.at('a.txt'), 0o640);
       const write = await host.call('host.fs.write_file', { path: './new/x/y.txt', text: 'y', create_parents: true });
@@ -78,7 +78,7 @@ describe('what a call says it changed', () => {
       ]);
     }));
 
-  test('a call that failed, or only read, says nothing', () =>
+  test('a failed call, a read and a command record nothing', () =>
     withHost(FILES, async (host) => {
       const calls: readonly (readonly [string, JsonObject])[] = [
         ['host.fs.read_file', { path: 'a.txt' }],
@@ -89,7 +89,7 @@ describe('what a call says it changed', () => {
       for (const [tool, args] of calls) expect((await host.call(tool, args)).changes).toBeUndefined();
     }));
 
-  test('bytes that are too many, or hold a secret, are withheld; too many files are not recorded', () =>
+  test('bytes that are too large or contain a secret are withheld; too many files are not recorded', () =>
     withHost(
       { 'big.txt': 'x'.repeat(PREIMAGE_BYTES_MAX + 1), 'env.txt': 'KEY=s3cret-value\n' },
       async (host) => {
@@ -106,9 +106,9 @@ describe('what a call says it changed', () => {
       { secrets: ['s3cret-value'] },
     ));
 
-  test('the executor keeps what stood there as blobs; one it cannot keep is withheld', () =>
+  test('the executor stores the bytes before the call as blobs; bytes that it cannot store are withheld', () =>
     withHost(FILES, async (host) => {
-      const kept: string[] = [];
+      const stored: string[] = [];
       const run = (putBlob: (bytes: Uint8Array) => Promise<never>) =>
         hostExecutor(host).run(
           { tool_id: 'host.fs.write_file' } as never,
@@ -116,10 +116,10 @@ describe('what a call says it changed', () => {
           { signal: new AbortController().signal, timeoutMs: 1_000, outputBytesMax: 10_000, putBlob },
         );
       const report = await run((bytes) => {
-        kept.push(Buffer.from(bytes).toString());
-        return Promise.resolve(digestText(kept.at(-1) ?? '') as never);
+        stored.push(Buffer.from(bytes).toString());
+        return Promise.resolve(digestText(stored.at(-1) ?? '') as never);
       });
-      expect(kept).toEqual(['one\ntwo\n']);
+      expect(stored).toEqual(['one\ntwo\n']);
       expect(report.changes).toMatchObject([{ before: { ref: digestText('one\ntwo\n'), bytes: 8 } }]);
       expect(FileChanges.is(report.changes)).toBe(true);
       const lost = await run(() => Promise.reject(new Error('the disk is full')));
@@ -152,7 +152,7 @@ const toolCall = fc.oneof(
 );
 
 describe('undo', () => {
-  test('of any number of calls, last first, leads back through every state', async () => {
+  test('of several calls, last first, restores every state in between', async () => {
     const modes = fc.array(fc.constantFrom(0o600, 0o644, 0o755, 0o640), { minLength: 3, maxLength: 3 });
     const property = fc.asyncProperty(
       fc.array(toolCall, { minLength: 1, maxLength: 6 }),
@@ -172,7 +172,7 @@ describe('undo', () => {
           for (const { before, changes } of done.toReversed()) {
             expect(host.restore(restorable(changes))).toMatchObject({ success: true });
             expect(snapshot(host.workspace)).toEqual(before);
-            // Again, it finds everything as it should be.
+            // A second undo changes nothing.
             expect(host.restore(restorable(changes))).toMatchObject({ success: true, data: { restored: [] } });
             expect(snapshot(host.workspace)).toEqual(before);
           }
@@ -182,7 +182,7 @@ describe('undo', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  // A write that fails may leave the folders it was told to make; they are no change of a file.
+  // A failed write may leave the directories it made with create_parents; these are not recorded changes.
   const removeEmpty = (folder: string): void => {
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).length === 0)
       rmSync(folder, { recursive: true });
@@ -205,7 +205,7 @@ describe('undo', () => {
 
   test.each([
     ['changed', 'a.txt', (host: TestHost) => host.workspace.write('a.txt', 'mine')],
-    ['made again', 'd/c.txt', (host: TestHost) => host.workspace.write('d/c.txt', 'mine')],
+    ['created again', 'd/c.txt', (host: TestHost) => host.workspace.write('d/c.txt', 'mine')],
     [
       'removed',
       'new/x.txt, a.txt',
@@ -214,9 +214,9 @@ describe('undo', () => {
         rmSync(host.workspace.at('a.txt'));
       },
     ],
-  ])('after a file was %s by somebody is refused, names %s, and changes nothing', (_how, names, meddle) =>
+  ])('is refused after a file was %s since: it names %s and changes nothing', (_how, names, change) =>
     patched((host, files) => {
-      meddle(host);
+      change(host);
       const before = snapshot(host.workspace);
       const outcome = host.restore(files);
       expect(outcome).toMatchObject({ success: false, code: 'changed_since' });
@@ -238,7 +238,7 @@ describe('undo', () => {
       (host: TestHost, outside: string) => symlinkSync(outside, host.workspace.at('d/c.txt')),
     ],
     [
-      'a folder that is a link',
+      'a directory that is a link',
       (host: TestHost, outside: string) => {
         rmSync(host.workspace.at('new'), { recursive: true });
         mkdirSync(`${outside}.d`);
@@ -247,18 +247,18 @@ describe('undo', () => {
       },
     ],
     [
-      'a second name of a file',
+      'a file with a second name',
       (host: TestHost, outside: string) => {
         writeFileSync(outside, 'one\nTWO\n');
         rmSync(host.workspace.at('a.txt'));
         linkSync(outside, host.workspace.at('a.txt'));
       },
     ],
-  ])('%s is refused and changes nothing', (_what, trick) =>
+  ])('is refused for %s, and changes nothing', (_what, attack) =>
     patched((host, files) => {
       const outside = join(host.workspace.path, '..', 'outside.txt');
       writeFileSync(outside, 'one\nTWO\n');
-      trick(host, outside);
+      attack(host, outside);
       const before = host.workspace.list();
       expect(host.restore(files)).toMatchObject({ success: false, code: 'forbidden' });
       expect(host.workspace.list()).toEqual(before);
@@ -266,7 +266,7 @@ describe('undo', () => {
     }),
   );
 
-  test.each(['../x', '/etc/passwd', '.git/config', '.'])('of the path %s is refused', (name) =>
+  test.each(['../x', '/etc/passwd', '.git/config', '.'])('is refused for the path %s', (name) =>
     withHost(FILES, async (host) => {
       const file = { path: name, before: null, after_digest: null };
       expect(host.restore([file])).toMatchObject({ success: false });
@@ -275,14 +275,14 @@ describe('undo', () => {
     }),
   );
 
-  test('a file named twice is refused', () =>
+  test('is refused when a file is named twice', () =>
     patched((host, files) => {
       const before = snapshot(host.workspace);
       expect(host.restore([...files, ...files])).toMatchObject({ success: false, code: 'tool_invalid_args' });
       expect(snapshot(host.workspace)).toEqual(before);
     }));
 
-  test('a folder the call made stays when something else lies in it', () =>
+  test('keeps a directory that the call made when it contains another file', () =>
     patched((host, files) => {
       host.workspace.write('new/mine.txt', 'mine');
       expect(host.restore(files)).toMatchObject({ success: true });
@@ -299,10 +299,10 @@ describe('undo', () => {
           contents: `
             import { restoreFiles } from ${from('undo/restore-files.ts')};
             import { openWorkspace } from ${from('workspace/workspace.ts')};
-            const [path, journal, files, step] = process.argv.slice(2);
+            const [path, manifests, files, step] = process.argv.slice(2);
             const revived = JSON.parse(files).map((file) => ({
               ...file, before: file.before === null ? null : Buffer.from(file.before, 'base64') }));
-            restoreFiles({ workspace: openWorkspace(path), journal }, revived, (now) => {
+            restoreFiles({ workspace: openWorkspace(path), manifests }, revived, (now) => {
               if (now === step) process.kill(process.pid, 'SIGKILL');
             });`,
           loader: 'ts',
@@ -316,39 +316,45 @@ describe('undo', () => {
     });
     afterAll(() => rmSync(program, { force: true }));
 
-    test.each(['journalled', 'staged 1', 'staged 2', 'staged', 'published 1', 'published 2', 'published 3', 'done'])(
-      'after "%s" leaves all or nothing to the next host, which can undo again',
-      async (step) => {
-        const files = makeWorkspace(FILES);
-        const origin = snapshot(files);
-        const options = { workspace: files.path, tempDir: files.tempDir, sandbox: 'none' as const, now: () => 0 };
-        const { openHost } = await import('../../../bridge/host/host-tools.ts');
-        const first = await openHost(options);
-        const call = { signal: new AbortController().signal, timeoutMs: 1_000, outputBytesMax: 10_000 };
-        const { changes = [] } = await first.run('host.fs.apply_patch', { patch }, call);
-        await first.close();
-        const after = snapshot(files);
-        const told = restorable(changes).map((file) => ({
-          ...file,
-          before: file.before === null ? null : Buffer.from(file.before).toString('base64'),
-        }));
-        const journal = join(files.tempDir, 'patches');
-        const { signal } = spawnSync(process.execPath, [program, files.path, journal, JSON.stringify(told), step]);
-        expect(signal).toBe('SIGKILL');
-        const next = await openHost(options);
-        const isFile = (line: string): boolean => !line.endsWith('/');
-        const begun = !['journalled', 'staged 1', 'staged 2'].includes(step);
-        expect(snapshot(files).filter(isFile)).toEqual((begun ? origin : after).filter(isFile));
-        expect(next.restore(restorable(changes))).toMatchObject({ success: true });
-        expect(snapshot(files)).toEqual(origin);
-        await next.close();
-        files.remove();
-      },
-    );
+    test.each([
+      'manifest written',
+      'staged 1',
+      'staged 2',
+      'staged',
+      'published 1',
+      'published 2',
+      'published 3',
+      'done',
+    ])('after "%s" is finished or rolled back by the next host, which can undo again', async (step) => {
+      const files = makeWorkspace(FILES);
+      const origin = snapshot(files);
+      const options = { workspace: files.path, tempDir: files.tempDir, sandbox: 'none' as const, now: () => 0 };
+      const { openHost } = await import('../../../bridge/host/open-host.ts');
+      const first = await openHost(options);
+      const call = { signal: new AbortController().signal, timeoutMs: 1_000, outputBytesMax: 10_000 };
+      const { changes = [] } = await first.run('host.fs.apply_patch', { patch }, call);
+      await first.close();
+      const after = snapshot(files);
+      const sent = restorable(changes).map((file) => ({
+        ...file,
+        before: file.before === null ? null : Buffer.from(file.before).toString('base64'),
+      }));
+      const manifests = join(files.tempDir, 'patches');
+      const { signal } = spawnSync(process.execPath, [program, files.path, manifests, JSON.stringify(sent), step]);
+      expect(signal).toBe('SIGKILL');
+      const next = await openHost(options);
+      const isFile = (line: string): boolean => !line.endsWith('/');
+      const publishing = !['manifest written', 'staged 1', 'staged 2'].includes(step);
+      expect(snapshot(files).filter(isFile)).toEqual((publishing ? origin : after).filter(isFile));
+      expect(next.restore(restorable(changes))).toMatchObject({ success: true });
+      expect(snapshot(files)).toEqual(origin);
+      await next.close();
+      files.remove();
+    });
   });
 });
 
-test('the most changes a call may record fit a line of the ledger with the rest of their settlement', () => {
+test('the largest recorded changes of a call fit into a ledger line with the rest of the settlement', () => {
   const path = 'p'.repeat(Math.floor(CHANGES_CHARS_MAX / CHANGES_PER_CALL_MAX) - 2);
   const change = {
     path,
@@ -359,11 +365,11 @@ test('the most changes a call may record fit a line of the ledger with the rest 
   };
   const changes = Array.from({ length: CHANGES_PER_CALL_MAX }, () => change);
   expect(FileChanges.is(changes)).toBe(true);
-  // Output and data are at most some thousands of characters each.
+  // Output and data have at most a few thousand characters each.
   expect(JSON.stringify(changes).length + 3 * RESULT_DATA_CHARS_MAX).toBeLessThan(LEDGER_LINE_CHARS_MAX);
 });
 
-test('a recorded change is refused where its shape is wrong', () => {
+test('a recorded change with a wrong shape is refused', () => {
   const change = { path: 'a', before: null, after_digest: null };
   expect(FileChanges.is([change])).toBe(true);
   for (const wrong of [

@@ -1,27 +1,23 @@
-// A fresh workspace for one test, and a host on it.
+// A fresh workspace for one test, and a host that runs in it.
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import {
-  type Host,
-  type HostCallContext,
-  type HostOptions,
-  type HostOutcome,
-  openHost,
-} from '../../../bridge/host/host-tools.ts';
+import { type Host, type HostOptions, openHost } from '../../../bridge/host/open-host.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import type { HostCallContext } from '../../../bridge/host/tool.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 
-/** Whom test workspaces belong to when the tests run as root, so that commands can write there. */
+/** The owner of test workspaces when the tests run as root, so that commands can write there. */
 const NOBODY = 65_534;
 
 export interface TestWorkspace {
   readonly path: string;
-  /** The host's own directory, outside of the workspace. */
+  /** The host's own directory, outside the workspace. */
   readonly tempDir: string;
   at(name: string): string;
   write(name: string, content: string | Uint8Array): void;
   read(name: string): string;
-  /** Every file and directory below, sorted; directories end in a slash. */
+  /** Every file and directory of the workspace, sorted; directories end in a slash. */
   list(): readonly string[];
   remove(): void;
 }
@@ -30,20 +26,20 @@ export function makeWorkspace(files: Readonly<Record<string, string | Uint8Array
   const base = mkdtempSync(join(tmpdir(), 'refold-test-'));
   const path = join(base, 'workspace');
   const at = (name: string): string => join(path, name);
-  const give = (target: string): void => {
+  const chown = (target: string): void => {
     if (process.getuid?.() === 0) chownSync(target, NOBODY, NOBODY);
   };
   mkdirSync(path);
-  for (const target of [base, path]) give(target);
+  for (const target of [base, path]) chown(target);
   const workspace: TestWorkspace = {
     path,
     tempDir: join(base, 'host'),
     at,
     write(name, content) {
       mkdirSync(dirname(at(name)), { recursive: true });
-      for (let parent = dirname(at(name)); parent !== path; parent = dirname(parent)) give(parent);
+      for (let parent = dirname(at(name)); parent !== path; parent = dirname(parent)) chown(parent);
       writeFileSync(at(name), content);
-      give(at(name));
+      chown(at(name));
     },
     read: (name) => readFileSync(at(name), 'utf8'),
     list: () => listBelow(path, '').sort(),
@@ -53,7 +49,7 @@ export function makeWorkspace(files: Readonly<Record<string, string | Uint8Array
   return workspace;
 }
 
-// Links are listed and not followed: one may lead to /etc.
+// Links are listed, not followed: one may lead to /etc.
 function listBelow(root: string, below: string): string[] {
   return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
     const name = `${below}${entry.name}`;
@@ -63,7 +59,7 @@ function listBelow(root: string, below: string): string[] {
 
 export interface TestHost extends Host {
   readonly workspace: TestWorkspace;
-  /** Runs a tool with roomy limits, unless told otherwise. */
+  /** Runs a tool with generous limits, unless `context` sets others. */
   call(toolId: string, args: JsonObject, context?: Partial<HostCallContext>): Promise<HostOutcome>;
   end(): Promise<void>;
 }

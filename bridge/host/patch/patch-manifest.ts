@@ -1,31 +1,31 @@
-// The journal entry of one patch that is being written: enough for the next process to finish it or undo it.
+// The manifest of a patch that is being written: enough for the next process to finish the patch or roll it back.
 import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../../schemas/json.ts';
 import { makeDirectoryNow } from '../../../src/files/directories.ts';
 
-/** One file of a patch. Digests say what stood there before and what shall stand there; null is "no file". */
+/** One file of a patch, with the digests of its bytes before and after; null means that there is no file. */
 export interface ManifestEntry {
   readonly names: readonly string[];
-  /** The staged bytes, in the file's directory; null for a file that goes. */
+  /** The name of the staged file, in the file's directory; null for a file that is deleted. */
   readonly temporary: string | null;
   readonly before: string | null;
   readonly after: string | null;
 }
 
-export interface Manifest {
+export interface PatchManifest {
   readonly version: 1;
   readonly workspace: string;
   readonly owner: ProcessMark;
-  /** `staging` is undone after a crash, `publishing` is finished. */
+  /** After a crash, `staging` is rolled back and `publishing` is finished. */
   readonly phase: 'staging' | 'publishing';
   readonly entries: readonly ManifestEntry[];
   /** Directories that did not exist before, outermost first. */
   readonly directories: readonly (readonly string[])[];
 }
 
-/** A process, and when it started: the number alone is used again. */
+/** A process and its start time: the pid alone may be reused. */
 export interface ProcessMark {
   readonly pid: number;
   readonly started: string;
@@ -33,12 +33,12 @@ export interface ProcessMark {
 
 const SUFFIX = '.patch.json';
 
-export const newManifestPath = (journal: string): string => join(journal, `${randomUUID()}${SUFFIX}`);
+export const newManifestPath = (manifests: string): string => join(manifests, `${randomUUID()}${SUFFIX}`);
 
-/** Puts the manifest on disk as a whole, or leaves the one before. */
-export function writeManifest(path: string, manifest: Manifest): void {
+/** Replaces the manifest atomically: after a crash the file is the old one or the new one. */
+export function writeManifest(path: string, manifest: PatchManifest): void {
   const temporary = `${path}.tmp`;
-  // Another host that closed may have removed the empty journal.
+  // Another host that closed may have removed the empty directory.
   makeDirectoryNow(join(path, '..'));
   const fd = openSync(temporary, 'w', 0o600);
   try {
@@ -56,17 +56,18 @@ export function removeManifest(path: string): void {
   syncFolder(join(path, '..'));
 }
 
-/** Manifests of `workspace` whose process is gone, oldest name first. A file that is none is left alone. */
+/** Manifests of `workspace` whose process has ended, sorted by name. A file that is not a manifest is left alone. */
 export function abandonedManifests(
-  journal: string,
+  manifests: string,
   workspace: string,
-): readonly { readonly path: string; readonly manifest: Manifest }[] {
-  const found: { path: string; manifest: Manifest }[] = [];
-  for (const name of readdirSync(journal).sort()) {
+): readonly { readonly path: string; readonly manifest: PatchManifest }[] {
+  const found: { path: string; manifest: PatchManifest }[] = [];
+  for (const name of readdirSync(manifests).sort()) {
     if (!name.endsWith(SUFFIX)) continue;
-    const path = join(journal, name);
+    const path = join(manifests, name);
     const manifest = readManifest(path);
-    if (manifest !== null && manifest.workspace === workspace && isGone(manifest.owner)) found.push({ path, manifest });
+    if (manifest !== null && manifest.workspace === workspace && hasEnded(manifest.owner))
+      found.push({ path, manifest });
   }
   return found;
 }
@@ -75,18 +76,18 @@ export const thisProcess = (): ProcessMark => ({ pid: process.pid, started: star
 
 export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-function readManifest(path: string): Manifest | null {
+function readManifest(path: string): PatchManifest | null {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return isPlainObject(value) && value['version'] === 1 ? (value as unknown as Manifest) : null;
+    return isPlainObject(value) && value['version'] === 1 ? (value as unknown as PatchManifest) : null;
   } catch {
     return null;
   }
 }
 
-// A manifest of this very process is abandoned too: writing a patch is one synchronous piece of work, so whoever
-// reads the journal in the same process does so after it failed.
-function isGone(owner: ProcessMark): boolean {
+// A manifest of this process is abandoned too: writing a patch is synchronous, so any code of this process that reads the
+// manifests runs after that patch failed.
+function hasEnded(owner: ProcessMark): boolean {
   if (owner.pid === process.pid) return true;
   try {
     process.kill(owner.pid, 0);

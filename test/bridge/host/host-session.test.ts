@@ -1,5 +1,12 @@
+// What a host does for every call, whatever the tool, and the life of its session.
 import { afterEach, describe, expect, test } from 'vitest';
-import { SESSION_STEPS, type SessionStatus, type SessionStep, createSession } from '../../../bridge/host/session.ts';
+import {
+  HOST_SESSION_STEPS,
+  type HostSessionPhase,
+  type HostSessionStep,
+  createHostSession,
+} from '../../../bridge/host/host-session.ts';
+import { HOST_TOOLS } from '../../../bridge/host/host-tools.ts';
 import { type TestHost, callContext, makeHost } from '../../support/host/workspace.ts';
 
 const hosts: TestHost[] = [];
@@ -12,33 +19,40 @@ afterEach(async () => {
   for (const host of hosts.splice(0)) await host.end();
 });
 
-const TOOLS = [
-  'host.exec',
-  'host.fs.apply_patch',
-  'host.fs.edit_file',
-  'host.fs.exists',
-  'host.fs.glob',
-  'host.fs.grep',
-  'host.fs.list_dir',
-  'host.fs.read_file',
-  'host.fs.stat',
-  'host.fs.write_file',
-  'host.session.open',
-  'host.session.signal',
-];
+const TOOLS = [...HOST_TOOLS.keys()];
 
-describe('the twelve tools', () => {
-  test('are there, and nothing else is', async () => {
+describe('a host', () => {
+  test('has every tool of the table', async () => {
     const host = await open();
-    expect(TOOLS.filter((id) => host.has(id))).toEqual(TOOLS);
+    expect(TOOLS.filter((id) => !host.has(id))).toEqual([]);
+  });
+
+  test('refuses a tool that it does not have', async () => {
+    const host = await open();
     expect(host.has('toString')).toBe(false);
     expect(await host.call('host.fs.format_disk', {})).toMatchObject({ success: false, code: 'unknown_tool' });
   });
 
-  test.each(TOOLS)('%s answers odd arguments with a code, and never rejects', async (id) => {
+  test.each(TOOLS)('%s returns an outcome for malformed arguments, and never rejects', async (id) => {
     const host = await open();
-    const odd = [null, [], 'text', 7, { path: 7 }, { path: '\ud800' }, { argv: [1] }, { argv: 'ls' }, { patch: null }];
-    for (const args of [...odd, { pattern: {} }, { signal: 'explode' }, { path: 'a', max_bytes: -1 }, { target: 3 }]) {
+    const malformed = [
+      null,
+      [],
+      'text',
+      7,
+      { path: 7 },
+      { path: '\ud800' },
+      { argv: [1] },
+      { argv: 'ls' },
+      { patch: null },
+    ];
+    for (const args of [
+      ...malformed,
+      { pattern: {} },
+      { signal: 'explode' },
+      { path: 'a', max_bytes: -1 },
+      { target: 3 },
+    ]) {
       const outcome = await host.call(id, args as never);
       expect(outcome.text).not.toBe('');
       expect(outcome.text).toContain(outcome.success ? '' : outcome.code);
@@ -53,14 +67,14 @@ describe('the twelve tools', () => {
     ['host.fs.grep', { pattern: 'x', max_results: 1.5 }, "'max_results'"],
     ['host.fs.edit_file', { path: 'a', old_string: 'x', new_string: 'y', replace_all: 'yes' }, "'replace_all'"],
     ['host.session.signal', {}, "'signal'"],
-  ])('%s names the wrong field of %j', async (id, args, field) => {
+  ])('%s with the arguments %j names the wrong field', async (id, args, field) => {
     const host = await open({ a: 'x' });
     const outcome = await host.call(id, args);
     expect(outcome).toMatchObject({ success: false, code: 'tool_invalid_args' });
     expect(outcome.text).toContain(field);
   });
 
-  test('a call that was cancelled before it started is not run', async () => {
+  test('a call that is cancelled before it starts does not run', async () => {
     const host = await open();
     const signal = AbortSignal.abort();
     const outcome = await host.call('host.fs.write_file', { path: 'a', text: 'x' }, { signal });
@@ -68,7 +82,7 @@ describe('the twelve tools', () => {
     expect(host.workspace.list()).toEqual([]);
   });
 
-  test('a closed host runs nothing more, and closes once', async () => {
+  test('after close, calls are refused; a second close has no effect', async () => {
     const host = await open({ a: 'x' });
     await host.close();
     await host.close();
@@ -77,7 +91,7 @@ describe('the twelve tools', () => {
 });
 
 describe('host.session.open', () => {
-  test('given no session, opens one and says what is in force', async () => {
+  test('opens a session and returns its facts', async () => {
     const host = await open();
     const outcome = await host.call('host.session.open', { session_ttl_ms: 5_000, labels: { who: 'test' } });
     expect(outcome.success).toBe(true);
@@ -90,7 +104,7 @@ describe('host.session.open', () => {
     expect(outcome.hostSession?.host_session_id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('refuses a target it does not have, and does not spoil a session that is open', async () => {
+  test('refuses an unsupported target, and leaves an open session open', async () => {
     const host = await open();
     const first = await host.call('host.session.open', { target: { sandbox: { image: 'x' } } });
     expect(first).toMatchObject({ success: false, code: 'unsupported_target' });
@@ -104,8 +118,8 @@ describe('host.session.open', () => {
   });
 });
 
-describe('the life of a session', () => {
-  test('a process that never opened one adopts the session that state speaks of, and says so once', async () => {
+describe('the host session', () => {
+  test('the first call of a process adopts the session in state, and reports it once', async () => {
     const host = await open({ a: 'x' });
     const first = await host.call('host.fs.exists', { path: 'a' });
     expect(first.hostSession).toEqual({
@@ -116,13 +130,13 @@ describe('the life of a session', () => {
     expect((await host.call('host.fs.exists', { path: 'a' })).hostSession).toBeUndefined();
   });
 
-  test('adoption is a fact also when the call itself fails', async () => {
+  test('adoption is reported also when the call itself fails', async () => {
     const host = await open();
     const first = await host.call('host.fs.read_file', { path: 'missing' });
     expect(first).toMatchObject({ success: false, code: 'not_found', hostSession: { host_session_status: 'ready' } });
   });
 
-  test('after its time it has expired, for every call, until a new one is opened', async () => {
+  test('after its time to live, every call is refused as expired until a new session is opened', async () => {
     let now = 1_000;
     const host = await open({ a: 'x' }, { now: () => now });
     await host.call('host.session.open', { session_ttl_ms: 10 });
@@ -140,7 +154,7 @@ describe('the life of a session', () => {
     expect(await host.call('host.fs.stat', { path: 'a' })).toMatchObject({ success: true });
   });
 
-  test('closing it closes it for every tool but open', async () => {
+  test('after it is closed, every tool but open is refused', async () => {
     const host = await open();
     await host.call('host.session.open', {});
     const closed = await host.call('host.session.signal', { signal: 'close' });
@@ -154,7 +168,7 @@ describe('the life of a session', () => {
     }
   });
 
-  test('signalling a session that runs nothing is no error', async () => {
+  test('a signal to a session that runs no command succeeds', async () => {
     const host = await open();
     expect(await host.call('host.session.signal', { signal: 'term' })).toMatchObject({
       success: true,
@@ -162,18 +176,18 @@ describe('the life of a session', () => {
     });
   });
 
-  test('every step of the table is what the code does', () => {
-    const reach: Readonly<Record<SessionStatus, readonly SessionStep[]>> = {
+  test('every step of the table has the effect that the table states', () => {
+    const reach: Readonly<Record<HostSessionPhase, readonly HostSessionStep[]>> = {
       unused: [],
       ready: ['open'],
       closed: ['open', 'close'],
       expired: ['open', 'expire'],
     };
-    for (const [from, steps] of Object.entries(SESSION_STEPS)) {
+    for (const [from, steps] of Object.entries(HOST_SESSION_STEPS)) {
       for (const [step, to] of Object.entries(steps)) {
         let now = 0;
-        const session = createSession(() => now, {});
-        const take = (name: SessionStep): boolean => {
+        const session = createHostSession(() => now, {});
+        const take = (name: HostSessionStep): boolean => {
           if (name === 'expire') now = 100;
           try {
             if (name === 'open') session.open(10);
@@ -184,18 +198,18 @@ describe('the life of a session', () => {
             return name === 'expire';
           }
         };
-        for (const name of reach[from as SessionStatus]) take(name);
-        expect(session.status()).toBe(from);
-        // Time passes by itself: whether it ends a session is only asked of one that is ready.
+        for (const name of reach[from as HostSessionPhase]) take(name);
+        expect(session.phase()).toBe(from);
+        // Time is not a step of the code: it can end only a session that is ready.
         if (step === 'expire' && from !== 'ready') continue;
-        expect(take(step as SessionStep)).toBe(to !== null);
-        expect(session.status()).toBe(to ?? from);
+        expect(take(step as HostSessionStep)).toBe(to !== null);
+        expect(session.phase()).toBe(to ?? from);
       }
     }
   });
 });
 
-test('the limits of a call are taken as they come', async () => {
+test('a call with limits of zero still succeeds', async () => {
   const host = await open({ a: 'x'.repeat(5_000) });
   const context = { ...callContext(), outputBytesMax: 0, timeoutMs: 0 };
   expect(await host.run('host.fs.read_file', { path: 'a' }, context)).toMatchObject({ success: true });

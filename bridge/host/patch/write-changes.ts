@@ -1,6 +1,7 @@
-// Writes the changes of a patch: all of them or none, also across a crash. A journal entry comes first, then the
-// staged files, then the mark in the journal from which on a crash is finished rather than undone, then one rename
-// for each file. An error on the way is undone at once, from the bytes in memory.
+// Writes the changes of a patch: all of them or none, also across a crash. First it writes a manifest, then the staged
+// files, then the phase `publishing` into the manifest, then renames each file into place. After a crash before
+// `publishing` the next host rolls the patch back; after it, the next host finishes it. An error on the way is rolled
+// back at once, from the bytes in memory.
 import { rmSync, rmdirSync, unlinkSync } from 'node:fs';
 import { ToolFault, errorName } from '../outcome.ts';
 import { type Directory, entryPath, withDirectory } from '../workspace/directory.ts';
@@ -15,50 +16,50 @@ import {
 } from '../workspace/replace-file.ts';
 import { type Workspace, withParent } from '../workspace/workspace.ts';
 import {
-  type Manifest,
   type ManifestEntry,
+  type PatchManifest,
   digestOf,
   newManifestPath,
   removeManifest,
   thisProcess,
   writeManifest,
-} from './commit-manifest.ts';
-import { type FileChange, missingDirectories } from './stage-patch.ts';
+} from './patch-manifest.ts';
+import { type StagedChange, missingDirectories } from './stage-patch.ts';
 
-/** Called after each durable step with its name. Tests end the process, or fail, there. */
-export type CommitProbe = (step: string) => void;
+/** Called after each durable step, with the step's name. Tests throw or kill the process there. */
+export type StepHook = (step: string) => void;
 
-export function commitChanges(
+export function writeChanges(
   workspace: Workspace,
-  journal: string,
-  changes: readonly FileChange[],
-  probe: CommitProbe = () => undefined,
+  manifests: string,
+  changes: readonly StagedChange[],
+  onStep: StepHook = () => undefined,
 ): void {
   if (changes.length === 0) return;
-  const path = newManifestPath(journal);
-  const manifest = planOf(workspace, changes);
+  const path = newManifestPath(manifests);
+  const manifest = manifestOf(workspace, changes);
   let published = 0;
   try {
     writeManifest(path, manifest);
-    probe('journalled');
-    stageAll(workspace, manifest, changes, probe);
+    onStep('manifest written');
+    stageAll(workspace, manifest, changes, onStep);
     writeManifest(path, { ...manifest, phase: 'publishing' });
-    probe('staged');
+    onStep('staged');
     for (const [index, change] of changes.entries()) {
       publish(workspace, change, manifest.entries[index]?.temporary ?? null);
       published = index + 1;
-      probe(`published ${published}`);
+      onStep(`published ${published}`);
     }
     removeManifest(path);
   } catch (error) {
-    const lost = undo(workspace, changes.slice(0, published), manifest);
+    const lost = rollBack(workspace, changes.slice(0, published), manifest);
     removeManifest(path);
     throw writeFault(error, lost);
   }
-  probe('done');
+  onStep('done');
 }
 
-function planOf(workspace: Workspace, changes: readonly FileChange[]): Manifest {
+function manifestOf(workspace: Workspace, changes: readonly StagedChange[]): PatchManifest {
   const digest = (bytes: Buffer | null): string | null => (bytes === null ? null : digestOf(bytes));
   const entries = changes.map(({ path, before, after }): ManifestEntry => ({
     names: path.names,
@@ -81,22 +82,27 @@ function planOf(workspace: Workspace, changes: readonly FileChange[]): Manifest 
   };
 }
 
-function stageAll(workspace: Workspace, manifest: Manifest, changes: readonly FileChange[], probe: CommitProbe): void {
-  for (const [index, { path, after, like }] of changes.entries()) {
+function stageAll(
+  workspace: Workspace,
+  manifest: PatchManifest,
+  changes: readonly StagedChange[],
+  onStep: StepHook,
+): void {
+  for (const [index, { path, after, attributes }] of changes.entries()) {
     const temporary = manifest.entries[index]?.temporary ?? null;
     if (after === null || temporary === null) continue;
     makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner);
     withParent(workspace, path, (directory) => {
-      stageFile(directory, temporary, after, like ?? workspace.owner);
+      stageFile(directory, temporary, after, attributes ?? workspace.owner);
       syncDirectory(directory);
     });
-    probe(`staged ${index + 1}`);
+    onStep(`staged ${index + 1}`);
   }
 }
 
-function publish(workspace: Workspace, change: FileChange, temporary: string | null): void {
+function publish(workspace: Workspace, change: StagedChange, temporary: string | null): void {
   withParent(workspace, change.path, (directory, name) => {
-    // What a command put there since it was read is not the patch's to replace.
+    // A command may have created or removed the file since it was read: the patch must not replace that.
     const found = findReplaceable(directory, name);
     if ((found === null) !== (change.before === null)) {
       throw new ToolFault('write_failed', `${change.path.shown} changed while the patch was written`);
@@ -107,13 +113,17 @@ function publish(workspace: Workspace, change: FileChange, temporary: string | n
   });
 }
 
-/** Puts back what was published, newest first, and removes what was only staged. Returns what could not be. */
-function undo(workspace: Workspace, published: readonly FileChange[], manifest: Manifest): readonly string[] {
-  const lost = published.toReversed().filter(({ path, before, like }) => {
+/** Restores the published files, newest first, and removes the staged ones. Returns the files it could not restore. */
+function rollBack(
+  workspace: Workspace,
+  published: readonly StagedChange[],
+  manifest: PatchManifest,
+): readonly string[] {
+  const lost = published.toReversed().filter(({ path, before, attributes }) => {
     const restored = attempt(() =>
       withParent(workspace, path, (directory, name) => {
         if (before === null) unlinkSync(entryPath(directory, name));
-        else replaceFile(directory, name, before, { like: like ?? workspace.owner });
+        else replaceFile(directory, name, before, { attributes: attributes ?? workspace.owner });
         syncDirectory(directory);
       }),
     );
@@ -123,8 +133,8 @@ function undo(workspace: Workspace, published: readonly FileChange[], manifest: 
   return lost.map(({ path }) => path.shown);
 }
 
-/** Removes staged files, and the directories made for them as far as they are empty. */
-export function removeStaged(workspace: Workspace, { entries, directories }: Manifest): void {
+/** Removes the staged files, and the directories made for them that are empty. */
+export function removeStaged(workspace: Workspace, { entries, directories }: PatchManifest): void {
   for (const { names, temporary } of entries) {
     if (temporary === null) continue;
     attempt(() => withDirectory(workspace.root, names.slice(0, -1), (directory) => removeEntry(directory, temporary)));
@@ -145,13 +155,16 @@ function attempt(act: () => void): boolean {
     act();
     return true;
   } catch {
-    // One file that cannot be put back must not keep the others from it; the caller names it in the fault.
+    // A file that cannot be restored must not stop the others from being restored; the fault names it.
     return false;
   }
 }
 
 function writeFault(error: unknown, lost: readonly string[]): ToolFault {
   const why = error instanceof ToolFault ? error.message : `the patch could not be written (${errorName(error)})`;
-  const state = lost.length === 0 ? 'all files are as they were' : `these files stay changed: ${lost.join(', ')}`;
+  const state =
+    lost.length === 0
+      ? 'all files are as they were before'
+      : `these files could not be restored and stay changed: ${lost.join(', ')}`;
   return new ToolFault('write_failed', `${why}; ${state}`);
 }

@@ -1,22 +1,22 @@
-// The commands that run now: how many may, and ending all of them.
+// The commands that run now: bounds how many run at a time, and stops all of them.
 import { COMMANDS_RUNNING_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { type Keeper, openKeeper } from './keeper.ts';
-import type { CommandEnd, RunningCommand, StopReason } from './run-command.ts';
+import type { CommandEnd, CommandStopReason, RunningCommand } from './run-command.ts';
 
-export interface Commands {
-  /** Throws `too_many_commands`; otherwise starts the command and keeps it until it has ended. */
+export interface RunningCommands {
+  /** Starts a command and tracks it until it has ended. Throws `too_many_commands` at the limit. */
   track(start: (keeper: Keeper) => RunningCommand): RunningCommand;
-  /** Ends every running command; returns how many there were, after the last has ended. */
-  stopAll(reason: StopReason, graceMs: number): Promise<number>;
-  /** Ends them by force, and what would have ended them with this process. */
+  /** Stops every running command; resolves to their number after the last has ended. */
+  stopAll(reason: CommandStopReason, graceMs: number): Promise<number>;
+  /** Kills every running command, and ends the keeper. */
   close(): Promise<void>;
 }
 
-export function createCommands(): Commands {
+export function createRunningCommands(): RunningCommands {
   const running = new Set<RunningCommand>();
   const keeper = openKeeper();
-  const stopAll = async (reason: StopReason, graceMs: number): Promise<number> => {
+  const stopAll = async (reason: CommandStopReason, graceMs: number): Promise<number> => {
     const all = [...running];
     for (const command of all) command.stop(reason, graceMs);
     const ends: readonly CommandEnd[] = await Promise.all(all.map((command) => command.ended));
@@ -25,7 +25,10 @@ export function createCommands(): Commands {
   return {
     track(start) {
       if (running.size >= COMMANDS_RUNNING_MAX) {
-        throw new ToolFault('too_many_commands', `${running.size} commands run already; wait for one of them to end`);
+        throw new ToolFault(
+          'too_many_commands',
+          `${running.size} commands are already running; wait for one of them to end`,
+        );
       }
       const command = start(keeper);
       running.add(command);

@@ -1,0 +1,80 @@
+// The host session of this process. Its life cycle is the table below.
+//
+// A process that has neither opened nor closed a session adopts one on the first call. The engine's state outlives the
+// bridge: after a bridge restarts, state is still `ready` and the engine still sends calls. If the new process refused
+// them, the run would stall until the model reopened a session that it was told is open. The engine sends calls only
+// while its state is ready, so an adopted session is always one that was opened. It has no id here: the id is in state.
+import { randomUUID } from 'node:crypto';
+import { brand } from '../../schemas/ids.ts';
+import type { HostSessionFacts, HostSessionStatus } from '../../schemas/tool-set.ts';
+import { ToolFault } from './outcome.ts';
+
+export type HostSessionPhase = 'unused' | 'ready' | 'closed' | 'expired';
+export type HostSessionStep = 'open' | 'use' | 'close' | 'expire';
+
+/** The phase after each step, for each phase; null where the step is refused. */
+export const HOST_SESSION_STEPS: Readonly<
+  Record<HostSessionPhase, Readonly<Record<HostSessionStep, HostSessionPhase | null>>>
+> = {
+  unused: { open: 'ready', use: 'ready', close: 'closed', expire: null },
+  ready: { open: 'ready', use: 'ready', close: 'closed', expire: 'expired' },
+  closed: { open: 'ready', use: null, close: null, expire: null },
+  expired: { open: 'ready', use: null, close: null, expire: null },
+};
+
+export interface HostSession {
+  phase(): HostSessionPhase;
+  /** Opens a new session, which replaces the previous one. */
+  open(ttlMs: number | undefined): HostSessionFacts;
+  /** Throws unless the session is usable. Returns facts when this use adopted a session, else null. */
+  use(): HostSessionFacts | null;
+  close(): HostSessionFacts;
+}
+
+export function createHostSession(
+  now: () => number,
+  place: Pick<HostSessionFacts, 'sandbox' | 'workspace'>,
+): HostSession {
+  let phase: HostSessionPhase = 'unused';
+  let id: HostSessionFacts['host_session_id'];
+  let expiresAtMs: number | undefined;
+
+  const facts = (status: HostSessionStatus): HostSessionFacts => ({
+    host_session_status: status,
+    ...(id === undefined ? {} : { host_session_id: id }),
+  });
+  const take = (step: HostSessionStep): void => {
+    const next = HOST_SESSION_STEPS[phase][step];
+    if (next === null) throw refusalOf(phase, facts);
+    phase = next;
+  };
+
+  return {
+    phase: () => phase,
+    open(ttlMs) {
+      take('open');
+      id = brand<'HostSessionId'>(randomUUID());
+      expiresAtMs = ttlMs === undefined ? undefined : now() + ttlMs;
+      return { ...facts('ready'), ...place, ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }) };
+    },
+    use() {
+      if (phase === 'ready' && expiresAtMs !== undefined && now() >= expiresAtMs) take('expire');
+      const adopts = phase === 'unused';
+      take('use');
+      return adopts ? { ...facts('ready'), ...place } : null;
+    },
+    close() {
+      take('close');
+      return facts('closed');
+    },
+  };
+}
+
+function refusalOf(phase: HostSessionPhase, facts: (status: HostSessionStatus) => HostSessionFacts): ToolFault {
+  const expired = phase === 'expired';
+  return new ToolFault(
+    expired ? 'session_expired' : 'session_closed',
+    `the host session ${expired ? 'has expired' : 'is closed'}; open a new one with host.session.open`,
+    { hostSession: facts(expired ? 'expired' : 'closed') },
+  );
+}

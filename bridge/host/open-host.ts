@@ -1,0 +1,140 @@
+// The host of one bridge process: it runs the host tools in one workspace. For each call it checks the host session, runs
+// the tool, and makes the outcome safe to send: secrets replaced, text well formed, not empty and cut to the allowed size.
+import type { JsonObject } from '../../schemas/json.ts';
+import { OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
+import type { HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
+import { type RunningCommands, createRunningCommands } from './exec/running-commands.ts';
+import { openSandbox } from './exec/sandbox.ts';
+import { fitOutcome } from './fit-outcome.ts';
+import { createHostSession } from './host-session.ts';
+import { HOST_TOOLS } from './host-tools.ts';
+import { type HostOutcome, ToolFault, failed } from './outcome.ts';
+import { recoverPatches } from './patch/recover-patches.ts';
+import { createRedactor } from './redact.ts';
+import { openScratch } from './scratch.ts';
+import { findRipgrep } from './search/ripgrep.ts';
+import type { HostCallContext, HostParts, HostTool } from './tool.ts';
+import { type RestorableFile, restoreFiles } from './undo/restore-files.ts';
+import { openWorkspace } from './workspace/workspace.ts';
+
+export interface Host {
+  /** The sandbox level in force, probed when the host opens. */
+  readonly sandbox: SandboxLevel;
+  /** One line for people: the level, the user that commands run as, and the reason. */
+  readonly sandboxNote: string;
+  /** Never rejects: every failure is an outcome with `success: false`. */
+  run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
+  /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
+  restore(files: readonly RestorableFile[]): HostOutcome;
+  has(toolId: string): boolean;
+  /** Ends the commands that still run and removes the host's temporary files, including spilled outputs. */
+  close(): Promise<void>;
+}
+
+export interface HostOptions {
+  readonly workspace: string;
+  /** Default `auto`: `bwrap` where it works, else `none`. With `bwrap`, opening fails where bwrap does not work. */
+  readonly sandbox?: 'auto' | SandboxLevel;
+  /** Unix time in milliseconds. */
+  readonly now: () => number;
+  /** Values that must not leave the host; outputs have `‹secret›` in their place. */
+  readonly secrets?: readonly string[];
+  /** The host's own directory, outside the workspace. Give the same one again to finish patches after a crash. */
+  readonly tempDir?: string;
+  /** The uid that commands run as when the host runs as root. Default: the workspace's owner, else the user `nobody`. */
+  readonly sandboxUid?: number;
+}
+
+/** Opens a workspace, and finishes or rolls back the patches that an earlier process left half written there. */
+export function openHost(options: HostOptions): Promise<Host> {
+  // All of it is synchronous; inside the promise, errors become rejections.
+  return new Promise((answer) => answer(createHost(openParts(options))));
+}
+
+function openParts(options: HostOptions): HostParts {
+  const workspace = openWorkspace(options.workspace);
+  try {
+    const sandbox = openSandbox(workspace, { wanted: options.sandbox ?? 'auto', sandboxUid: options.sandboxUid });
+    const scratch = openScratch(workspace.path, options.tempDir);
+    recoverPatches(workspace, scratch.patches);
+    return {
+      workspace,
+      sandbox,
+      scratch,
+      session: createHostSession(options.now, { sandbox: sandbox.level, workspace: workspace.path }),
+      commands: createRunningCommands(),
+      redactor: createRedactor(options.secrets ?? []),
+      ripgrep: findRipgrep(workspace.path),
+      now: options.now,
+    };
+  } catch (error) {
+    workspace.close();
+    throw error;
+  }
+}
+
+function createHost(parts: HostParts): Host {
+  let closing: Promise<void> | undefined;
+  return {
+    sandbox: parts.sandbox.level,
+    sandboxNote: parts.sandbox.note,
+    has: (toolId) => HOST_TOOLS.has(toolId),
+    async run(toolId, args, context) {
+      const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });
+      return fitOutcome(outcome, context.outputBytesMax, parts);
+    },
+    restore: (files) => fitOutcome(restore(parts, files, closing !== undefined), OUTPUT_BYTES_DEFAULT, parts),
+    close() {
+      closing ??= closeParts(parts, parts.commands);
+      return closing;
+    },
+  };
+}
+
+async function runChecked(
+  toolId: string,
+  args: JsonObject,
+  context: HostCallContext,
+  { parts, closed }: { readonly parts: HostParts; readonly closed: boolean },
+): Promise<HostOutcome> {
+  try {
+    if (closed) throw new ToolFault('host_closed', 'the host is closed; the call did not run');
+    const tool = HOST_TOOLS.get(toolId);
+    if (tool === undefined) throw new ToolFault('unknown_tool', `this host has no tool ${JSON.stringify(toolId)}`);
+    if (context.signal.aborted) throw new ToolFault('cancelled', 'the call was cancelled before it started');
+    const adopted: HostSessionFacts | null = toolId === 'host.session.open' ? null : parts.session.use();
+    const outcome = await runTool(tool, args, parts, context);
+    return adopted === null ? outcome : { hostSession: adopted, ...outcome };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function restore({ workspace, scratch }: HostParts, files: readonly RestorableFile[], closed: boolean): HostOutcome {
+  try {
+    if (closed) throw new ToolFault('host_closed', 'the host is closed; no file was put back');
+    return restoreFiles({ workspace, manifests: scratch.patches }, files);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** The tool's outcome, also when the tool throws: an adopted session must be reported even if the call fails. */
+async function runTool(
+  tool: HostTool,
+  args: JsonObject,
+  parts: HostParts,
+  context: HostCallContext,
+): Promise<HostOutcome> {
+  try {
+    return await tool(args, parts, context);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+async function closeParts({ scratch, workspace }: HostParts, commands: RunningCommands): Promise<void> {
+  await commands.close();
+  scratch.close();
+  workspace.close();
+}
