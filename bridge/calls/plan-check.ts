@@ -1,5 +1,5 @@
-// Only the plan runs (DESIGN section 2, law 10): before a call runs, its plan, the call and its exact arguments are
-// held against their digests.
+// Only the plan runs (docs/design.md, law 10): before a call runs, its plan, the call and its exact arguments are checked
+// against their digests.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { planHash } from '../../src/core/index.ts';
 import { digestJson } from '../../schemas/canonical.ts';
@@ -15,19 +15,19 @@ import { type CallReport, failedReport } from '../executors/call-report.ts';
 type ToolCall = EffectOfKind<'tool.call'>;
 type PlanIndex = ReadonlyMap<CallId, PlannedToolCall>;
 
-/** Reads a blob as it is: left when the engine has none, or a damaged one. */
+/** Reads a blob; left when the engine does not have it, or it is corrupt. */
 export type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
 
 /** The exact arguments, or the report of a call that must not run. */
 type Checked = Either<CallReport, JsonObject>;
 
 export interface PlanCheck {
-  /** At once where nothing has to be fetched. */
+  /** Synchronous when no blob has to be fetched. */
   check(call: ToolCall, plan: ToolBatchPlan | null): Checked | Promise<Checked>;
 }
 
 export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
-  // A plan is as large as its batch: it is digested once, not once for each of its calls.
+  // A plan is as large as its batch: it is digested once, not once for each call.
   const checked = new WeakMap<ToolBatchPlan, PlanIndex | null>();
 
   function indexOf(plan: ToolBatchPlan): PlanIndex | null {
@@ -40,13 +40,14 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
   }
 
   function planFault(call: ToolCall, plan: ToolBatchPlan | null): string | null {
-    if (plan === null) return 'it came without its plan';
+    if (plan === null) return 'the call was leased without its plan';
     const index = indexOf(plan);
-    if (index === null) return 'the plan does not have the digest it names';
-    if (plan.plan_hash !== call.plan_hash) return 'it belongs to another plan';
+    if (index === null) return 'the digest of the plan does not match its content';
+    if (plan.plan_hash !== call.plan_hash) return 'the call belongs to another plan';
     const planned = index.get(call.call_id);
     if (planned === undefined) return 'the plan has no such call';
-    return boundFields.every((field) => planned[field] === call[field]) ? null : 'the plan binds another call';
+    const different = boundFields.find((field) => planned[field] !== call[field]);
+    return different === undefined ? null : `the call differs from the plan in "${different}"`;
   }
 
   return {
@@ -73,7 +74,7 @@ async function loadArguments(call: ToolCall, content: Content, readBlob: ReadBlo
   if (isInline(content)) ({ text } = content);
   else {
     const blob = await readBlob(content.ref);
-    if (isLeft(blob)) return left(failedReport('arguments_missing', `its arguments cannot be read: ${blob.left.code}`));
+    if (isLeft(blob)) return left(failedReport('arguments_missing', `cannot read its arguments: ${blob.left.code}`));
     text = new TextDecoder().decode(blob.right);
   }
   const parsed = parseJson(text, BODY_BYTES_MAX);
@@ -84,6 +85,6 @@ async function loadArguments(call: ToolCall, content: Content, readBlob: ReadBlo
 const bound = (call: ToolCall, args: JsonObject): Checked =>
   digestJson(args) === call.arguments_digest
     ? right(args)
-    : left(mismatch('its arguments are not those that the plan binds'));
+    : left(mismatch('its arguments do not match the digest in the plan'));
 
 const mismatch = (fault: string): CallReport => failedReport('plan_mismatch', `not run: ${fault}`);

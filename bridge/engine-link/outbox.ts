@@ -1,5 +1,5 @@
-// Reports on their way to the engine: one lane for each session, in order. What is reported while a submit is in
-// flight travels together in the next one, so a burst of settlements costs one durable write.
+// Reports to the engine, in order within each session. Reports made while a submission is in flight are sent together in
+// the next one, so a burst of settlements costs one durable write.
 import { type Either, isLeft, isRight, right } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Ingress } from '../../schemas/event.ts';
@@ -15,7 +15,7 @@ import type { SubmitGrants } from './submit-grants.ts';
 type Answer = Either<Rejection, void>;
 
 export interface Outbox {
-  /** Durable when it answers right. Left is final: the engine refused this very event. `effect`: what it reports on. */
+  /** Right: the event is durable. Left is final: the engine refused this event. `effect`: the effect it reports on. */
   report(session: SessionId, event: Ingress, effect?: EffectId): Promise<Answer>;
 }
 
@@ -24,18 +24,18 @@ interface OutboxOptions {
   readonly owner: OwnerId;
   readonly link: Link;
   readonly log: Log;
-  /** The epoch under which an effect is reported on. */
+  /** The lease epoch to report under. */
   readonly epochOf: (key: LeaseKey) => number | undefined;
-  /** A report on an effect that was sent at this time was taken. */
+  /** Called when the engine has accepted a report on an effect that was sent at this time. */
   readonly confirm: (key: LeaseKey, sentAtMs: number) => void;
   readonly clock: Pick<BridgeClock, 'now' | 'soon'>;
-  /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
+  /** Events to send together with these: the ends of the batches that they complete. */
   readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
-  /** What is asked for besides; null where nothing is. */
+  /** Requests effects with the answer to a report; null: none are requested. */
   readonly submitGrants: SubmitGrants | null;
 }
 
-/** An event nobody waits for: it is sent with others, and once more alone when the others were at fault. */
+/** An event that accompanies others. It is sent again alone when their submission was refused through no fault of its own. */
 export interface Companion extends Sent {
   readonly answered: (answer: Answer) => void;
 }
@@ -62,7 +62,7 @@ export function newOutbox(options: OutboxOptions): Outbox {
     for (const companion of extra) await sendCompanion(session, companion, together);
   }
 
-  // All or none is the engine's rule; one stale report must not cost the others.
+  // The engine accepts all events of a request or none; one stale report must not prevent the others.
   async function sendPlain(session: SessionId, group: readonly Entry[]): Promise<void> {
     const answer = await submit(session, group);
     if (isRight(answer) || group.length === 1) {
@@ -72,10 +72,10 @@ export function newOutbox(options: OutboxOptions): Outbox {
     for (const entry of group) settle(session, entry, await submit(session, [entry]));
   }
 
-  // A refusal that was its own fault stands; one that was the fault of the others does not.
+  // A refusal that the companion caused is final; after any other, it is sent alone.
   async function sendCompanion(session: SessionId, companion: Companion, together: Answer | null): Promise<void> {
-    const own = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
-    companion.answered(own ? together : await submit(session, [companion]));
+    const isFinal = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
+    companion.answered(isFinal ? together : await submit(session, [companion]));
   }
 
   function settle(session: SessionId, entry: Entry, answer: Answer): void {
@@ -89,17 +89,17 @@ export function newOutbox(options: OutboxOptions): Outbox {
 
   async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
     const events = eventsOf(entries);
-    // Named anew each time: an engine that came back may have granted anew what is under way here.
     const lease = submitGrants?.ask(events) ?? null;
     let sentAtMs = 0;
     const answer = await link.ask('submit', () => {
       sentAtMs = clock.now();
+      // Looked up for each attempt: an engine that restarted may have granted the effects again, under other epochs.
       const report = { events, owner, leases: leasesOf(session, entries) };
       if (lease === null) return client.submit(session, report);
       submitGrants?.sent(lease);
       return client.submit(session, { ...report, lease });
     });
-    if (lease !== null) submitGrants?.over(lease, isRight(answer) ? answer.right.granted : undefined);
+    if (lease !== null) submitGrants?.answered(lease, isRight(answer) ? answer.right.granted : undefined);
     if (isLeft(answer)) return answer;
     for (const { effect: effect_id } of entries) {
       if (effect_id !== undefined) confirm({ session_id: session, effect_id }, sentAtMs);

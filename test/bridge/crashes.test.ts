@@ -248,7 +248,7 @@ describe('host sessions', () => {
 
   test.each([
     [{ success: false, code: 'unsupported_target', text: 'no such host' }, 'no such host'],
-    [{ nonsense: true }, 'not usable'],
+    [{ nonsense: true }, 'invalid at'],
   ])('that cannot be opened end the run with the reason', async (report, says) => {
     const world = newWorld({ config: { host_session_open: true } });
     world.start({ executors: [opener(report)] });

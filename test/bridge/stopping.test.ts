@@ -77,7 +77,7 @@ test('of work that ends after its lease was lost nothing is kept', async () => {
   const client = { heartbeat } as Partial<EngineClient> as EngineClient;
   const leases = newHeldLeases({ client, owner, clock, log: () => undefined });
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   let told = 0;
   leases.hold({ effect, epoch: 1, askedAtMs: clock.now() }, () => {
     told += 1;

@@ -51,7 +51,7 @@ describe('a call', () => {
     const call = take(schedule, effect('a'));
     expect(schedule.add(effect('a'), () => null)).toBeNull();
     schedule.startNext();
-    schedule.ranOut(call);
+    schedule.endRun(call);
     schedule.settled(call);
     expect(schedule.add(effect('a'), () => null)).toBeNull();
   });
@@ -87,10 +87,10 @@ describe('a call', () => {
     const schedule = newCallSchedule(10);
     const call = take(schedule, effect('a'));
     take(schedule, effect('b', { after: [brand('a')] }));
-    expect(schedule.watched()).toEqual([]);
+    expect(schedule.blockedElsewhere()).toEqual([]);
     schedule.drop(call);
     expect(schedule.startNext()).toBeNull();
-    expect(schedule.watched()).toEqual([SESSION]);
+    expect(schedule.blockedElsewhere()).toEqual([SESSION]);
     schedule.observe(SESSION, [effect('b')]);
     expect(schedule.startNext()?.effect.call_id).toBe('b');
   });

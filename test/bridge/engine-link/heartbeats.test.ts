@@ -19,7 +19,7 @@ test('a bridge beats within a third of the life that the first grant names, howe
   const client = { heartbeat } as Partial<EngineClient> as EngineClient;
   const leases = newHeldLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
   leases.hold({ effect, epoch: 1, askedAtMs: start }, () => undefined);
   await clock.settle();
@@ -43,7 +43,7 @@ test('a beat that is never answered does not keep the next one waiting', async (
   const leases = newHeldLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
   leases.setTtl(900);
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
   const heldAt = clock.now();
   leases.hold({ effect, epoch: 1, askedAtMs: heldAt }, () => undefined);
@@ -70,7 +70,7 @@ test('a bridge that holds nothing waits for nothing, and beats on time once it h
   });
   leases.setTtl(900);
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   await clock.settle();
   expect(counted.timers()).toBe(0);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;

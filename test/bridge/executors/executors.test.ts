@@ -56,7 +56,9 @@ describe('a pattern', () => {
   });
 
   test('of two executors is refused, and of one alone is not', () => {
-    expect(() => combineExecutors([executor('one', 'a.*'), executor('two', 'a.*')])).toThrow('two executors run "a.*"');
+    expect(() => combineExecutors([executor('one', 'a.*'), executor('two', 'a.*')])).toThrow(
+      'two executors list "a.*"',
+    );
     expect(combineExecutors([executor('one', 'a.*', 'a.*')]).tools).toEqual(['a.*']);
   });
 });
