@@ -1,6 +1,7 @@
 // Only the plan runs (docs/design.md, law 10): before a call runs, its plan, the call and its exact arguments are checked
 // against their digests.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { planHash } from '../../src/core/index.ts';
 import { digestJson } from '../../schemas/canonical.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
@@ -16,10 +17,10 @@ type ToolCall = EffectOfKind<'tool.call'>;
 type PlanIndex = ReadonlyMap<CallId, PlannedToolCall>;
 
 /** Reads a blob; left when the engine does not have it, or it is corrupt. */
-export type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
+export type ReadBlob = (ref: Digest) => Promise<E.Either<Rejection, Uint8Array>>;
 
 /** The exact arguments, or the report of a call that must not run. */
-type Checked = Either<CallReport, JsonObject>;
+type Checked = E.Either<CallReport, JsonObject>;
 
 export interface PlanCheck {
   /** Synchronous when no blob has to be fetched. */
@@ -53,7 +54,7 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
   return {
     check(call, plan) {
       const fault = planFault(call, plan);
-      if (fault !== null) return left(mismatch(fault));
+      if (fault !== null) return E.left(mismatch(fault));
       const { arguments_ref: ref } = call;
       return ref === undefined ? bound(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
     },
@@ -69,22 +70,37 @@ const boundFields = [
   'output_bytes_max',
 ] as const;
 
-async function loadArguments(call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> {
-  let text: string;
-  if (isInline(content)) ({ text } = content);
-  else {
-    const blob = await readBlob(content.ref);
-    if (isLeft(blob)) return left(failedReport('arguments_missing', `cannot read its arguments: ${blob.left.code}`));
-    text = new TextDecoder().decode(blob.right);
-  }
-  const parsed = parseJson(text, BODY_BYTES_MAX);
-  if (isLeft(parsed) || !isPlainObject(parsed.right)) return left(mismatch('its arguments are not a JSON object'));
-  return bound(call, parsed.right);
+const loadArguments = async (call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> =>
+  pipe(
+    await argumentsText(content, readBlob),
+    E.chain(parseArguments),
+    E.chain((args) => bound(call, args)),
+  );
+
+async function argumentsText(content: Content, readBlob: ReadBlob): Promise<E.Either<CallReport, string>> {
+  if (isInline(content)) return E.right(content.text);
+  return pipe(
+    await readBlob(content.ref),
+    E.bimap(
+      ({ code }) => failedReport('arguments_missing', `cannot read its arguments: ${code}`),
+      (bytes) => new TextDecoder().decode(bytes),
+    ),
+  );
 }
+
+const parseArguments = (text: string): Checked =>
+  pipe(
+    parseJson(text, BODY_BYTES_MAX),
+    E.filterOrElseW(
+      (value): value is JsonObject => isPlainObject(value),
+      () => null,
+    ),
+    E.mapLeft(() => mismatch('its arguments are not a JSON object')),
+  );
 
 const bound = (call: ToolCall, args: JsonObject): Checked =>
   digestJson(args) === call.arguments_digest
-    ? right(args)
-    : left(mismatch('its arguments do not match the digest in the plan'));
+    ? E.right(args)
+    : E.left(mismatch('its arguments do not match the digest in the plan'));
 
 const mismatch = (fault: string): CallReport => failedReport('plan_mismatch', `not run: ${fault}`);

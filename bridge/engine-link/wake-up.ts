@@ -1,14 +1,19 @@
-// Callers wait until `wake` is called, which wakes all of them, or until their signal aborts.
+// Callers wait until they are woken, all at once, or until their signal aborts.
 
-export function newWakeUp() {
+export interface WakeUp {
+  wake(): void;
+  wait(signal: AbortSignal): Promise<void>;
+}
+
+export function newWakeUp(): WakeUp {
   let wakers: (() => void)[] = [];
   return {
-    wake(): void {
+    wake() {
       const waiting = wakers;
       wakers = [];
       for (const wake of waiting) wake();
     },
-    wait: (signal: AbortSignal): Promise<void> =>
+    wait: (signal) =>
       new Promise((resolve) => {
         const done = (): void => {
           signal.removeEventListener('abort', done);

@@ -1,7 +1,6 @@
-// What a bridge does first: it says for those that died before it what they could not say any more. Settlements that
-// they had noted are reported as they would have been, with the same event ids; everything else they held is given
-// back, so that the engine settles what was started and may not be repeated as `outcome_unknown`, and hands the rest
-// out again, all without waiting for leases to run out.
+// The first work of a bridge: reports for bridges that died what they could not. Settlements they had noted are reported
+// with the same event ids; everything else they held is given back, so that the engine settles calls that were started and
+// must not be repeated as `outcome_unknown`, and grants the rest again, without waiting for leases to expire.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { BridgeLedger } from './bridge-ledger.ts';
@@ -20,17 +19,17 @@ interface RecoverOptions {
   readonly log: Log;
 }
 
-/** Answers when every predecessor is spoken for, or the link has ended: then the next process begins again. */
+/** Resolves when every predecessor is recovered, or the link has ended: then the next process starts over. */
 export async function recover(options: RecoverOptions): Promise<void> {
-  for (const predecessor of options.ledger.predecessors) await speakFor(predecessor, options);
+  for (const predecessor of options.ledger.predecessors) await recoverOne(predecessor, options);
 }
 
-async function speakFor(predecessor: Predecessor, options: RecoverOptions): Promise<void> {
+async function recoverOne(predecessor: Predecessor, options: RecoverOptions): Promise<void> {
   const { client, ledger, link, clock, log } = options;
   const { owner, entries } = predecessor;
   const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
   const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
-  // What it reports is over: no lease is kept for it.
+  // The reported work has ended: no lease is confirmed for it, and nothing is requested with its reports.
   const alone = { confirm: () => undefined, companions: () => [], submitGrants: null };
   const outbox = newOutbox({ client, owner, link, clock, log, epochOf, ...alone });
   const ended = entries.flatMap(({ event, ...key }) => (event === null ? [] : [{ ...key, event }]));
@@ -38,7 +37,7 @@ async function speakFor(predecessor: Predecessor, options: RecoverOptions): Prom
     ended.map(({ session_id, effect_id, event }) => outbox.report(session_id, event, effect_id)),
   );
   if (answers.some((answer) => isLeft(answer) && answer.left.code === 'closing')) return;
-  // Only now: a call that is given back before its settlement has arrived has no other end than an unknown one.
+  // Only now: a call that is given back before its settlement has arrived would settle as unknown.
   const released = await link.ask('release', () => client.release({ owner, leases: [], all: true }));
   if (isLeft(released)) {
     log({ event: 'recovery_refused', owner, code: released.left.code, message: released.left.message });

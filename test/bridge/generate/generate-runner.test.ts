@@ -118,7 +118,7 @@ describe('a generate', () => {
       'at once',
     ],
     ['answers no list', replies({ calls: 'many' }), 'at "/calls": must be a list of calls'],
-    ['answers nothing', replies(undefined), 'not usable: it must be an object with "calls"'],
+    ['answers nothing', replies(undefined), 'invalid: it must be an object with "calls"'],
     ['answers with no text', replies({ content: 5, calls: [] }), 'at "/content": must be text'],
     ['makes no call of a call', replies({ calls: [null] }), 'at "/calls/0": must be an object with "name"'],
     ['names no tool', replies({ calls: [{ name: 'read' }, { id: 'a' }] }), 'at "/calls/1/name": must be text'],
@@ -206,6 +206,6 @@ describe('a generate', () => {
     world.request();
     await world.finish();
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
-    expect(endingOf(world)?.message).toContain('cannot be read');
+    expect(endingOf(world)?.message).toContain('cannot read');
   });
 });

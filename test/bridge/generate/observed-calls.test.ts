@@ -68,7 +68,7 @@ describe('arguments', () => {
       { id: 'c', name: 'x', arguments: { small: true } },
     ]);
     expect(Buffer.byteLength(JSON.stringify(observed))).toBeLessThanOrEqual(OBSERVED_BYTES_MAX + 10);
-    expect(observed[0]?.arguments_text).toMatch(/^\{"text":"y+… \(cut: 900011 characters/);
+    expect(observed[0]?.arguments_text).toMatch(/^\{"text":"y+… \(cut: the arguments are too long, 900011 characters/);
     expect(observed[1]?.arguments).toBeDefined();
     expect(observed[2]?.arguments).toEqual({ small: true });
   });

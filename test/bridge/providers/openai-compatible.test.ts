@@ -361,7 +361,7 @@ describe('errors', () => {
 
   test('a server that nobody answers for', async () => {
     const asked = ask([], {}, { baseUrl: 'http://127.0.0.1:1/v1' });
-    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: /reached/ });
+    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: expect.stringMatching(/^cannot reach the server/) as string });
   });
 
   test('a server that falls silent is given up', async () => {
@@ -384,7 +384,7 @@ describe('errors', () => {
       silenceMs: SILENCE_MS,
     });
     const asked = provider.generate(chatRequestOf(), new AbortController().signal);
-    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: /silent/ });
+    await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', message: expect.stringMatching(/no data for too long/) as string });
   });
 
   test('an answer without end is cut off', async () => {

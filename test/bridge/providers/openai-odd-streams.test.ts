@@ -36,7 +36,7 @@ test('what a server says in deltas and again in messages that grow is taken once
     chunk({ delta: { content: '' }, message: { content: 'Hello' }, finish_reason: 'stop' }),
   ];
   expect(await ask({ chunks })).toEqual({ content: 'Hello', calls: [] });
-  await expect(ask({ chunks: chunks.slice(0, 1), done: false })).rejects.toThrow('broke off');
+  await expect(ask({ chunks: chunks.slice(0, 1), done: false })).rejects.toThrow('ended before');
 });
 
 test.each([

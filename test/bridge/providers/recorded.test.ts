@@ -35,7 +35,7 @@ describe('a recording', () => {
   });
 
   test.each([
-    ['{"turn":1}\n{"turn":1}', 'line 2: turn 1 is there twice'],
+    ['{"turn":1}\n{"turn":1}', 'line 2: turn 1 appears twice'],
     ['{"turn":1}\n{turn:2}', 'line 2'],
     ['{"turn":0}', 'line 1: at "/turn"'],
     ['{"turn":1,"calls":[{}]}', 'line 1: at "/calls/0/name"'],
