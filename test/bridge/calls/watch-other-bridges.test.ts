@@ -1,4 +1,4 @@
-// What other bridges hold is asked for while calls wait, and never otherwise.
+// The bridge asks the engine about other bridges' calls only while a call waits for them.
 import { right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import type { CallSchedule } from '../../../bridge/calls/call-schedule.ts';
@@ -10,7 +10,7 @@ import type { EngineClient } from '../../../src/client/client.ts';
 import { defaultGenesis, initialState } from '../../../src/core/index.ts';
 import { countTimers, newVirtualClock } from '../../support/bridge/virtual-clock.ts';
 
-test('the engine is asked again and again while a call waits for a stranger, and no timer runs otherwise', async () => {
+test('polls the engine while a call waits for one of another bridge, and sets no timer otherwise', async () => {
   const clock = newVirtualClock();
   const start = clock.now();
   const counted = countTimers(clock);

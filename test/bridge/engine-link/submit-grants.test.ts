@@ -22,7 +22,7 @@ function setUp() {
     clock,
     log: () => undefined,
   });
-  const taken: LeaseGrant[] = [];
+  const grants: LeaseGrant[] = [];
   const ages: number[] = [];
   const submitGrants = newSubmitGrants({
     clock,
@@ -30,14 +30,14 @@ function setUp() {
     wanted: (max) => ({ kinds: [], tools: [], max }),
     signal: stop.signal,
     onGrants: (received) => {
-      taken.push(...received.map(({ grant }) => grant));
+      grants.push(...received.map(({ grant }) => grant));
       ages.push(...received.map(({ askedAtMs }) => clock.now() - askedAtMs));
     },
   });
-  return { stop, clock, leases, submitGrants, taken, ages };
+  return { stop, clock, leases, submitGrants, grants, ages };
 }
 
-test('only reports that make a turn go on ask for more, and for as much as may come of them', () => {
+test('only reports that continue a turn request effects, and as many as may follow from them', () => {
   const { submitGrants } = setUp();
   expect(submitGrants.ask([{ kind: 'ToolCallStarted' } as Ingress, { kind: 'ToolCallSettled' } as Ingress])).toBeNull();
   expect(submitGrants.ask([batchSettled])?.max).toBe(SUBMIT_GRANT_EFFECTS_MIN);
@@ -45,7 +45,7 @@ test('only reports that make a turn go on ask for more, and for as much as may c
   expect(submitGrants.ask([observed(1_000)])?.max).toBe(LEASE_EFFECTS_MAX);
 });
 
-test('all that is asked for at a time has room, until it is answered', () => {
+test('capacity is reserved for all requests until they are answered', () => {
   const { submitGrants, leases } = setUp();
   const asked = [];
   for (let one = submitGrants.ask([observed(100)]); one !== null; one = submitGrants.ask([observed(100)]))
@@ -56,26 +56,26 @@ test('all that is asked for at a time has room, until it is answered', () => {
   expect(leases.capacity()).toBe(LEASES_HELD_MAX);
 });
 
-test('what has received is taken later, together, and its room is kept until then', async () => {
-  const { submitGrants, leases, taken } = setUp();
+test('received grants are passed on later, together, and their capacity is reserved until then', async () => {
+  const { submitGrants, leases, grants } = setUp();
   const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1 };
   for (const count of [10, 20]) {
     const asked = submitGrants.ask([observed(count)]);
     if (asked !== null) submitGrants.answered(asked, grant);
   }
-  expect({ taken, room: leases.capacity() }).toEqual({ taken: [], room: LEASES_HELD_MAX - 30 });
+  expect({ grants, capacity: leases.capacity() }).toEqual({ grants: [], capacity: LEASES_HELD_MAX - 30 });
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  expect({ taken, room: leases.capacity() }).toEqual({ taken: [grant, grant], room: LEASES_HELD_MAX });
+  expect({ grants, capacity: leases.capacity() }).toEqual({ grants: [grant, grant], capacity: LEASES_HELD_MAX });
 });
 
-test('what arrives is as old as the last request for it', async () => {
-  const { submitGrants, clock, taken, ages } = setUp();
+test('the age of a grant counts from the last request for it', async () => {
+  const { submitGrants, clock, grants, ages } = setUp();
   const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1_000 };
   for (const again of [false, true]) {
     const asked = submitGrants.ask([batchSettled]);
-    if (asked === null) throw new Error('it asks for nothing');
+    if (asked === null) throw new Error('nothing was requested');
     submitGrants.sent(asked);
     let later = false;
     clock.after(1_000, () => {
@@ -88,10 +88,10 @@ test('what arrives is as old as the last request for it', async () => {
       setImmediate(resolve);
     });
   }
-  expect({ taken, ages }).toEqual({ taken: [grant, grant], ages: [1_000, 0] });
+  expect({ grants, ages }).toEqual({ grants: [grant, grant], ages: [1_000, 0] });
 });
 
-test('a bridge that stops asks for nothing', () => {
+test('a bridge that stops requests nothing', () => {
   const { submitGrants, stop } = setUp();
   stop.abort();
   expect(submitGrants.ask([observed(5)])).toBeNull();
