@@ -80,7 +80,8 @@ function checkOptions({ concurrency = CONCURRENCY_MAX, owner }: BridgeOptions): 
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
     throw new RangeError(`concurrency must be an integer of at least 1; it is ${concurrency}`);
   }
-  if (!OwnerId.is(owner)) throw new TypeError(`owner must be ${OwnerId.name}, and unique to this process`);
+  if (!OwnerId.is(owner))
+    throw new TypeError(`owner must be 1 to 128 printable ASCII characters without spaces, not "${owner as string}"`);
 }
 
 /** The parts of a bridge that its loop uses. */
@@ -109,8 +110,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     link,
     clock,
     log,
-    epochOf: (key) => leases.epochOf(key),
-    confirm: (key, sentAtMs) => leases.confirm(key, sentAtMs),
+    leases,
     companions: batchEndsOf(schedule),
     submitGrants,
   });
@@ -139,7 +139,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   return parts;
 }
 
-/** Reports for bridges that died, then leases and works; resolves when the signal aborts. */
+/** Recovers what dead bridges left, then leases and works; resolves when the signal aborts. */
 async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Promise<void> {
   const { client, ledger = noBridgeLedger, clock, log, signal } = options;
   const stopping = new Promise<void>((resolve) => {

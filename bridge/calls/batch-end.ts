@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import { type BatchId, type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
-import type { Companion } from '../engine-link/outbox.ts';
+import type { Report } from '../engine-link/outbox.ts';
 import type { CallSchedule } from './call-schedule.ts';
 
 /** The same event whether it accompanies the last settlements or answers the engine's `batch.settle`. */
@@ -17,7 +17,7 @@ export const batchSettled = (batch_id: BatchId, plan_hash: Digest): Ingress => (
 /** The ends of the batches that these settlements complete. A refusal means that another bridge holds calls of the batch. */
 export const batchEndsOf =
   (schedule: CallSchedule) =>
-  (session: SessionId, events: readonly Ingress[]): readonly Companion[] =>
+  (session: SessionId, events: readonly Ingress[]): readonly Report[] =>
     schedule.endedBy(session, events).map((batch) => ({
       event: batchSettled(batch.batch_id, batch.plan_hash),
       answered: (answer) => {

@@ -24,6 +24,7 @@ export interface LeasedCalls {
   add(leased: Leased<ToolCall>, plans: LeaseGrant['plans']): boolean;
   /** Stops this call, and the calls of its batch that have not started. Returns false when this bridge has no such attempt. */
   cancel(effect: EffectOfKind<'tool.cancel'>): boolean;
+  /** Starts every call that may run now. */
   startReady(): void;
   stopAll(): void;
 }

@@ -32,7 +32,6 @@ export interface HeldLeases {
   hold(leased: Leased, onLost: () => void): boolean;
   /** The epoch to report under, also after the lease was lost. */
   epochOf(key: LeaseKey): number | undefined;
-  has(key: LeaseKey): boolean;
   /** The engine has accepted a report on the effect that was sent at this time. */
   confirm(key: LeaseKey, sentAtMs: number): void;
   /** Whether the lease cannot have expired yet. Needed because a suspended process is not informed of an expiry. */
@@ -120,7 +119,6 @@ export function newHeldLeases({ client, owner, clock, log }: HeldLeasesOptions):
       return lease !== undefined && (ttlMs === null || clock.now() - lease.confirmedAtMs < ttlMs);
     },
     epochOf: (key) => held.get(key)?.key.epoch ?? lost.get(key),
-    has: (key) => held.get(key) !== undefined,
     end,
     forgetLost: (key) => void lost.delete(key),
     capacity: () => LEASES_HELD_MAX - held.size() - reserved,

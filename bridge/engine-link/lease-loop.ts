@@ -41,7 +41,7 @@ export async function leaseUntilAborted(options: LeaseLoopOptions): Promise<void
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses to lease: ${grant.left.code}: ${grant.left.message}`);
     const newEffects = admit([{ grant: grant.right, askedAtMs }]);
-    // An engine that answers at once, again and again, with nothing new must not be polled in a busy loop.
+    // Prevents a busy loop when the engine keeps answering immediately with nothing new.
     if (newEffects === 0 && request.wait_ms > 0 && clock.now() - askedAtMs < BACKOFF_MS_BASE)
       await sleep(clock, BACKOFF_MS_BASE, signal);
   }

@@ -79,7 +79,7 @@ function endOf(attempted: Attempt | null, why: StopReason | null, timeoutMs: num
 }
 
 function explain(why: StopReason, timeoutMs: number): string {
-  if (why === 'timeout') return `the call timed out after ${timeoutMs} ms. Split the work, or allow it more time.`;
-  if (why === 'cancelled') return 'the call was stopped because the run was ended';
-  return 'the call was stopped because its bridge stopped. What it had already done was not undone.';
+  if (why === 'timeout') return `stopped after ${timeoutMs} ms. Split the work, or allow more time.`;
+  if (why === 'cancelled') return 'stopped because the run was ended';
+  return 'stopped because the bridge stopped. What had been done by then was not undone.';
 }

@@ -16,8 +16,9 @@ export const CallReport = shape(
     /** Why it failed: a stable identifier. */
     code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),
     data: jsonObject,
-    /** True: the result ends the run. False: it must not end it (Steerable Tools Spec, "ToolResult"). */
+    /** The result ends the run (Steerable Tools Spec, "Completion semantics"). */
     terminal: flag,
+    /** A failure is returned to the model instead of ending the run (same section). */
     needsFollowup: flag,
     /** The failure is transient: a repeatable call is tried again as the run's retry policy says. */
     retryable: flag,

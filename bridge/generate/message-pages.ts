@@ -75,7 +75,7 @@ function isPaired(pages: readonly MessagePage[]): boolean {
 export function pairResults(messages: readonly Message[]): readonly Message[] {
   const paired: Message[] = [];
   for (const [index, message] of messages.entries()) {
-    // Results are added after their assistant message; one without it lost it to the window.
+    // Results are added below, after their assistant message; a result whose call left the window is dropped.
     if (message.role === 'tool') continue;
     paired.push(message);
     if (message.role === 'assistant') paired.push(...resultsOf(message, messages, index + 1));

@@ -39,12 +39,12 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
       return bytes.subarray(0, LEDGER_FILE_BYTES_MAX);
     },
     async create(name, bytes) {
-      const fresh = at(`${name}${UNFINISHED}`);
-      const file = await open(fresh, 'w', 0o600);
+      const unfinished = at(`${name}${UNFINISHED}`);
+      const file = await open(unfinished, 'w', 0o600);
       try {
         await file.writeFile(bytes);
         await file.sync();
-        await rename(fresh, at(name));
+        await rename(unfinished, at(name));
         await syncNames();
       } catch (error) {
         await file.close();

@@ -3,6 +3,7 @@
 // report what this one could not.
 import type { Ingress } from '../../schemas/event.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
+import { LEDGER_LINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { LedgerDisk } from './ledger-disk.ts';
 import { type LedgerEntries, type LedgerKey, type StartedCall, addLine, linesOf, nameOf } from './ledger-entries.ts';
 import { type LedgerLine, lineText } from './ledger-line.ts';
@@ -29,7 +30,7 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
 
   async function note(line: LedgerLine, durable: boolean): Promise<void> {
     const text = lineText(line);
-    if (text === null) throw new Error('the line is too long for a ledger');
+    if (text === null) throw new Error(`a ledger line must not exceed ${LEDGER_LINE_CHARS_MAX} characters`);
     addLine(entries, line);
     // A call whose start could not be written does not run, so it is not open.
     const undo = (): void => void (line.kind === 'started' && entries.delete(nameOf(line)));

@@ -1,6 +1,6 @@
-// The first work of a bridge: reports for bridges that died what they could not. Settlements they had noted are reported
-// with the same event ids; everything else they held is given back, so that the engine settles calls that were started and
-// must not be repeated as `outcome_unknown`, and grants the rest again, without waiting for leases to expire.
+// Recovers what dead bridges left, before a bridge leases anything. Settlements they had noted are reported with the same
+// event ids. Everything else they held is given back, so the engine need not wait for leases to expire: it settles started
+// calls that must not be repeated as `outcome_unknown`, and grants the rest again.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { BridgeLedger } from './bridge-ledger.ts';
@@ -30,8 +30,8 @@ async function recoverOne(predecessor: Predecessor, options: RecoverOptions): Pr
   const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
   const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
   // The reported work has ended: no lease is confirmed for it, and nothing is requested with its reports.
-  const alone = { confirm: () => undefined, companions: () => [], submitGrants: null };
-  const outbox = newOutbox({ client, owner, link, clock, log, epochOf, ...alone });
+  const leases = { epochOf, confirm: () => undefined };
+  const outbox = newOutbox({ client, owner, link, clock, log, leases, companions: () => [], submitGrants: null });
   const ended = entries.flatMap(({ event, ...key }) => (event === null ? [] : [{ ...key, event }]));
   const answers = await Promise.all(
     ended.map(({ session_id, effect_id, event }) => outbox.report(session_id, event, effect_id)),

@@ -15,7 +15,7 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
   --owner NAME                names this process to the engine; must be unique among live bridges
   --session ID                serves this session only; may be repeated
-  --concurrency N             maximum of concurrent calls (default: CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
+  --concurrency N             maximum number of concurrent calls (default: CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
   --undo-only                 only undoes calls; needs no provider
   --secrets-stdin             reads one line of JSON, {"NAME":"value"}, from standard input
   --exit-with-parent          stops when standard input ends
@@ -61,7 +61,8 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
   if (provider === 'recorded' && values.recording === undefined)
     throw new Misuse('--recording FILE is required with --provider recorded');
   const { owner, session } = values;
-  if (owner !== undefined && !OwnerId.is(owner)) throw new Misuse(`--owner must be ${OwnerId.name}`);
+  if (owner !== undefined && !OwnerId.is(owner))
+    throw new Misuse('--owner must be 1 to 128 printable ASCII characters without spaces');
   const concurrency = values.concurrency ?? env['CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY'];
   return {
     url: needed('url'),
@@ -120,7 +121,7 @@ function oneOf<const V extends readonly string[]>(name: string, value: string | 
 
 function sessionId(value: string): SessionId {
   if (SessionId.is(value)) return value;
-  throw new Misuse(`--session must be ${SessionId.name}`);
+  throw new Misuse(`--session must be a session id (1 to 64 of A-Z a-z 0-9 _ . -), not ${JSON.stringify(value)}`);
 }
 
 function count(value: string): number {

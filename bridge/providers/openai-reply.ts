@@ -59,7 +59,7 @@ export function newReplyAssembler(): ReplyAssembler {
   return {
     add(chunk) {
       if (!isPlainObject(chunk))
-        throw new ProviderError('provider_retryable', 'the server sent what is no JSON object');
+        throw new ProviderError('provider_retryable', 'the server sent data that is not a JSON object');
       const { error } = chunk;
       if ((error !== undefined && error !== null) || chunk['object'] === 'error') throw errorOfBody(chunk, null);
       usage = usageOf(chunk['usage']) ?? usage;

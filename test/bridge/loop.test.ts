@@ -98,7 +98,7 @@ describe('a run', () => {
   });
 
   test('is refused with an invalid owner', async () => {
-    await expect(newWorld().start({ owner: 'two words' }).done).rejects.toThrow('owner must be OwnerId');
+    await expect(newWorld().start({ owner: 'two words' }).done).rejects.toThrow('owner must be 1 to 128');
   });
 
   test('runs a batch of 600 calls, more than one lease request grants', async () => {

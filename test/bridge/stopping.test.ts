@@ -83,7 +83,7 @@ test('nothing is kept of work that ends after its lease was lost', async () => {
     losses += 1;
   });
   await clock.until(() => losses === 1);
-  expect([leases.has(effect), leases.epochOf(effect)]).toEqual([false, 1]);
+  expect([leases.isFresh(effect), leases.epochOf(effect)]).toEqual([false, 1]);
   // Granted again before the work under the lost lease had ended.
   leases.hold({ effect, epoch: 2, askedAtMs: clock.now() }, () => undefined);
   leases.forgetLost(effect);
