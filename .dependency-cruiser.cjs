@@ -69,6 +69,7 @@ module.exports = {
     only('bridge-engine-link', '^bridge/engine-link/', '^bridge/', '^bridge/engine-link/|^bridge/log'),
     only('bridge-executors', '^bridge/executors/', '^bridge/', '^bridge/(executors|host|engine-link)/|^bridge/log'),
     only('bridge-host', '^bridge/host/', '^bridge/', '^bridge/host/'),
+    only('bridge-log', '^bridge/log', '^bridge/', NONE),
     {
       name: 'pure-no-node',
       severity: 'error',

@@ -1,4 +1,4 @@
-// The sub-path `refold/bridge`: the bridge as a library, for those who run it in a process of their own or simulate it.
+// The sub-path `refold/bridge`: the bridge as a library, for programs that run it in their own process or simulate it.
 export { type BridgeClock, systemClock } from '../src/clock.ts';
 export { CallReport, failedReport } from './executors/call-report.ts';
 export {

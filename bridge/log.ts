@@ -1,4 +1,4 @@
-// What a bridge says of its work: one flat JSON object for each line.
+// The log lines of a bridge: one flat JSON object each.
 import type { BatchId, CallId, RunId, SessionId, ToolId } from '../schemas/ids.ts';
 import type { CallOutcome } from '../schemas/tool-call.ts';
 import { MESSAGE_CHARS_MAX } from '../schemas/limits.ts';
@@ -69,13 +69,13 @@ export type BridgeLogLine =
 
 export type Log = (line: BridgeLogLine) => void;
 
-/** What an error says, whatever was thrown; never a stack. */
+/** The message of whatever was thrown; never a stack. */
 export function messageOf(error: unknown): string {
   try {
     const message = error instanceof Error ? error.message || error.name : String(error);
     return message === '' ? 'no message' : message;
   } catch {
-    return 'something that has no message';
+    return 'an error without a readable message';
   }
 }
 

@@ -1,4 +1,4 @@
-// What is said of one call, to the engine and to this bridge's own ledger: that it starts, and how it ended.
+// Reports the start and the end of a call to the engine, and notes both in this bridge's ledger.
 import { type Either, isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
@@ -11,7 +11,7 @@ import type { HeldCall } from './held-call.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
-import { unreportable } from './settlement.ts';
+import { unreportableSettlement } from './settlement.ts';
 
 interface CallReporterOptions {
   readonly owner: OwnerId;
@@ -23,11 +23,11 @@ interface CallReporterOptions {
 }
 
 export interface CallReporter {
-  /** Puts the start on record; false when the engine does not have it. */
+  /** Reports the start to the engine; returns false when the engine did not record it. */
   recordStart(call: HeldCall): Promise<boolean>;
-  /** What a process that comes after this one has to know before the call runs; the report when that failed. */
+  /** Notes the start in the ledger before the call runs; returns the report of the failed call when that fails. */
   noteStart(call: HeldCall): Promise<CallReport | null>;
-  /** Reports how it ended, and lets go of it. */
+  /** Reports how the call ended, and releases it. */
   settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>>;
 }
 
@@ -38,7 +38,7 @@ export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger
       session_id,
       {
         kind: 'ToolCallStarted',
-        // Not the same in every process: a second bridge must be refused, not given the first one's answer.
+        // Different in every process: a second bridge must be refused, not given the first bridge's answer.
         event_id: eventIdOf(effect_id, `started/${nonce}`),
         batch_id,
         call_id,
@@ -58,30 +58,30 @@ export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger
       await ledger.started({ session_id, effect_id, plan_hash, ...(epoch === undefined ? {} : { epoch }) });
       return null;
     } catch (error) {
-      const what = `the call was not run: its start could not be noted in the bridge's ledger (${messageOf(error)})`;
-      return failedReport('ledger_failed', clip(what));
+      const message = `the call was not run: cannot write its start to the bridge's ledger (${messageOf(error)})`;
+      return failedReport('ledger_failed', clip(message));
     }
   }
 
   async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
-    const answer = await tell(call, event);
+    const answer = await report(call, event);
     if (!isOnRecord(answer)) schedule.drop(call);
-    else if (mayBeTriedAgain(call, event, answer)) schedule.tried(call);
+    else if (mayBeRetried(call, event, answer)) schedule.tried(call);
     else schedule.settled(call);
     leases.end(call.effect);
-    // An answer that was not waited for is not one: the next process asks for it.
+    // `closing` means that the bridge stopped waiting: the next process reports it again.
     if (isRight(answer) || answer.left.code !== 'closing') ledger.closed(call.effect);
     return answer;
   }
 
-  /** A report that is refused for what it looks like is replaced by one that cannot be. */
-  async function tell(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
+  /** A report that is refused as malformed is replaced by one that is always well-formed. */
+  async function report(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const { session_id, effect_id, repeatable } = call.effect;
-    // On its way to the ledger and to the engine at the same time: either may outlive this process.
+    // Sent to the ledger and to the engine at the same time: either may outlive this process.
     if (!repeatable) void ledger.ended(call.effect, event);
     const answer = await outbox.report(session_id, event, effect_id);
     if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
-    const plain = unreportable(call.effect, answer.left);
+    const plain = unreportableSettlement(call.effect, answer.left);
     if (!repeatable) void ledger.ended(call.effect, plain);
     return await outbox.report(session_id, plain, effect_id);
   }
@@ -91,13 +91,13 @@ export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger
 
 type Answer = Either<Rejection, void>;
 
-/** How this attempt ended is on record, be it from somebody else, or from this process before it said otherwise. */
+/** The end of this attempt is recorded: by this report, by another bridge, or by an earlier report of this process. */
 const isOnRecord = (answer: Answer): boolean =>
   isRight(answer) || answer.left.code === 'call_already_settled' || answer.left.code === 'event_id_reused';
 
-// Whether there is another attempt is the engine's to say: it grants it, or owes what waits for this call without it. Of
-// an attempt that was told otherwise before, nobody here knows whether it was the last.
-function mayBeTriedAgain({ effect }: HeldCall, event: Ingress, answer: Answer): boolean {
+// The engine decides whether there is another attempt: it grants one, or it owes the calls that wait for this one. When an
+// earlier report of the attempt had other content, this bridge cannot know whether that attempt was the last.
+function mayBeRetried({ effect }: HeldCall, event: Ingress, answer: Answer): boolean {
   if (!effect.repeatable) return false;
   if (isRight(answer)) return event.kind === 'ToolCallSettled' && event.retryable === true;
   return answer.left.code === 'event_id_reused';

@@ -1,5 +1,5 @@
-// The life of one leased call in this bridge: check it against the plan, put its start on record where it must not
-// run twice, run it, report it, and let go of the lease.
+// Runs one leased call: checks it against the plan, records its start if it must not run twice, runs it, reports it, and
+// releases the lease.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { OwnerId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
@@ -17,11 +17,11 @@ import { type Log, messageOf } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import type { PlanCheck } from './plan-check.ts';
 import type { StopReason } from '../executors/stop-switch.ts';
-import { settlementOf, unknownSettlement, unreportable } from './settlement.ts';
+import { settlementOf, unknownSettlement, unreportableSettlement } from './settlement.ts';
 
 export interface CallRunnerOptions {
   readonly owner: OwnerId;
-  /** Different in every process, so that a start on record is known to be this process's own. */
+  /** Different in every process, so that a recorded start is known to come from this process. */
   readonly nonce: string;
   readonly executors: Executors;
   readonly schedule: CallSchedule;
@@ -32,38 +32,38 @@ export interface CallRunnerOptions {
   readonly putBlob: PutBlob;
   readonly clock: BridgeClock;
   readonly log: Log;
-  /** A call has settled, or made room: others may start. */
-  readonly moved: () => void;
+  /** Starts other calls that may run now; called when a call has settled or no longer runs. */
+  readonly startReady: () => void;
 }
 
 export interface CallRunner {
-  /** Runs a call that the schedule has started; answers when nothing is left to do for it. Never throws. */
+  /** Runs a call that the schedule has started; resolves when nothing is left to do for it. Never rejects. */
   run(call: HeldCall): Promise<void>;
-  /** Stops a call: at once if it waits, through its signal if it runs. */
+  /** Stops a call: immediately if it waits, through its signal if it runs. */
   stop(call: HeldCall, why: StopReason): void;
 }
 
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
   const { schedule, leases, planCheck, ledger, putBlob, clock, log } = options;
-  const teller = newCallReporter(options);
+  const reporter = newCallReporter(options);
 
   async function run(call: HeldCall): Promise<void> {
-    const before = ledger.find(call.effect);
-    if (before !== null) {
-      schedule.ranOut(call);
-      await teller.settle(call, before.event ?? unknownSettlement(call.effect));
-      options.moved();
+    const noted = ledger.find(call.effect);
+    if (noted !== null) {
+      schedule.endRun(call);
+      await reporter.settle(call, noted.event ?? unknownSettlement(call.effect));
+      options.startReady();
       return;
     }
     const end = await endOf(call);
-    schedule.ranOut(call);
-    options.moved();
+    schedule.endRun(call);
+    options.startReady();
     if (end !== null && !isAbandoned(call)) await report(call, end);
-    else letGo(call, call.stop.why ?? 'start_refused');
-    options.moved();
+    else drop(call, call.stop.why ?? 'start_refused');
+    options.startReady();
   }
 
-  /** How it ended; null when it never ran and somebody else may run it. */
+  /** How it ended; null when it never ran and another bridge may run it. */
   async function endOf(call: HeldCall): Promise<CallEnd | null> {
     const checked = await planCheck.check(call.effect, call.batch.plan);
     if (isLeft(checked)) return notRun(checked.left);
@@ -73,12 +73,12 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
       return notRun(failedReport('executor_missing', message));
     }
     if (!call.effect.repeatable) {
-      if (!(await teller.recordStart(call))) return null;
-      const fault = await teller.noteStart(call);
+      if (!(await reporter.recordStart(call))) return null;
+      const fault = await reporter.noteStart(call);
       if (fault !== null) return notRun(fault);
     }
-    // Held up since, by whatever holds a process up, it may be somebody else's by now, and others may be at what it waits for.
-    if (!leases.isFresh(call.effect)) return call.started ? notRun(failedReport('lease_lost', HELD_UP)) : null;
+    // If this process was suspended meanwhile, another bridge may hold the call by now, or run calls that conflict with it.
+    if (!leases.isFresh(call.effect)) return call.started ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
     const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = call.effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
     const { stop } = call;
@@ -89,9 +89,9 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
 
   async function report(call: HeldCall, end: CallEnd): Promise<void> {
     const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
-      unreportable(call.effect, { code: 'blob_refused', message: messageOf(error) }),
+      unreportableSettlement(call.effect, { code: 'blob_refused', message: messageOf(error) }),
     );
-    const answer = await teller.settle(call, event);
+    const answer = await reporter.settle(call, event);
     if (isLeft(answer)) return;
     const { outcome, durationMs: duration_ms } = end;
     const { session_id, batch_id, call_id, tool_id } = call.effect;
@@ -101,8 +101,8 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     } else log({ event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome, code, duration_ms });
   }
 
-  // The lease of a call that stops with its bridge is given back with all others; any other is left to run out.
-  function letGo(call: HeldCall, why: string): void {
+  // The lease of a call that stops with its bridge is given back with all others; any other lease is left to expire.
+  function drop(call: HeldCall, why: string): void {
     schedule.drop(call);
     if (why !== 'stopping') leases.end(call.effect);
     const { session_id, batch_id, call_id, tool_id } = call.effect;
@@ -113,17 +113,17 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     run,
     stop(call, why) {
       if (call.phase === 'running') call.stop.stop(why);
-      else if (call.phase === 'waiting') letGo(call, why);
+      else if (call.phase === 'waiting') drop(call, why);
     },
   };
 }
 
-const HELD_UP =
-  'the call was not run: its bridge was held up for as long as a lease lasts. Make it again if it is still needed.';
+const LEASE_EXPIRED =
+  'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';
 
-// Stopped before anything was on record, and not by the engine's word: it stays owed, and somebody else runs it.
+// Stopped before its start was recorded, and not cancelled by the engine: it stays owed, and another bridge runs it.
 const isAbandoned = ({ started, stop: { why } }: HeldCall): boolean =>
   !started && (why === 'lost' || why === 'stopping');
 
-/** Text from a random source that tells this process from others. */
+/** Random text that distinguishes this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

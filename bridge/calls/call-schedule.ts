@@ -1,6 +1,6 @@
-// The calls this bridge holds, and which of them may start. It decides nothing that the plan has not decided: a call
-// starts the moment every call it waits for has settled durably and there is room for it, so that a batch ends at its
-// critical path. No time, no I/O.
+// The calls this bridge holds, and which of them may start. It only follows the plan: a call starts as soon as every call
+// it waits for has settled durably and the concurrency limits allow it, so a batch takes as long as its critical path. No
+// clock, no I/O.
 import type { Effect } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BatchId, CallId, SessionId } from '../../schemas/ids.ts';
@@ -16,43 +16,43 @@ import {
   waitsForOtherBridge,
 } from './held-call.ts';
 import { BATCHES_REMEMBERED_MAX } from '../../schemas/limits.ts';
-import { newConcurrency } from './concurrency.ts';
+import { newConcurrencyLimit } from './concurrency-limit.ts';
 
 export interface CallSchedule {
   /**
-   * Takes a leased call; null when it is here already, or is over as far as this bridge knows. `planOf`: as its batch was
-   * leased.
+   * Adds a leased call; returns null when it is held already, or has ended as far as this bridge knows. `planOf` returns
+   * the plan that was leased with its batch.
    */
   add(effect: ToolCall, planOf: () => ToolBatchPlan | null): HeldCall | null;
-  /** The next call that may start, marked as running; null when there is none, or no room. */
+  /** Marks the next call that may start as running and returns it; null when no call may start. */
   startNext(): HeldCall | null;
-  /** The call no longer takes room: it has run, and its report is under way. */
-  ranOut(call: HeldCall): void;
+  /** The call has run and no longer counts against the limits; its report follows. */
+  endRun(call: HeldCall): void;
   /** The call is durably settled. */
   settled(call: HeldCall): void;
-  /** This attempt of the call is on record; whether there is another one is the engine's to say. */
+  /** This attempt of the call is recorded; the engine decides whether there is another one. */
   tried(call: HeldCall): void;
-  /** The call is no longer this bridge's. */
+  /** This bridge no longer holds the call. */
   drop(call: HeldCall): void;
   find(session: SessionId, batch: BatchId, call: CallId): HeldCall | null;
-  /** Batches that these settlements end, as far as is known here. */
+  /** Batches that these settlements complete, as far as this bridge knows. */
   endedBy(session: SessionId, events: readonly Ingress[]): readonly HeldBatch[];
   forget(batch: HeldBatch): void;
-  /** Whether a call waits, for whatever it may be. */
+  /** Whether any call waits, for another call or for a limit. */
   isWaiting(): boolean;
-  /** Sessions in which a call waits for one that is not held here. */
-  watched(): readonly SessionId[];
-  /** Takes over from what is owed now which calls need not be waited for any more. */
+  /** Sessions in which a call waits for one that this bridge does not hold. */
+  blockedElsewhere(): readonly SessionId[];
+  /** Stops waiting for calls that the effects owed now no longer wait for. */
   observe(session: SessionId, owed: readonly Effect[]): void;
   held(): Iterable<HeldCall>;
 }
 
 export function newCallSchedule(concurrencyMax: number): CallSchedule {
-  // A session has one open batch; one that is over is remembered for grants that were under way.
+  // A session has one open batch. One that has ended is remembered, because grants sent before its end may still arrive.
   const batches = new Map<SessionId, HeldBatch>();
   const calls = new Set<HeldCall>();
   const waiting = new Set<HeldCall>();
-  const room = newConcurrency(concurrencyMax);
+  const limit = newConcurrencyLimit(concurrencyMax);
 
   function batchOf(effect: ToolCall, planOf: () => ToolBatchPlan | null): HeldBatch {
     const known = batches.get(effect.session_id);
@@ -81,17 +81,17 @@ export function newCallSchedule(concurrencyMax: number): CallSchedule {
     startNext() {
       for (const call of waiting) {
         const { session_id, tool_concurrency_max } = call.effect;
-        if (call.waitsFor.size > 0 || !room.take(session_id, tool_concurrency_max)) continue;
+        if (call.waitsFor.size > 0 || !limit.acquire(session_id, tool_concurrency_max)) continue;
         waiting.delete(call);
         call.phase = 'running';
         return call;
       }
       return null;
     },
-    ranOut(call) {
+    endRun(call) {
       if (call.phase !== 'running') return;
       call.phase = 'reporting';
-      room.free(call.effect.session_id);
+      limit.release(call.effect.session_id);
     },
     settled(call) {
       remove(call);
@@ -114,13 +114,15 @@ export function newCallSchedule(concurrencyMax: number): CallSchedule {
       if (batches.get(batch.session_id) === batch) batches.delete(batch.session_id);
     },
     isWaiting: () => waiting.size > 0,
-    watched: () => [...new Set([...waiting].filter(waitsForOtherBridge).map(({ effect }) => effect.session_id))],
+    blockedElsewhere: () => [
+      ...new Set([...waiting].filter(waitsForOtherBridge).map(({ effect }) => effect.session_id)),
+    ],
     observe: (session, owed) => shrinkWaits(waiting, session, owed),
     held: () => [...calls],
   };
 }
 
-// An older view can only name more to wait for, never less, so it does no harm.
+// An older view can only list more calls to wait for, never fewer, so it does no harm.
 function shrinkWaits(waiting: Iterable<HeldCall>, session: SessionId, owed: readonly Effect[]): void {
   const calls = owed.filter((effect) => effect.kind === 'tool.call');
   const afterOf = new Map(calls.map((effect) => [effect.effect_id, new Set(effect.after)]));

@@ -1,4 +1,4 @@
-// A leased call while it is in this bridge, and the batch it belongs to.
+// A leased call while this bridge holds it, and the batch it belongs to.
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
@@ -14,7 +14,7 @@ export interface HeldCall {
   /** Calls of the batch that must settle first. */
   readonly waitsFor: Set<CallId>;
   phase: 'waiting' | 'running' | 'reporting';
-  /** Its start is on record: nobody else will run it, so its end is worth reporting whatever happens to the lease. */
+  /** Its start is recorded: no other bridge will run it, so its end is reported even when the lease is lost. */
   started: boolean;
 }
 
@@ -22,15 +22,15 @@ export interface HeldBatch {
   readonly session_id: SessionId;
   readonly batch_id: BatchId;
   readonly plan_hash: Digest;
-  /** As it was leased; null when it did not come with its calls. */
+  /** As it was leased; null when the grant of its calls did not include it. */
   readonly plan: ToolBatchPlan | null;
-  /** Held here and not durably settled. */
+  /** Calls that this bridge holds and that are not durably settled. */
   readonly open: Map<CallId, HeldCall>;
-  /** Settled by this bridge, durably. */
+  /** Calls that this bridge has settled durably. */
   readonly settled: Set<CallId>;
-  /** The last attempt of a call that is on record, where another one may follow. */
+  /** The last recorded attempt of each call that may be tried again. */
   readonly tried: Map<CallId, number>;
-  /** Somebody else holds calls of it: then the engine says when it is over. */
+  /** Another bridge holds calls of it: then the engine decides when it has ended. */
   shared: boolean;
 }
 
@@ -45,10 +45,10 @@ export const newHeldBatch = ({ session_id, batch_id, plan_hash }: ToolCall, plan
   shared: false,
 });
 
-/** The call as it waits; null when it is here already, or was settled here, or this attempt of it is over. */
+/** Adds a waiting call; returns null when this attempt is held already or has ended, or the call was settled here. */
 export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
   const { call_id, attempt, after } = effect;
-  // A grant that was under way brings what has ended meanwhile.
+  // A grant sent before the end of an attempt may arrive after it.
   if (attempt <= (batch.tried.get(call_id) ?? 0)) return null;
   if (batch.settled.has(call_id) || batch.open.get(call_id)?.effect.attempt === attempt) return null;
   const waitsFor = new Set<CallId>();
@@ -65,19 +65,19 @@ export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
   return call;
 }
 
-/** The call is durably settled: what waited for it waits no longer. */
+/** The call is durably settled: other calls no longer wait for it. */
 export function settleCall({ batch, effect: { call_id } }: HeldCall): void {
   batch.settled.add(call_id);
   for (const other of batch.open.values()) other.waitsFor.delete(call_id);
 }
 
-/** It waits for a call that another bridge holds, or nobody yet. */
+/** It waits for a call that another bridge holds, or that no bridge has leased yet. */
 export const waitsForOtherBridge = ({ batch, waitsFor }: HeldCall): boolean =>
   [...waitsFor].some((id) => !batch.open.has(id));
 
 /**
- * True when these settlements end the batch as far as is known here. Calls of the plan that were never seen here are
- * settled already, or held elsewhere: one refusal tells which.
+ * True when these settlements end the batch as far as this bridge knows. Calls of the plan that this bridge never held
+ * are settled already, or held by another bridge: in the second case the engine refuses to end the batch.
  */
 export function isEndedBy(batch: HeldBatch, events: readonly Ingress[]): boolean {
   let now = 0;

@@ -1,6 +1,7 @@
-// Only the plan runs (DESIGN section 2, law 10): before a call runs, its plan, the call and its exact arguments are
-// held against their digests.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+// Only the plan runs (docs/design.md, law 10): before a call runs, its plan, the call and its exact arguments are checked
+// against their digests.
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { planHash } from '../../src/core/index.ts';
 import { digestJson } from '../../schemas/canonical.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
@@ -15,19 +16,19 @@ import { type CallReport, failedReport } from '../executors/call-report.ts';
 type ToolCall = EffectOfKind<'tool.call'>;
 type PlanIndex = ReadonlyMap<CallId, PlannedToolCall>;
 
-/** Reads a blob as it is: left when the engine has none, or a damaged one. */
-export type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
+/** Reads a blob; left when the engine does not have it, or it is corrupt. */
+export type ReadBlob = (ref: Digest) => Promise<E.Either<Rejection, Uint8Array>>;
 
 /** The exact arguments, or the report of a call that must not run. */
-type Checked = Either<CallReport, JsonObject>;
+type Checked = E.Either<CallReport, JsonObject>;
 
 export interface PlanCheck {
-  /** At once where nothing has to be fetched. */
+  /** Synchronous when no blob has to be fetched. */
   check(call: ToolCall, plan: ToolBatchPlan | null): Checked | Promise<Checked>;
 }
 
 export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
-  // A plan is as large as its batch: it is digested once, not once for each of its calls.
+  // A plan is as large as its batch: it is digested once, not once for each call.
   const checked = new WeakMap<ToolBatchPlan, PlanIndex | null>();
 
   function indexOf(plan: ToolBatchPlan): PlanIndex | null {
@@ -40,19 +41,20 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
   }
 
   function planFault(call: ToolCall, plan: ToolBatchPlan | null): string | null {
-    if (plan === null) return 'it came without its plan';
+    if (plan === null) return 'the call was leased without its plan';
     const index = indexOf(plan);
-    if (index === null) return 'the plan does not have the digest it names';
-    if (plan.plan_hash !== call.plan_hash) return 'it belongs to another plan';
+    if (index === null) return 'the digest of the plan does not match its content';
+    if (plan.plan_hash !== call.plan_hash) return 'the call belongs to another plan';
     const planned = index.get(call.call_id);
     if (planned === undefined) return 'the plan has no such call';
-    return boundFields.every((field) => planned[field] === call[field]) ? null : 'the plan binds another call';
+    const different = boundFields.find((field) => planned[field] !== call[field]);
+    return different === undefined ? null : `the call differs from the plan in "${different}"`;
   }
 
   return {
     check(call, plan) {
       const fault = planFault(call, plan);
-      if (fault !== null) return left(mismatch(fault));
+      if (fault !== null) return E.left(mismatch(fault));
       const { arguments_ref: ref } = call;
       return ref === undefined ? bound(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
     },
@@ -68,22 +70,37 @@ const boundFields = [
   'output_bytes_max',
 ] as const;
 
-async function loadArguments(call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> {
-  let text: string;
-  if (isInline(content)) ({ text } = content);
-  else {
-    const blob = await readBlob(content.ref);
-    if (isLeft(blob)) return left(failedReport('arguments_missing', `its arguments cannot be read: ${blob.left.code}`));
-    text = new TextDecoder().decode(blob.right);
-  }
-  const parsed = parseJson(text, BODY_BYTES_MAX);
-  if (isLeft(parsed) || !isPlainObject(parsed.right)) return left(mismatch('its arguments are not a JSON object'));
-  return bound(call, parsed.right);
+const loadArguments = async (call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> =>
+  pipe(
+    await argumentsText(content, readBlob),
+    E.chain(parseArguments),
+    E.chain((args) => bound(call, args)),
+  );
+
+async function argumentsText(content: Content, readBlob: ReadBlob): Promise<E.Either<CallReport, string>> {
+  if (isInline(content)) return E.right(content.text);
+  return pipe(
+    await readBlob(content.ref),
+    E.bimap(
+      ({ code }) => failedReport('arguments_missing', `cannot read its arguments: ${code}`),
+      (bytes) => new TextDecoder().decode(bytes),
+    ),
+  );
 }
+
+const parseArguments = (text: string): Checked =>
+  pipe(
+    parseJson(text, BODY_BYTES_MAX),
+    E.filterOrElseW(
+      (value): value is JsonObject => isPlainObject(value),
+      () => null,
+    ),
+    E.mapLeft(() => mismatch('its arguments are not a JSON object')),
+  );
 
 const bound = (call: ToolCall, args: JsonObject): Checked =>
   digestJson(args) === call.arguments_digest
-    ? right(args)
-    : left(mismatch('its arguments are not those that the plan binds'));
+    ? E.right(args)
+    : E.left(mismatch('its arguments do not match the digest in the plan'));
 
 const mismatch = (fault: string): CallReport => failedReport('plan_mismatch', `not run: ${fault}`);

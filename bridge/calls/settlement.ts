@@ -1,4 +1,4 @@
-// The report of one call as the event it becomes.
+// Turns the report of a call into its settlement event.
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { Json } from '../../schemas/json.ts';
@@ -12,7 +12,7 @@ import { RESULT_DATA_CHARS_MAX } from '../../schemas/limits.ts';
 
 type ToolCall = EffectOfKind<'tool.call'>;
 
-/** The settlement of a call; large output is a blob before this answers. */
+/** The settlement of a call; large output is stored as a blob before this resolves. */
 export async function settlementOf(
   call: ToolCall,
   { outcome, report, durationMs }: CallEnd,
@@ -22,8 +22,8 @@ export async function settlementOf(
   const shown = text === '' ? '(no output)' : text;
   const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
   const { batch_id, call_id, plan_hash, attempt } = call;
-  // Field by field: it is made for every call, and spreading costs more than all the rest of it.
-  const event: Filling<Settlement> = {
+  // Field by field, because this runs for every call and spreading costs more than the rest of the function.
+  const event: Mutable<Settlement> = {
     kind: 'ToolCallSettled',
     batch_id,
     call_id,
@@ -44,41 +44,40 @@ export async function settlementOf(
 
 type Settlement = Extract<Ingress, { readonly kind: 'ToolCallSettled' }>;
 
-/** A value that is still being made. */
-type Filling<T> = { -readonly [K in keyof T]: T[K] };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What is said of a call whose own settlement the engine would not take for what it is. */
-export function unreportable(call: ToolCall, { code, message }: { code: string; message: string }): Ingress {
+/** Settles a call whose own settlement cannot be recorded. */
+export function unreportableSettlement(call: ToolCall, { code, message }: { code: string; message: string }): Ingress {
   const fault = clip(`the result could not be recorded (${code}: ${message})`);
-  return inItsPlace(call, 'unreportable', { outcome: 'failed', code: 'invalid_output', message: fault });
+  return substituteSettlement(call, 'unreportable', { outcome: 'failed', code: 'invalid_output', message: fault });
 }
 
-/** Said of a call that a process before this one has started, when nobody noted how it ended. */
+/** Settles a call that an earlier process started without a note of how it ended. */
 export function unknownSettlement(call: ToolCall): Ingress {
-  return inItsPlace(call, 'unknown', { outcome: 'unknown', code: 'outcome_unknown', message: UNKNOWN_TEXT });
+  return substituteSettlement(call, 'unknown', { outcome: 'unknown', code: 'outcome_unknown', message: UNKNOWN_TEXT });
 }
 
-interface Said {
+interface Substitute {
   readonly outcome: 'failed' | 'unknown';
   readonly code: string;
   readonly message: string;
 }
 
-/** A settlement that no executor made; `what` tells its event from the call's own. */
-function inItsPlace(call: ToolCall, what: string, { outcome, code, message }: Said): Ingress {
+/** A settlement that no executor made; `what` distinguishes its event id from that of the call's own settlement. */
+function substituteSettlement(call: ToolCall, what: string, { outcome, code, message }: Substitute): Ingress {
   const report = failedReport(code, message);
-  const said = { result: resultOf(report), output: { text: report.text }, outcome, code };
-  return { ...addressOf(call), event_id: eventIdOf(call.effect_id, what), ...said };
+  const fields = { result: resultOf(report), output: { text: report.text }, outcome, code };
+  return { ...addressOf(call), event_id: eventIdOf(call.effect_id, what), ...fields };
 }
 
 const UNKNOWN_TEXT =
-  'error: outcome_unknown: The bridge that ran this call died, and nobody can say what the call did. ' +
-  'Look at the state of things before you make it again.';
+  'The bridge that ran this call died, and it is not known what the call did. ' +
+  'Check the current state before you make the call again.';
 
 const addressOf = ({ batch_id, call_id, plan_hash, attempt }: ToolCall) =>
   ({ kind: 'ToolCallSettled', batch_id, call_id, plan_hash, attempt }) as const;
 
-// The result says what came of the call; what the model reads of it is the output, and is not said twice.
+// The result states how the call ended. The text that the model reads is the output, which is not repeated here.
 function resultOf(report: CallReport): ToolResult {
   const { success, text, data, terminal, needsFollowup, nextAction } = report;
   const result: Record<string, Json> & { success: boolean } = { success };

@@ -1,5 +1,5 @@
-// Calls that wait for what another bridge holds: the engine is asked now and then what is still owed. Where no call
-// waits, nobody is asked, and no timer runs.
+// Watches for calls that other bridges settle: while a call waits for one that this bridge does not hold, asks the engine
+// every `WATCH_EVERY_MS` what is still owed. While no call waits, no timer runs.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import { effects } from '../../src/core/index.ts';
@@ -13,15 +13,15 @@ interface WatchOptions {
   readonly clock: BridgeClock;
   readonly link: Link;
   readonly schedule: CallSchedule;
-  /** Others may start now. */
-  readonly moved: () => void;
-  /** Nobody is asked any more once it aborts. */
+  /** Starts the calls that may run now. */
+  readonly startReady: () => void;
+  /** Ends the watch. */
   readonly signal: AbortSignal;
 }
 
 export interface OtherBridgesWatch {
-  /** Has the engine asked after a while, when calls wait here. */
-  consider(): void;
+  /** Plans the next request to the engine if calls wait here. */
+  checkLater(): void;
 }
 
 export function newOtherBridgesWatch({
@@ -29,26 +29,26 @@ export function newOtherBridgesWatch({
   clock,
   link,
   schedule,
-  moved,
+  startReady,
   signal,
 }: WatchOptions): OtherBridgesWatch {
   let planned = false;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     await sleep(clock, WATCH_EVERY_MS, signal);
-    for (const session of schedule.watched()) {
+    for (const session of schedule.blockedElsewhere()) {
       const view = await link.ask('session', () => client.session(session), signal);
       if (!isLeft(view)) schedule.observe(session, effects(view.right.state));
     }
     planned = false;
-    moved();
+    startReady();
   }
 
   return {
-    consider() {
+    checkLater() {
       if (planned || signal.aborted || !schedule.isWaiting()) return;
       planned = true;
-      void look();
+      void check();
     },
   };
 }

@@ -1,4 +1,4 @@
-// How long a failed request waits before it is sent again.
+// The delay before a failed request is sent again.
 
 /** Doubles with each attempt (0, 1, …) up to `maxMs`; returns between half of that and all of it, in milliseconds. */
 export function backoffMs(

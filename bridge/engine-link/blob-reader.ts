@@ -1,4 +1,4 @@
-// Blobs by digest, the last ones kept in memory: every generate reads the same pages again.
+// Reads blobs by digest and caches the most recently used: every generate reads the same pages again.
 import { type Either, isRight, right } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Digest } from '../../schemas/ids.ts';
@@ -8,12 +8,12 @@ import { BLOB_CACHE_BYTES_MAX } from '../../schemas/limits.ts';
 
 export interface BlobReader {
   read(ref: Digest, signal?: AbortSignal): Promise<Either<Rejection, Uint8Array>>;
-  /** The bytes if they are in memory. */
+  /** The bytes if they are cached. */
   kept(ref: Digest): Uint8Array | null;
 }
 
 export function newBlobReader(client: EngineClient, link: Link, bytesMax: number = BLOB_CACHE_BYTES_MAX): BlobReader {
-  // A Map keeps insertion order: what is read is inserted again, so the first entry is the least recently used.
+  // A Map keeps insertion order, and every read inserts its entry again: the first entry is the least recently used.
   const kept = new Map<Digest, Uint8Array>();
   let bytesKept = 0;
 

@@ -1,11 +1,11 @@
-// How large a value can be as JSON, without writing it: enough to know that something small is small.
+// An upper bound of the size of a value as JSON, without serialising it: enough to recognise small values.
 
-/** What one UTF-16 unit becomes at most: an escape such as `\u0000`, which is as many bytes as characters. */
+/** The most characters (and bytes) one UTF-16 unit becomes: an escape such as `\u0000`. */
 const ESCAPED_MAX = 6;
-/** What a number, a literal, or the frame of anything takes at most. */
+/** The most characters of a number, a literal, or the punctuation of one value. */
 const FRAME_MAX = 26;
 
-/** No more characters or bytes than this; or more than `max`, and then it is not looked at to its end. */
+/** An upper bound in characters and bytes. Once it exceeds `max`, the rest of the value is not visited. */
 export function jsonSizeAtMost(value: unknown, max: number): number {
   if (typeof value === 'string') return ESCAPED_MAX * value.length + FRAME_MAX;
   if (typeof value !== 'object' || value === null) return FRAME_MAX;

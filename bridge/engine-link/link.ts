@@ -1,5 +1,5 @@
-// The line to the engine. An engine that is away is waited for, however long it takes: what was finished here must
-// reach it once. Every other refusal is an answer.
+// Requests to the engine. While the engine is away, a request is repeated without limit, because finished work must be
+// reported eventually. Every other refusal is an answer.
 import { type Either, isRight, left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
@@ -9,11 +9,11 @@ import { BACKOFF_MS_BASE, BACKOFF_MS_MAX } from '../../schemas/limits.ts';
 import type { Log } from '../log.ts';
 
 export interface Link {
-  /** Asks until there is an answer. A signal that aborts ends the waiting with `closing`. */
+  /** Repeats the request until there is an answer. When the signal aborts, answers left with `closing`. */
   ask<A>(during: string, request: () => TaskEither<Rejection, A>, signal?: AbortSignal): Promise<Either<Rejection, A>>;
 }
 
-/** The engine, or its storage, was not there: nothing is known, and the same request may be made again. */
+/** The engine or its storage was not available: the outcome is unknown, and the same request may be sent again. */
 const isAway = ({ code }: Rejection): boolean => AWAY.has(code);
 
 const AWAY: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
@@ -28,12 +28,12 @@ interface LinkOptions {
   readonly clock: BridgeClock;
   readonly random: () => number;
   readonly log: Log;
-  /** Ends every waiting. */
+  /** Ends every wait. */
   readonly signal: AbortSignal;
 }
 
 export function newLink({ clock, random, log, signal }: LinkOptions): Link {
-  // Many requests wait for the same engine: only the first says that it is away.
+  // Many requests wait for the same engine: only the first logs that it is away.
   let away = false;
 
   function noteAway(during: string, { code, message }: Rejection): void {
@@ -47,25 +47,25 @@ export function newLink({ clock, random, log, signal }: LinkOptions): Link {
   }
 
   return {
-    async ask(during, request, own = signal) {
-      const isOver = (): boolean => signal.aborted || own.aborted;
-      for (let attempt = 0; !isOver(); attempt += 1) {
+    async ask(during, request, requestSignal = signal) {
+      const isAborted = (): boolean => signal.aborted || requestSignal.aborted;
+      for (let attempt = 0; !isAborted(); attempt += 1) {
         const answer = await answerOf(request);
         if (isRight(answer) || !isAway(answer.left)) {
           noteBack(during);
           return answer;
         }
-        if (isOver()) break;
+        if (isAborted()) break;
         noteAway(during, answer.left);
         const ms = backoffMs(attempt, random, { baseMs: BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX });
-        await (own === signal ? sleep(clock, ms, signal) : sleep(clock, ms, signal, own));
+        await (requestSignal === signal ? sleep(clock, ms, signal) : sleep(clock, ms, signal, requestSignal));
       }
       return left(reject('closing', '', 'the bridge no longer waits for an answer'));
     },
   };
 }
 
-// A client must not throw; one that does has not answered.
+// A client must not throw; an exception counts as no answer.
 async function answerOf<A>(request: () => TaskEither<Rejection, A>): Promise<Either<Rejection, A>> {
   try {
     return await request()();

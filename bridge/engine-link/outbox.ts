@@ -1,13 +1,14 @@
-// Reports on their way to the engine: one lane for each session, in order. What is reported while a submit is in
-// flight travels together in the next one, so a burst of settlements costs one durable write.
+// Reports to the engine, in order within each session. Reports made while a submission is in flight are sent together in
+// the next one, so a burst of settlements costs one durable write.
 import { type Either, isLeft, isRight, right } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import type { HeldLease, LeaseKey } from '../../schemas/wire.ts';
+import type { HeldLease } from '../../schemas/wire.ts';
 import { newSessionQueues } from './session-queues.ts';
 import type { BridgeClock } from '../../src/clock.ts';
+import type { HeldLeases } from './held-leases.ts';
 import type { Link } from './link.ts';
 import type { Log } from '../log.ts';
 import type { SubmitGrants } from './submit-grants.ts';
@@ -15,7 +16,7 @@ import type { SubmitGrants } from './submit-grants.ts';
 type Answer = Either<Rejection, void>;
 
 export interface Outbox {
-  /** Durable when it answers right. Left is final: the engine refused this very event. `effect`: what it reports on. */
+  /** Right: the event is durable. Left is final: the engine refused this event. `effect`: the effect it reports on. */
   report(session: SessionId, event: Ingress, effect?: EffectId): Promise<Answer>;
 }
 
@@ -24,97 +25,87 @@ interface OutboxOptions {
   readonly owner: OwnerId;
   readonly link: Link;
   readonly log: Log;
-  /** The epoch under which an effect is reported on. */
-  readonly epochOf: (key: LeaseKey) => number | undefined;
-  /** A report on an effect that was sent at this time was taken. */
-  readonly confirm: (key: LeaseKey, sentAtMs: number) => void;
+  readonly leases: Pick<HeldLeases, 'epochOf' | 'confirm'>;
   readonly clock: Pick<BridgeClock, 'now' | 'soon'>;
-  /** What may be said in the same breath, given what is about to be: the end of a batch whose last calls these are. */
-  readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Companion[];
-  /** What is asked for besides; null where nothing is. */
+  /** Reports to send together with these events: the ends of the batches that they complete. */
+  readonly companions: (session: SessionId, events: readonly Ingress[]) => readonly Report[];
+  /** Requests effects with the answer to a report; null: none are requested. */
   readonly submitGrants: SubmitGrants | null;
 }
 
-/** An event nobody waits for: it is sent with others, and once more alone when the others were at fault. */
-export interface Companion extends Sent {
-  readonly answered: (answer: Answer) => void;
-}
-
-interface Sent {
+/** An event to send, and what it reports on. */
+export interface Report {
   readonly event: Ingress;
   readonly effect?: EffectId | undefined;
-}
-
-interface Entry extends Sent {
   readonly answered: (answer: Answer) => void;
 }
 
 export function newOutbox(options: OutboxOptions): Outbox {
-  const { client, owner, link, clock, log, epochOf, confirm, companions, submitGrants } = options;
-  async function send(session: SessionId, group: readonly Entry[]): Promise<void> {
+  const { client, owner, link, clock, log, leases, companions, submitGrants } = options;
+  async function send(session: SessionId, group: readonly Report[]): Promise<void> {
     const extra = companions(session, eventsOf(group));
     const together = extra.length === 0 ? null : await submit(session, [...group, ...extra]);
     if (together !== null && isRight(together)) {
-      for (const entry of [...group, ...extra]) entry.answered(together);
+      for (const report of [...group, ...extra]) report.answered(together);
       return;
     }
     await sendPlain(session, group);
     for (const companion of extra) await sendCompanion(session, companion, together);
   }
 
-  // All or none is the engine's rule; one stale report must not cost the others.
-  async function sendPlain(session: SessionId, group: readonly Entry[]): Promise<void> {
+  // The engine accepts all events of a request or none; one stale report must not prevent the others.
+  async function sendPlain(session: SessionId, group: readonly Report[]): Promise<void> {
     const answer = await submit(session, group);
     if (isRight(answer) || group.length === 1) {
-      for (const entry of group) settle(session, entry, answer);
+      for (const report of group) passAnswer(session, report, answer);
       return;
     }
-    for (const entry of group) settle(session, entry, await submit(session, [entry]));
+    for (const report of group) passAnswer(session, report, await submit(session, [report]));
   }
 
-  // A refusal that was its own fault stands; one that was the fault of the others does not.
-  async function sendCompanion(session: SessionId, companion: Companion, together: Answer | null): Promise<void> {
-    const own = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
-    companion.answered(own ? together : await submit(session, [companion]));
+  // A refusal that the companion caused is final; after any other, it is sent alone.
+  async function sendCompanion(session: SessionId, companion: Report, together: Answer | null): Promise<void> {
+    const isFinal = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
+    companion.answered(isFinal ? together : await submit(session, [companion]));
   }
 
-  function settle(session: SessionId, entry: Entry, answer: Answer): void {
+  function passAnswer(session: SessionId, report: Report, answer: Answer): void {
     if (isLeft(answer)) {
-      const { kind, event_id = '' } = entry.event;
+      const { kind, event_id = '' } = report.event;
       const { code, message } = answer.left;
       log({ event: 'report_refused', session_id: session, kind, event_id, code, message });
     }
-    entry.answered(answer);
+    report.answered(answer);
   }
 
-  async function submit(session: SessionId, entries: readonly Sent[]): Promise<Answer> {
-    const events = eventsOf(entries);
-    // Named anew each time: an engine that came back may have granted anew what is under way here.
+  async function submit(session: SessionId, reports: readonly Report[]): Promise<Answer> {
+    const events = eventsOf(reports);
     const lease = submitGrants?.ask(events) ?? null;
     let sentAtMs = 0;
     const answer = await link.ask('submit', () => {
       sentAtMs = clock.now();
-      const report = { events, owner, leases: leasesOf(session, entries) };
-      if (lease === null) return client.submit(session, report);
+      // Looked up for each attempt: an engine that restarted may have granted the effects again, under other epochs.
+      const request = { events, owner, leases: namedLeases(session, reports) };
+      if (lease === null) return client.submit(session, request);
       submitGrants?.sent(lease);
-      return client.submit(session, { ...report, lease });
+      return client.submit(session, { ...request, lease });
     });
-    if (lease !== null) submitGrants?.over(lease, isRight(answer) ? answer.right.granted : undefined);
+    if (lease !== null) submitGrants?.answered(lease, isRight(answer) ? answer.right.granted : undefined);
     if (isLeft(answer)) return answer;
-    for (const { effect: effect_id } of entries) {
-      if (effect_id !== undefined) confirm({ session_id: session, effect_id }, sentAtMs);
+    for (const { effect: effect_id } of reports) {
+      if (effect_id !== undefined) leases.confirm({ session_id: session, effect_id }, sentAtMs);
     }
     return right(undefined);
   }
 
-  function leasesOf(session_id: SessionId, entries: readonly Sent[]): readonly HeldLease[] {
-    const leases: HeldLease[] = [];
-    for (const { effect: effect_id } of entries) {
+  function namedLeases(session_id: SessionId, reports: readonly Report[]): readonly HeldLease[] {
+    const named: HeldLease[] = [];
+    for (const { effect: effect_id } of reports) {
       if (effect_id === undefined) continue;
-      const epoch = epochOf({ session_id, effect_id });
-      if (epoch !== undefined) leases.push({ effect_id, epoch });
+      const epoch = leases.epochOf({ session_id, effect_id });
+      if (epoch !== undefined) named.push({ effect_id, epoch });
     }
-    return leases;
+    return named;
   }
 
   const queues = newSessionQueues(send, (fn) => clock.soon(fn));
@@ -126,4 +117,4 @@ export function newOutbox(options: OutboxOptions): Outbox {
   };
 }
 
-const eventsOf = (entries: readonly Sent[]): readonly Ingress[] => entries.map(({ event }) => event);
+const eventsOf = (reports: readonly Report[]): readonly Ingress[] => reports.map(({ event }) => event);

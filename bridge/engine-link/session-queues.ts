@@ -1,5 +1,5 @@
-// What waits to be sent, one lane for each session, in order. What is said while something of a lane is under way
-// travels together in the next group, and so does whatever else the same tick has to say.
+// One queue of reports for each session, sent in order and in groups. Reports added in the same tick, or while a group is
+// being sent, form the next group.
 import type { SessionId } from '../../schemas/ids.ts';
 import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../../schemas/limits.ts';
 import { jsonSizeAtMost } from './json-size.ts';
@@ -8,23 +8,23 @@ export interface SessionQueues<T> {
   add(session: SessionId, entry: T): void;
 }
 
-/** `send`: one group at a time in each session; the next one waits until it is done. `soon`: after what is ready by now. */
+/** `send`: sends one group; each session sends one at a time. `soon`: runs `fn` after the events that are ready now. */
 export function newSessionQueues<T extends { readonly event: unknown }>(
   send: (session: SessionId, group: readonly T[]) => Promise<void>,
   soon: (fn: () => void) => void,
 ): SessionQueues<T> {
   const queues = new Map<SessionId, T[]>();
-  /** Sessions that have something to say since this tick. */
-  let fresh: SessionId[] = [];
+  /** Sessions whose queue is new in this tick. */
+  let started: SessionId[] = [];
 
-  function drainFresh(): void {
-    const sessions = fresh;
-    fresh = [];
+  function drainStarted(): void {
+    const sessions = started;
+    started = [];
     for (const session of sessions) void drain(session, queues.get(session) ?? []);
   }
 
   async function drain(session: SessionId, waiting: T[]): Promise<void> {
-    while (waiting.length > 0) await send(session, takeGroup(waiting));
+    while (waiting.length > 0) await send(session, removeGroup(waiting));
     queues.delete(session);
   }
 
@@ -36,14 +36,14 @@ export function newSessionQueues<T extends { readonly event: unknown }>(
         return;
       }
       queues.set(session, [entry]);
-      if (fresh.length === 0) soon(drainFresh);
-      fresh.push(session);
+      if (started.length === 0) soon(drainStarted);
+      started.push(session);
     },
   };
 }
 
-function takeGroup<T extends { readonly event: unknown }>(waiting: T[]): readonly T[] {
-  // One goes in any case, and is mostly alone.
+function removeGroup<T extends { readonly event: unknown }>(waiting: T[]): readonly T[] {
+  // The first event is sent whatever its size. Mostly it is the only one, and need not be measured.
   let count = 1;
   let chars = waiting.length > 1 ? charsOf(waiting[0]?.event) : 0;
   while (count < waiting.length && count < REPORT_EVENTS_MAX) {
@@ -54,7 +54,7 @@ function takeGroup<T extends { readonly event: unknown }>(waiting: T[]): readonl
   return waiting.splice(0, count);
 }
 
-/** What an event may take if all events of a full group are like it: then it need not be known exactly. */
+/** A full group of events of this size fits into one report, so smaller events need not be measured exactly. */
 const SMALL_CHARS = Math.floor(REPORT_CHARS_MAX / REPORT_EVENTS_MAX);
 
 function charsOf(event: unknown): number {

@@ -1,72 +1,67 @@
-// Effects that come with the answer to a report. A report that makes a turn go on asks for what comes next in the same
-// breath; the lease request that is always open brings what others have caused.
+// Effects granted with the answer to a report. A report that continues a turn requests the effects that follow from it;
+// the separate lease request brings the effects that others cause.
 import type { Ingress } from '../../schemas/event.ts';
 import { SUBMIT_GRANT_EFFECTS_MIN, LEASE_EFFECTS_MAX } from '../../schemas/limits.ts';
 import type { LeaseGrant, Wanted } from '../../schemas/wire.ts';
 import type { BridgeClock } from '../../src/clock.ts';
+import type { ReceivedGrant } from './admit-grants.ts';
 import type { HeldLeases } from './held-leases.ts';
 
 export interface SubmitGrants {
-  /** What to ask for with these events, and room kept for it until {@link over}; null for nothing. */
+  /** What to request with these events, with capacity reserved until it is answered; null for nothing. */
   ask(events: readonly Ingress[]): Wanted | null;
-  /** A request with it is sent, for the first time or again. */
+  /** The report is sent, for the first time or again. */
   sent(asked: Wanted): void;
   /** The report is answered, with a grant or without. */
-  over(asked: Wanted, granted?: LeaseGrant): void;
+  answered(asked: Wanted, granted?: LeaseGrant): void;
 }
 
-interface RidesOptions {
+interface SubmitGrantsOptions {
   readonly clock: BridgeClock;
   readonly leases: HeldLeases;
   readonly wanted: (max: number) => Wanted;
-  /** Nothing more is asked for once it aborts. */
+  /** Nothing more is requested once it aborts. */
   readonly signal: AbortSignal;
-  /** Called some time after the report itself is dealt with. */
-  readonly take: (arrived: readonly Arrived[]) => void;
+  /** Called after the answers to the reports themselves have been handled. */
+  readonly onGrants: (received: readonly ReceivedGrant[]) => void;
 }
 
-/** A grant, and when the request was sent that it answers. */
-export interface Arrived {
-  readonly grant: LeaseGrant;
-  readonly askedAtMs: number;
-}
-
-export function newSubmitGrants({ clock, leases, wanted, signal, take }: RidesOptions): SubmitGrants {
-  let arrived: Arrived[] = [];
+export function newSubmitGrants({ clock, leases, wanted, signal, onGrants }: SubmitGrantsOptions): SubmitGrants {
+  let received: ReceivedGrant[] = [];
   const sentAtMs = new WeakMap<Wanted, number>();
-  /** Room that is kept for what has arrived. */
-  let kept = 0;
+  /** Capacity that is reserved for the received grants. */
+  let reserved = 0;
 
-  function takeArrived(): void {
-    const taken = arrived;
-    arrived = [];
-    take(taken);
-    leases.unreserve(kept);
-    kept = 0;
+  function passOn(): void {
+    const grants = received;
+    received = [];
+    onGrants(grants);
+    leases.unreserve(reserved);
+    reserved = 0;
   }
 
   return {
     ask(events) {
-      const max = Math.min(expectedOf(events), leases.room(), LEASE_EFFECTS_MAX);
+      const max = Math.min(expectedOf(events), leases.capacity(), LEASE_EFFECTS_MAX);
       if (max <= 0 || signal.aborted) return null;
       leases.reserve(max);
       return wanted(max);
     },
     sent: (asked) => void sentAtMs.set(asked, clock.now()),
-    over(asked, granted) {
+    answered(asked, granted) {
       if (granted === undefined) {
         leases.unreserve(asked.max);
         return;
       }
-      // Whoever waits for the answer to a report lets go of what it was about first.
-      if (arrived.length === 0) clock.soon(takeArrived);
-      arrived.push({ grant: granted, askedAtMs: sentAtMs.get(asked) ?? clock.now() });
-      kept += asked.max;
+      // The code that awaits the report releases the reported effect first.
+      if (received.length === 0) clock.soon(passOn);
+      received.push({ grant: granted, askedAtMs: sentAtMs.get(asked) ?? clock.now() });
+      reserved += asked.max;
     },
   };
 }
 
-/** How many effects may follow: a model's calls, or a generate. */
+/** How many effects may follow from these events: a model's calls, or a generate. */
 function expectedOf(events: readonly Ingress[]): number {
   let expected = 0;
   for (const event of events) {

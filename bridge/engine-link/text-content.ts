@@ -1,21 +1,21 @@
-// Text on its way into an event: inline while it is small, a blob when it is not, and cut in the middle when it is
-// more than the model may read of one output (the whole stays in a blob that the cut names).
+// Text as the content of an event: inline when it is small, else a blob. An output that exceeds what the model may read is
+// cut in the middle, and the cut names the blob that holds the whole.
 import type { BlobText, Content } from '../../schemas/content.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 
 export type PutBlob = (bytes: Uint8Array) => Promise<Digest>;
 
-/** A whole output that is a blob already. */
+/** A whole output that is already a blob. */
 export interface WholeOutput {
   readonly ref: Digest;
   readonly bytes: number;
 }
 
-/** What the line that names a whole output takes at most, in bytes. */
+/** The maximum size of the line that names a whole output, in bytes. */
 export const WHOLE_NOTE_BYTES = 128;
 
-/** Content of any text, whole. */
+/** Content of a text, never cut for the model; a blob holds at most `BLOB_BYTES_MAX`. */
 export async function contentOf(text: string, putBlob: PutBlob): Promise<Content> {
   if (text.length <= INLINE_CHARS_MAX) return { text };
   const bytes = Buffer.from(text, 'utf8').subarray(0, BLOB_BYTES_MAX);
@@ -30,12 +30,12 @@ export const blobText = (text: string, { ref, bytes }: WholeOutput): BlobText =>
 });
 
 /**
- * Content of a call's output, of which the model reads at most `bytesMax` bytes: the head, a line that says how much
- * is missing and where it is, the tail. Only that line may exceed a very small maximum.
+ * Content of a call's output, of which the model reads at most `bytesMax` bytes: the head, a line that states how much is
+ * cut and which blob holds the whole, the tail. That line may exceed a very small maximum.
  */
 export function outputContent(text: string, limits: OutputLimits, putBlob: PutBlob): Content | Promise<Content> {
   const { bytesMax, whole } = limits;
-  // A character is at most three bytes: what is small is not measured.
+  // A UTF-16 unit is at most three bytes of UTF-8, so a small text need not be measured.
   const small = whole === undefined && text.length <= INLINE_CHARS_MAX && 3 * text.length <= bytesMax;
   return small ? { text } : measuredContent(text, limits, putBlob);
 }
@@ -66,7 +66,7 @@ function cutMiddle(bytes: Buffer, bytesMax: number, whole: WholeOutput): string 
   return head.toString('utf8') + marker(bytes.length - head.length - tail.length) + tail.toString('utf8');
 }
 
-// A byte of the form 10xxxxxx continues a character (RFC 3629 section 3): no cut may stand before one.
+// A byte of the form 10xxxxxx continues a character (RFC 3629 section 3): a cut must not precede one.
 const continues = (bytes: Buffer, at: number): boolean => ((bytes[at] ?? 0) & 0xc0) === 0x80;
 
 function firstBytes(bytes: Buffer, max: number): Buffer {
@@ -81,13 +81,13 @@ function lastBytes(bytes: Buffer, max: number): Buffer {
   return bytes.subarray(start);
 }
 
-/** At most `max` UTF-16 units from the start, without half a character at its end. */
+/** At most `max` UTF-16 units from the start, never ending in half a surrogate pair. */
 export function firstChars(text: string, max: number): string {
   const part = text.slice(0, max);
   return part.isWellFormed() ? part : part.slice(0, -1);
 }
 
-/** At most `max` UTF-16 units from the end, without half a character at its start. */
+/** At most `max` UTF-16 units from the end, never starting with half a surrogate pair. */
 export function lastChars(text: string, max: number): string {
   const part = text.length <= max ? text : text.slice(-max);
   return part.isWellFormed() ? part : part.slice(1);

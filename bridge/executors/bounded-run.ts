@@ -1,5 +1,5 @@
-// One run of one call, fenced in: whatever the executor does (throws, hangs, returns garbage, ignores being told to
-// stop), this ends in time and with a report.
+// Runs one call within bounds: whatever the executor does (throws, hangs, returns garbage, ignores its signal), the run
+// ends in time and with a report.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
 import type { CallOutcome } from '../../schemas/tool-call.ts';
@@ -9,7 +9,7 @@ import { CALL_GRACE_MS } from '../../schemas/limits.ts';
 import { clip, messageOf } from '../log.ts';
 import type { StopReason, StopSwitch } from './stop-switch.ts';
 
-/** How a call ended, as far as the bridge can say. */
+/** How a call ended, as far as the bridge knows. */
 export interface CallEnd {
   readonly outcome: Exclude<CallOutcome, 'unknown'>;
   readonly report: CallReport;
@@ -25,7 +25,7 @@ interface RunLimits {
   readonly stop: StopSwitch;
 }
 
-/** Runs until it answers, is out of time, or is stopped and the grace that follows has passed. */
+/** Resolves when the run has answered, or when it has timed out or been stopped and did not end within the grace period. */
 export function runBounded(run: () => Promise<unknown>, { clock, timeoutMs, stop }: RunLimits): Promise<CallEnd> {
   if (stop.why !== null) return Promise.resolve({ durationMs: 0, ...endOf(null, stop.why, timeoutMs) });
   const startedAt = clock.now();
@@ -48,24 +48,24 @@ export function runBounded(run: () => Promise<unknown>, { clock, timeoutMs, stop
 
 interface Attempt {
   readonly report: CallReport;
-  /** The report is the tool's own, and not made up for one that threw or returned garbage. */
-  readonly own: boolean;
+  /** The tool made the report; false when it stands for a tool that threw or returned garbage. */
+  readonly fromTool: boolean;
 }
 
 async function attempt(run: () => Promise<unknown>): Promise<Attempt> {
   try {
     const decoded = decode(CallReport, await run());
-    if (!isLeft(decoded)) return { report: decoded.right, own: true };
+    if (!isLeft(decoded)) return { report: decoded.right, fromTool: true };
     const { path, message } = decoded.left;
-    const what = `the tool's answer is not usable at "${path}": ${message}`;
-    return { report: failedReport('invalid_output', clip(what)), own: false };
+    const fault = `the tool's answer is invalid at "${path}": ${message}`;
+    return { report: failedReport('invalid_output', clip(fault)), fromTool: false };
   } catch (error) {
-    return { report: failedReport('tool_threw', clip(messageOf(error))), own: false };
+    return { report: failedReport('tool_threw', clip(messageOf(error))), fromTool: false };
   }
 }
 
 function endOf(attempted: Attempt | null, why: StopReason | null, timeoutMs: number): Omit<CallEnd, 'durationMs'> {
-  // What has succeeded has succeeded, even if it was told to stop a moment before.
+  // A success is reported as one, even if the call was stopped just before it ended.
   if (attempted?.report.success === true) return { outcome: 'succeeded', report: attempted.report };
   if (why === null) {
     const report = attempted?.report ?? failedReport('tool_failed', 'the tool gave no answer');
@@ -74,12 +74,12 @@ function endOf(attempted: Attempt | null, why: StopReason | null, timeoutMs: num
   const outcome = why === 'timeout' ? 'failed' : 'cancelled';
   const code = why === 'timeout' ? 'timeout' : 'cancelled';
   const stopped = failedReport(code, explain(why, timeoutMs));
-  if (attempted === null || !attempted.own || attempted.report.text === '') return { outcome, report: stopped };
+  if (attempted === null || !attempted.fromTool || attempted.report.text === '') return { outcome, report: stopped };
   return { outcome, report: { ...attempted.report, code, text: `${stopped.text}\n${attempted.report.text}` } };
 }
 
 function explain(why: StopReason, timeoutMs: number): string {
-  if (why === 'timeout') return `it was stopped after ${timeoutMs} ms; make it smaller, or allow it more time`;
-  if (why === 'cancelled') return 'it was stopped because the run was ended';
-  return 'it was stopped because its bridge had to stop; what it had done by then stays done';
+  if (why === 'timeout') return `stopped after ${timeoutMs} ms. Split the work, or allow more time.`;
+  if (why === 'cancelled') return 'stopped because the run was ended';
+  return 'stopped because the bridge stopped. What had been done by then was not undone.';
 }

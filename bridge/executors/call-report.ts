@@ -1,4 +1,4 @@
-// What an executor says came of a call. Executors are not trusted to keep to it: everything they return is decoded.
+// What an executor reports of a call. Executors are not trusted to follow the type: everything they return is decoded.
 import { type TypeOf, flag, integer, jsonObject, shape, text } from '../../schemas/codec.ts';
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
@@ -9,29 +9,30 @@ export const CallReport = shape(
   'CallReport',
   {
     success: flag,
-    /** What the model reads: the output, or what went wrong and what to do about it. */
+    /** The text the model reads: the output, or what went wrong and what to do next. */
     text: text('text', { max: BLOB_BYTES_MAX }),
   },
   {
-    /** Why it failed: a stable word. */
+    /** Why it failed: a stable identifier. */
     code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),
     data: jsonObject,
-    /** The result ends the run, or explicitly does not (Steerable, "Completion"). */
+    /** The result ends the run (Steerable Tools Spec, "Completion semantics"). */
     terminal: flag,
+    /** A failure is returned to the model instead of ending the run (same section). */
     needsFollowup: flag,
-    /** It failed for a reason that may pass: a repeatable call is tried again as the run's retry policy says. */
+    /** The failure is transient: a repeatable call is tried again as the run's retry policy says. */
     retryable: flag,
     nextAction: text('nextAction', { max: 4_096 }),
-    /** The whole output, when `text` is only a part of it and the executor has kept it as a blob. */
+    /** The whole output, when `text` is only part of it and the executor has stored it as a blob. */
     whole: shape('WholeOutput', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) }),
     host_session: HostSessionFacts,
-    /** The files it changed; what stood there before is kept as blobs already. */
+    /** The files it changed; their former content is already stored as blobs. */
     changes: FileChanges,
   },
 );
 export type CallReport = TypeOf<typeof CallReport>;
 
-/** A failure in the form in which the model reads all of them. */
+/** A failure; the model reads all failures in this form. */
 export const failedReport = (code: string, message: string): CallReport => ({
   success: false,
   code,

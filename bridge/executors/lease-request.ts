@@ -1,4 +1,4 @@
-// What a bridge asks the engine for: the kinds of effects it can do, and the tools it runs.
+// What a bridge requests from the engine: the kinds of effects it can run, and its tools.
 import type { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { LEASE_WAIT_MS_MAX } from '../../schemas/limits.ts';
 import type { LeaseRequest, Wanted } from '../../schemas/wire.ts';
@@ -24,8 +24,9 @@ export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wante
 }
 
 /**
- * Asks for so many effects, and waits for the first: less long than a lease lasts, so that no answer is as old. While it
- * is not known how long that is, it does not wait at all: any answer says it.
+ * Requests at most `max` effects, and lets the engine wait for the first of them for less than the duration of a lease, so
+ * that no lease expires before its grant arrives. While that duration is unknown, the engine must answer immediately,
+ * because any answer states it.
  */
 export const leaseRequest = (abilities: Abilities, max: number, ttlMs: number | null): LeaseRequest => ({
   ...wantedBy(abilities, max),

@@ -1,4 +1,4 @@
-// Opens the host session that a run waits for, and says what came of it.
+// Opens the host session that a run waits for, and makes the event that reports it.
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';
@@ -23,7 +23,7 @@ interface OpenOptions {
 
 type Opened = Extract<Ingress, { readonly kind: 'HostSessionUpdated' }>;
 
-/** Runs the tool and gives the event to report: ready with its facts, or `error` with the reason. */
+/** Runs the tool and returns the event to report: `ready` with the session's facts, or `error` with the reason. */
 export async function openHostSession(
   effect: EffectOfKind<'host_session.open'>,
   { executor, putBlob, clock, stop }: OpenOptions,

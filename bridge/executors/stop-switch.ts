@@ -1,5 +1,5 @@
-// How work in this bridge is told to stop, and why. Most work ends without being told anything: the platform's signal
-// is made only for those that ask for it, because it costs more than a short call does.
+// Stops work in this bridge, and records why. Most work is never stopped, so the platform's `AbortSignal` is created only
+// for work that reads it: it costs more than a short call.
 
 export type StopReason = 'timeout' | 'cancelled' | 'lost' | 'stopping';
 
@@ -17,14 +17,14 @@ class CallStopped extends Error {
 export class StopSwitch {
   #why: StopReason | null = null;
   #abort: AbortController | null = null;
-  #told: (() => void) | null = null;
+  #onStop: (() => void) | null = null;
 
-  /** Why it was thrown first; null while it was not. */
+  /** The first reason; null while the work has not been stopped. */
   get why(): StopReason | null {
     return this.#why;
   }
 
-  /** Aborts with a {@link CallStopped} when the switch is thrown. */
+  /** Aborts with a {@link CallStopped}. */
   get signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController();
@@ -33,16 +33,16 @@ export class StopSwitch {
     return this.#abort.signal;
   }
 
-  /** The first reason stands. */
+  /** Only the first call has an effect. */
   stop(why: StopReason): void {
     if (this.#why !== null) return;
     this.#why = why;
     this.#abort?.abort(new CallStopped(why));
-    this.#told?.();
+    this.#onStop?.();
   }
 
-  /** One at a time: called when the switch is thrown. */
-  onStop(told: (() => void) | null): void {
-    this.#told = told;
+  /** Replaces the listener that {@link stop} calls; there is one at a time. */
+  onStop(listener: (() => void) | null): void {
+    this.#onStop = listener;
   }
 }

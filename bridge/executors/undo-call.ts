@@ -1,5 +1,5 @@
-// Puts the files of a call back and says what came of it. What stood there before is fetched first: without all of it,
-// nothing is begun.
+// Undoes a call: puts back the files it changed, and makes the event that reports it. The former content of all files is
+// fetched first; when any of it is missing, no file is changed.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
@@ -20,7 +20,7 @@ interface UndoOptions {
   readonly blobs: BlobReader;
   readonly clock: BridgeClock;
   readonly stop: StopSwitch;
-  /** Whether the lease on it is sure to last still. */
+  /** Whether the lease on the effect cannot have expired yet. */
   readonly isFresh: () => boolean;
 }
 
@@ -32,7 +32,7 @@ export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoO
   const act = async (): Promise<CallReport> => {
     const files = await fetchFiles(effect.changes, blobs, stop.signal);
     if (isLeft(files)) return files.left;
-    // Held up since, by whatever holds a process up, it may be somebody else's by now, who has the newer word.
+    // If this process was suspended meanwhile, another bridge may hold the undo by now.
     if (stop.why === null && !isFresh()) stop.stop('lost');
     return stop.why !== null ? failedReport('cancelled', 'the undo was stopped') : restore(files.right);
   };
@@ -60,7 +60,9 @@ async function fetchFiles(
   for (const { before, ...change } of changes) {
     if (before === null) files.push({ ...change, before });
     else if ('withheld' in before) {
-      return left(failedReport('undo_not_kept', `${change.path}: what stood there was not kept (${before.withheld})`));
+      return left(
+        failedReport('undo_not_kept', `${change.path}: its former content was not kept (${before.withheld})`),
+      );
     } else {
       const bytes = await blobs.read(before.ref, signal);
       if (isLeft(bytes)) return left(failedReport('undo_not_kept', `${change.path}: ${bytes.left.message}`));

@@ -1,4 +1,4 @@
-// One generate: the conversation fetched, the model asked, its answer reported.
+// Runs one generate: fetches the conversation, asks the model, reports its answer.
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
@@ -35,14 +35,14 @@ interface GenerateRunnerOptions {
 }
 
 export interface GenerateRunner {
-  /** Answers when the engine has the outcome, or when it was stopped. Never throws. */
+  /** Resolves when the engine has the outcome, or when the work was stopped. Never rejects. */
   run(effect: Generate, stop: StopSwitch): Promise<void>;
 }
 
 interface Failure {
   readonly code: string;
   readonly message: string;
-  /** It may pass: what the run's retry policy is told. */
+  /** The failure is transient: the run's retry policy applies. */
   readonly retryable?: true;
   readonly retry_after_ms?: number;
 }
@@ -54,7 +54,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     const startedAt = clock.now();
     const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
     const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error));
-    // Nobody waits for an answer that came after the lease was lost; a bridge that stops leaves it to the next one.
+    // After the lease is lost the answer is not reported; a bridge that stops leaves the generate to the next one.
     if (stop.why !== null) return;
     const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;
     if (failure !== null) await fail(effect, failure, elapsed());
@@ -72,7 +72,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   async function observed(effect: Generate, reply: GenerateReply): Promise<Ingress> {
     const { run_id, turn } = effect;
     const fault = replyFault(reply);
-    if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is not usable: ${fault}`);
+    if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
     const content = reply.content?.toWellFormed() ?? '';
     return {
       kind: 'ToolCallsObserved',
@@ -85,7 +85,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     };
   }
 
-  /** Null when there is nothing more to say: it is recorded, or the run has moved on without it. */
+  /** Null when nothing more is to be reported: the answer is recorded, or the run no longer expects it. */
   async function report(effect: Generate, event: Ingress, duration_ms: number): Promise<Failure | null> {
     const answered = await outbox.report(effect.session_id, event, effect.effect_id);
     const { session_id, run_id, turn } = effect;
@@ -96,7 +96,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       return null;
     }
     const { code, message } = answered.left;
-    if (!REPLY_AT_FAULT.has(code)) return null;
+    if (!INVALID_REPLY.has(code)) return null;
     return { code: 'provider_terminal', message: clip(`the model's answer cannot be recorded: ${code}: ${message}`) };
   }
 
@@ -114,7 +114,7 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
   const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
   if (isLeft(messages)) {
-    throw new ProviderError('provider_terminal', `the conversation cannot be read: ${messages.left.message}`);
+    throw new ProviderError('provider_terminal', `cannot read the conversation: ${messages.left.message}`);
   }
   const { session_id, run_id, turn, model, output_tokens_max, tools } = effect;
   return {
@@ -130,9 +130,10 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
   };
 }
 
-const REPLY_AT_FAULT: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
+/** Refusals that the content of the reply causes. */
+const INVALID_REPLY: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
 
-// What cannot be recorded is left out or brought into bounds: a failure that is refused would leave the run waiting.
+// Fields that cannot be recorded are omitted or clamped: if the engine refused the failure, the run would wait forever.
 function failureOf(error: unknown): Failure {
   const message = clip(messageOf(error));
   if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };

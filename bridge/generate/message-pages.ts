@@ -1,80 +1,81 @@
-// Calls and their results in a conversation: every call is followed by one result, whatever the window cut off
-// (DESIGN section 2, law 5). A conversation is mostly in order already, and its sealed pages never change: what is known
-// of a page is found once, and each generate looks only where pages meet.
+// Pairs calls with results in a conversation: every call is followed by exactly one result, whatever the window cut off
+// (docs/design.md, law 5). A conversation is mostly in order already, and its sealed pages never change: each page is
+// examined once, and each generate checks only where pages meet.
 import type { Message, MessageCall } from '../providers/provider.ts';
 
 type ToolMessage = Extract<Message, { readonly role: 'tool' }>;
 type AssistantMessage = Extract<Message, { readonly role: 'assistant' }>;
 
-/** Messages in a row, and what is known of how the results among them are paired. */
+/** Consecutive messages, and whether the results among them are paired. */
 export interface MessagePage {
   readonly messages: readonly Message[];
-  /** Where the first and the last message is that is no result; both -1 when there is none. */
+  /** The indexes of the first and the last message that is not a result; both -1 when there is none. */
   readonly first: number;
   readonly last: number;
-  /** From the first to the last, every result is in its place. What comes before and after may go on elsewhere. */
-  readonly sound: boolean;
+  /** From `first` to `last`, every result is in its place. What precedes and follows may continue on other pages. */
+  readonly paired: boolean;
 }
 
 export function pageOf(messages: readonly Message[]): MessagePage {
   const first = messages.findIndex(({ role }) => role !== 'tool');
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
-  const asked = newAsked();
-  let sound = true;
-  for (let index = first; sound && index < last; index += 1) sound = asked.take(messages[index] as Message);
-  return { messages, first, last, sound: sound && asked.isAnswered() };
+  const check = newPairingCheck();
+  let paired = true;
+  for (let index = first; paired && index < last; index += 1) paired = check.accepts(messages[index] as Message);
+  return { messages, first, last, paired: paired && check.isComplete() };
 }
 
-/** Follows messages as long as each question has its results right behind it, in the order of its calls. */
-function newAsked() {
+/** Checks, message by message, that an assistant message is followed by the results of its calls, in call order. */
+function newPairingCheck() {
   let calls: readonly MessageCall[] = [];
   let results = 0;
-  const isAnswered = (): boolean => results === calls.length;
+  const isComplete = (): boolean => results === calls.length;
   return {
-    isAnswered,
-    /** False when something is missing, or this is not what comes next. */
-    take(message: Message): boolean {
+    /** Every call so far has its result. */
+    isComplete,
+    /** False when a result is missing, or this message is not the expected result. */
+    accepts(message: Message): boolean {
       if (message.role === 'tool') {
         results += 1;
         return calls[results - 1]?.id === message.call_id;
       }
-      const answered = isAnswered();
+      const complete = isComplete();
       calls = message.role === 'assistant' ? message.calls : [];
       results = 0;
-      return answered;
+      return complete;
     },
   };
 }
 
-/** {@link pairResults} of all pages in a row. */
+/** {@link pairResults} over the messages of all pages. */
 export function pairPages(pages: readonly MessagePage[]): readonly Message[] {
   const all = ([] as Message[]).concat(...pages.map(({ messages }) => messages));
   if (!isPaired(pages)) return pairResults(all);
-  // Results whose question left the window.
+  // Results whose calls are no longer in the window are dropped.
   const start = all.findIndex(({ role }) => role !== 'tool');
   return start <= 0 ? all : all.slice(start);
 }
 
-/** True when nothing is out of place from the first message on that is no result. */
+/** True when every result is in its place, from the first message that is not a result. */
 function isPaired(pages: readonly MessagePage[]): boolean {
   const begin = pages.findIndex(({ first }) => first !== -1);
   if (begin === -1) return false;
-  const asked = newAsked();
-  const areNext = (messages: readonly Message[]): boolean => messages.every((message) => asked.take(message));
-  for (const { messages, first, last, sound } of pages.slice(begin)) {
+  const check = newPairingCheck();
+  const areNext = (messages: readonly Message[]): boolean => messages.every((message) => check.accepts(message));
+  for (const { messages, first, last, paired } of pages.slice(begin)) {
     const lead = first === -1 ? messages : messages.slice(0, first);
     const isFirst = messages === pages[begin]?.messages;
-    if (!sound || (!isFirst && !areNext(lead))) return false;
+    if (!paired || (!isFirst && !areNext(lead))) return false;
     if (first !== -1 && !areNext(messages.slice(last))) return false;
   }
-  return asked.isAnswered();
+  return check.isComplete();
 }
 
-/** Each assistant message is followed by one result for each of its calls, in call order, and by no other. */
+/** Follows each assistant message with one result for each of its calls, in call order, and with no other result. */
 export function pairResults(messages: readonly Message[]): readonly Message[] {
   const paired: Message[] = [];
   for (const [index, message] of messages.entries()) {
-    // A result that no call before it asked for lost its question to the window.
+    // Results are added below, after their assistant message; a result whose call left the window is dropped.
     if (message.role === 'tool') continue;
     paired.push(message);
     if (message.role === 'assistant') paired.push(...resultsOf(message, messages, index + 1));
@@ -82,7 +83,7 @@ export function pairResults(messages: readonly Message[]): readonly Message[] {
   return paired;
 }
 
-function resultsOf(asked: AssistantMessage, messages: readonly Message[], from: number): readonly ToolMessage[] {
+function resultsOf(assistant: AssistantMessage, messages: readonly Message[], from: number): readonly ToolMessage[] {
   const results = new Map<string, ToolMessage[]>();
   for (let index = from; index < messages.length; index += 1) {
     const message = messages[index];
@@ -91,8 +92,8 @@ function resultsOf(asked: AssistantMessage, messages: readonly Message[], from: 
     if (known === undefined) results.set(message.call_id, [message]);
     else known.push(message);
   }
-  // Calls may share an id, and then their results do.
-  return asked.calls.map(
+  // Calls may share an id; then their results share it too.
+  return assistant.calls.map(
     ({ id, name }) =>
       results.get(id)?.shift() ?? {
         role: 'tool',

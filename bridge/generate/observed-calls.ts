@@ -1,5 +1,5 @@
-// The calls of a reply as the engine takes them: every call gets an id of its own, and what a model wrote as
-// arguments is passed on as it is. Judging it is the engine's work.
+// The calls of a reply in the form in which the engine accepts them: every call gets a unique id, and the arguments that
+// the model wrote are passed on unchanged. The engine judges them.
 import { CallId, brand } from '../../schemas/ids.ts';
 import { type Json, isJson, isPlainObject } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX, CUT_ARGUMENTS_CHARS, OBSERVED_BYTES_MAX } from '../../schemas/limits.ts';
@@ -8,12 +8,12 @@ import { firstChars } from '../engine-link/text-content.ts';
 import { jsonSizeAtMost } from '../engine-link/json-size.ts';
 import { ProviderError, type ReplyCall } from '../providers/provider.ts';
 
-/** Throws a {@link ProviderError} when the calls are more than one batch may hold, or do not fit into one report. */
+/** Throws a {@link ProviderError} when the calls exceed what one batch may hold, or do not fit into one report. */
 export function observeCalls(turn: number, calls: readonly ReplyCall[]): readonly ToolCallObserved[] {
   if (calls.length > CALLS_PER_BATCH_MAX) {
     throw new ProviderError(
       'provider_terminal',
-      `the model made ${calls.length} calls; at most ${CALLS_PER_BATCH_MAX}`,
+      `the model made ${calls.length} calls; the maximum is ${CALLS_PER_BATCH_MAX}`,
     );
   }
   const ids = distinctIds(turn, calls);
@@ -26,16 +26,16 @@ export function observeCalls(turn: number, calls: readonly ReplyCall[]): readonl
   return fit(observed);
 }
 
-/** The provider's id where it is usable and new in this batch, else `call-<turn>-<index>`. */
+/** The provider's id when it is valid and new in this batch, else `call-<turn>-<index>`. */
 function distinctIds(turn: number, calls: readonly ReplyCall[]): readonly CallId[] {
-  const taken = new Set<string>();
-  const theirs = new Set(calls.map(({ id }) => id));
+  const used = new Set<string>();
+  const given = new Set(calls.map(({ id }) => id));
   return calls.map(({ id }, index) => {
-    const usable = CallId.is(id) && !taken.has(id);
-    let own: string = usable ? id : `call-${turn}-${index}`;
-    if (!usable) while (theirs.has(own) || taken.has(own)) own += '~';
-    taken.add(own);
-    return brand<'CallId'>(own);
+    const usable = CallId.is(id) && !used.has(id);
+    let callId: string = usable ? id : `call-${turn}-${index}`;
+    if (!usable) while (given.has(callId) || used.has(callId)) callId += '~';
+    used.add(callId);
+    return brand<'CallId'>(callId);
   });
 }
 
@@ -60,9 +60,9 @@ function textOfValue(value: Json): string {
 
 const bounded = (text: string): string => (text.length < BODY_BYTES_MAX ? text : cut(text));
 
-// What is left is not JSON, so the call is answered with `tool_invalid_args` and the model can do better.
+// The cut text is not JSON, so the call is answered with `tool_invalid_args`, and the model can correct it.
 const cut = (text: string): string =>
-  `${firstChars(text, CUT_ARGUMENTS_CHARS)}… (cut: ${text.length} characters of arguments are too many)`;
+  `${firstChars(text, CUT_ARGUMENTS_CHARS)}… (cut: the arguments are too long, ${text.length} characters)`;
 
 /** Cuts the largest arguments until all calls fit into one report. */
 function fit(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
@@ -82,6 +82,6 @@ function fit(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[]
   if (total <= OBSERVED_BYTES_MAX) return fitted;
   throw new ProviderError(
     'provider_terminal',
-    `the model's calls add up to ${total} bytes, more than fit into a report`,
+    `the model's calls are ${total} bytes in total; the maximum is ${OBSERVED_BYTES_MAX}`,
   );
 }

@@ -1,6 +1,8 @@
-// The conversation as a model is shown it: pages and large texts fetched, and every call paired with one result,
-// whatever the window cut off (DESIGN section 2, law 5).
-import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
+// Renders the conversation for a model: fetches pages and large texts, and pairs every call with one result, whatever the
+// window cut off (docs/design.md, law 5).
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { canonicalText } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
@@ -13,68 +15,79 @@ import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { type MessagePage, pageOf, pairPages } from './message-pages.ts';
 import type { Message, MessageCall } from '../providers/provider.ts';
 
-type ReadBlob = (ref: Digest) => Promise<Either<Rejection, Uint8Array>>;
+type ReadBlob = (ref: Digest) => Promise<E.Either<Rejection, Uint8Array>>;
 
 /**
- * The messages of an effect's `transcript`: sealed pages and large texts fetched, every call followed by one result. Left:
- * why a page cannot be read. A text that cannot be read is named in its place.
+ * The messages of an effect's `transcript`, with sealed pages and large texts fetched and every call followed by one
+ * result. Left: why a page cannot be read. A text that cannot be read is replaced by its excerpts and a note.
  */
 export async function renderTranscript(
   transcript: TranscriptState,
   blobs: TranscriptBlobs,
-): Promise<Either<Rejection, readonly Message[]>> {
+): Promise<E.Either<Rejection, readonly Message[]>> {
   const pages: MessagePage[] = [];
   for (const ref of transcript.sealed) {
-    const page = knownPage(blobs.kept?.(ref) ?? null) ?? (await renderPage(ref, blobs.read));
-    if (isLeft(page)) return page;
+    const page = knownPage(blobs.kept?.(ref) ?? null) ?? (await readPage(ref, blobs.read));
+    if (E.isLeft(page)) return page;
     pages.push(page.right);
   }
   pages.push(pageOf(await renderEntries(transcript.open, blobs.read)));
-  return right(pairPages(pages));
+  return E.right(pairPages(pages));
 }
 
-/** Where pages and large texts are. */
+/** Reads pages and large texts. */
 export interface TranscriptBlobs {
   /** Such as `(ref) => client.getBlob(ref)()`. */
   readonly read: ReadBlob;
-  /** The bytes, when they are at hand; every generate reads the same pages again, and need not wait for them. */
+  /** The bytes when they are cached, so that a generate need not wait for pages that an earlier one has read. */
   readonly kept?: (ref: Digest) => Uint8Array | null;
 }
 
-/** The text of any content; where it cannot be read, its excerpts and a line that says so. */
+/** The text of any content; when it cannot be read, its excerpts and a note. */
 export async function textOf(content: Content, readBlob: ReadBlob, bytesMax: number = BLOB_BYTES_MAX): Promise<string> {
   if (isInline(content)) return content.text;
   const { ref, bytes, head, tail } = content;
   if (bytes > bytesMax) return `${head}\n[${bytes} bytes, too much to show: blob ${ref}]\n${tail}`;
   const blob = await readBlob(ref);
-  if (isLeft(blob))
+  if (E.isLeft(blob))
     return `${head}\n[${bytes} bytes that cannot be read now (${blob.left.code}): blob ${ref}]\n${tail}`;
   return new TextDecoder().decode(blob.right);
 }
 
-// By the bytes of the page, as long as somebody keeps them: every generate reads the same pages again.
-const pages = new WeakMap<Uint8Array, MessagePage>();
+// Rendered pages by their bytes, as long as these are cached: every generate reads the same pages again.
+const renderedPages = new WeakMap<Uint8Array, MessagePage>();
 
-function knownPage(bytes: Uint8Array | null): Either<never, MessagePage> | null {
-  const known = bytes === null ? undefined : pages.get(bytes);
-  return known === undefined ? null : right(known);
+function knownPage(bytes: Uint8Array | null): E.Either<never, MessagePage> | null {
+  const known = bytes === null ? undefined : renderedPages.get(bytes);
+  return known === undefined ? null : E.right(known);
 }
 
-async function renderPage(ref: Digest, readBlob: ReadBlob): Promise<Either<Rejection, MessagePage>> {
-  const blob = await readBlob(ref);
-  if (isLeft(blob)) return blob;
-  const parsed = parseJson(new TextDecoder().decode(blob.right), BLOB_BYTES_MAX);
-  if (isLeft(parsed)) return parsed;
-  const decoded = decode(TranscriptPage, parsed.right);
-  if (isLeft(decoded)) return decoded;
-  const { entries } = decoded.right;
+const readPage = (ref: Digest, readBlob: ReadBlob): Promise<E.Either<Rejection, MessagePage>> =>
+  pipe(
+    TE.Do,
+    TE.bind('bytes', () => () => readBlob(ref)),
+    TE.bind('page', ({ bytes }) => TE.fromEither(decodePage(bytes))),
+    TE.chain(({ bytes, page }) => TE.fromTask(() => renderPage(bytes, page.entries, readBlob))),
+  )();
+
+const decodePage = (bytes: Uint8Array): E.Either<Rejection, TranscriptPage> =>
+  pipe(
+    parseJson(new TextDecoder().decode(bytes), BLOB_BYTES_MAX),
+    E.chain((value) => decode(TranscriptPage, value)),
+  );
+
+async function renderPage(
+  bytes: Uint8Array,
+  entries: readonly TranscriptEntry[],
+  readBlob: ReadBlob,
+): Promise<MessagePage> {
   const page = pageOf(await renderEntries(entries, readBlob));
-  // A text that could not be read now may be there the next time.
-  if (entries.every(isWhole)) pages.set(blob.right, page);
-  return right(page);
+  // A text that cannot be read now may be available to the next generate.
+  if (entries.every(isWhole)) renderedPages.set(bytes, page);
+  return page;
 }
 
-/** Everything it says is in the entry itself. */
+/** The entry holds all its text itself. */
 const isWhole = ({ content, calls = [] }: TranscriptEntry): boolean =>
   (content === undefined || isInline(content)) &&
   calls.every(({ arguments_ref }) => arguments_ref === undefined || isInline(arguments_ref));
@@ -88,12 +101,12 @@ async function renderEntries(entries: readonly TranscriptEntry[], readBlob: Read
     else if (isWhole(entry)) messages[index] = renderWhole(entry);
     else fetched.push(fetchEntry(entry, readBlob).then((message) => void (messages[index] = message)));
   }
-  // Blobs are fetched side by side; mostly there are none.
+  // Blobs are fetched concurrently; mostly there are none.
   if (fetched.length > 0) await Promise.all(fetched);
   return messages;
 }
 
-// An entry of the open page is the same object in the next generate where engine and bridge share a process.
+// When engine and bridge share a process, an entry of the open page is the same object in the next generate.
 const rendered = new WeakMap<TranscriptEntry, Message>();
 
 function renderWhole(entry: TranscriptEntry): Message {

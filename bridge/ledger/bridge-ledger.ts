@@ -1,4 +1,4 @@
-// The ledgers of a bridge process: its own, and those it has taken over.
+// The ledgers of a bridge process: its own, and those it has claimed from dead processes.
 import type { OwnerId } from '../../schemas/ids.ts';
 import type { LedgerDisk } from './ledger-disk.ts';
 import { type LedgerEntry, type StartedCall, nameOf } from './ledger-entries.ts';
@@ -7,22 +7,22 @@ import { type Predecessor, claimLedgers, ledgerName } from './predecessors.ts';
 
 export interface BridgeLedger extends Ledger {
   readonly predecessors: readonly Predecessor[];
-  /** What a predecessor noted of this very call; null when it did not start it. */
+  /** What a predecessor noted of this call; null when none of them started it. */
   find(call: StartedCall): LedgerEntry | null;
-  /** Everything that this predecessor left open has been answered. */
+  /** Everything that this predecessor left open has been reported: removes its ledger. */
   forget(predecessor: Predecessor): Promise<void>;
 }
 
 interface BridgeLedgerOptions {
   readonly owner: OwnerId;
-  /** Tells this ledger from others; letters and digits. */
+  /** Distinguishes this ledger from others; letters and digits. */
   readonly nonce: string;
   /** Of this process. */
   readonly tag: string;
   readonly isAlive: (tag: string) => boolean;
 }
 
-/** Takes over what dead processes left, and begins this one's own. Throws when that cannot be done. */
+/** Claims the ledgers of dead processes, and creates this process's own. Throws when that fails. */
 export async function openBridgeLedger(
   disk: LedgerDisk,
   { owner, nonce, tag, isAlive }: BridgeLedgerOptions,
@@ -41,7 +41,7 @@ export async function openBridgeLedger(
   };
 }
 
-/** For a bridge that has no place to keep one. */
+/** For a bridge without a state directory. */
 export const noBridgeLedger: BridgeLedger = {
   ...noLedger,
   predecessors: [],

@@ -1,4 +1,4 @@
-// The ledger of this process in a directory of the machine, which bridges of one workspace share.
+// The ledger of this process, in a directory that the bridges of one workspace share.
 import { randomUUID } from 'node:crypto';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { type BridgeLedger, openBridgeLedger } from './bridge-ledger.ts';
@@ -6,8 +6,9 @@ import { openLedgerDirectory } from './ledger-disk.ts';
 import { isAlive, tagOf } from '../../src/files/process-tag.ts';
 
 /**
- * Opens a ledger in a directory, made where it is missing: what this bridge starts is noted there, and what bridges that
- * died had noted is told by the next one that opens it. Close it once the bridge has ended. Throws when that cannot be done.
+ * Opens a ledger in a directory, which is created when it is missing. The bridge notes there what it starts; when it dies,
+ * the next bridge that opens the directory reports what was noted. Close the ledger after the bridge has ended. Throws when
+ * the directory cannot be used.
  */
 export async function openFileLedger(directory: string, owner: OwnerId): Promise<BridgeLedger> {
   const disk = await openLedgerDirectory(directory);

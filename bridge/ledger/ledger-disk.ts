@@ -1,28 +1,28 @@
-// Where ledgers are kept: a port, so that tests can fail at every operation, and its adapter for a directory.
+// Storage for ledgers: a port, so that tests can make every operation fail, and its adapter for a directory.
 import { type FileHandle, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LEDGER_FILE_BYTES_MAX } from '../../schemas/limits.ts';
 import { makeDirectory } from '../../src/files/directories.ts';
 
-/** Every method may throw; what it then has done is unknown, but for `rename`, which happens whole or not at all. */
+/** Every method may throw, and its effect is then unknown; only `rename` is atomic. */
 export interface LedgerDisk {
   names(): Promise<readonly string[]>;
   read(name: string): Promise<Uint8Array>;
-  /** Opens a file for appending, after these bytes; the file and its name are durable when it answers. */
+  /** Creates a file with these bytes, open for appending; the file and its name are durable when it resolves. */
   create(name: string, bytes: Uint8Array): Promise<LedgerFile>;
-  /** Takes a file over; false when it is no longer there. */
+  /** Returns false when the file does not exist. */
   rename(from: string, to: string): Promise<boolean>;
   remove(name: string): Promise<void>;
 }
 
 export interface LedgerFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** What was appended survives a power cut. */
+  /** Makes what was appended survive a power cut. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A directory of ledgers; made when it is missing. */
+/** A directory of ledgers; created when it is missing. */
 export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
   await makeDirectory(path);
   const at = (name: string): string => join(path, name);
@@ -39,12 +39,12 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
       return bytes.subarray(0, LEDGER_FILE_BYTES_MAX);
     },
     async create(name, bytes) {
-      const fresh = at(`${name}${UNFINISHED}`);
-      const file = await open(fresh, 'w', 0o600);
+      const unfinished = at(`${name}${UNFINISHED}`);
+      const file = await open(unfinished, 'w', 0o600);
       try {
         await file.writeFile(bytes);
         await file.sync();
-        await rename(fresh, at(name));
+        await rename(unfinished, at(name));
         await syncNames();
       } catch (error) {
         await file.close();
@@ -65,7 +65,7 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
   };
 }
 
-/** What the name of a file that is being made ends with. */
+/** The suffix of a file that is still being written. */
 export const UNFINISHED = '.tmp';
 
 const fileOf = (file: FileHandle): LedgerFile => ({

@@ -1,4 +1,5 @@
-// What the lines of a ledger add up to: the calls that were started and that the engine has not answered for good.
+// The entries of a ledger, folded from its lines: calls that were started and whose settlement the engine has not answered
+// finally.
 import type { Ingress } from '../../schemas/event.ts';
 import type { Digest, EffectId, SessionId } from '../../schemas/ids.ts';
 import type { LedgerLine } from './ledger-line.ts';
@@ -8,16 +9,16 @@ export interface LedgerKey {
   readonly effect_id: EffectId;
 }
 
-/** A call as it is started. */
+/** A call when it starts. */
 export interface StartedCall extends LedgerKey {
-  /** Of the plan it belongs to: the same name under another plan is another call. */
+  /** Of the plan it belongs to: the same id under another plan is another call. */
   readonly plan_hash: Digest;
   /** Of the lease under which it was started. */
   readonly epoch?: number;
 }
 
 export interface LedgerEntry extends LedgerKey, Partial<Omit<StartedCall, keyof LedgerKey>> {
-  /** Its settlement; null while it is not known how it ended. */
+  /** Its settlement; null while its outcome is unknown. */
   readonly event: Ingress | null;
 }
 
@@ -40,7 +41,7 @@ export function addLine(entries: LedgerEntries, line: LedgerLine): void {
     entries.set(name, { ...call, event: null });
     return;
   }
-  // A settlement whose start is not there any more is a settlement all the same.
+  // The line of the start may be lost; the settlement counts without it.
   entries.set(name, { ...key, ...entries.get(name), event: line.event });
 }
 
@@ -50,7 +51,7 @@ export function entriesOf(lines: readonly LedgerLine[]): LedgerEntries {
   return entries;
 }
 
-/** The fewest lines that add up to these entries. */
+/** The fewest lines from which these entries can be folded. */
 export const linesOf = (entries: LedgerEntries): readonly LedgerLine[] =>
   [...entries.values()].flatMap(({ event, plan_hash, ...call }): readonly LedgerLine[] => {
     const { session_id, effect_id } = call;

@@ -1,5 +1,5 @@
-// One line of a bridge's ledger: `<first 16 hex digits of its SHA-256> <JSON>`. Each line stands for itself, so that one
-// which does not verify (the torn end of a file, a flipped bit) costs that line and no other.
+// One line of a bridge's ledger: `<first 16 hex digits of its SHA-256> <JSON>`. Each line is verified by itself, so a
+// corrupt one (the torn end of a file, a flipped bit) invalidates no other.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import { type TypeOf, decode, tagged, variants } from '../../schemas/codec.ts';
@@ -12,13 +12,13 @@ import { Epoch } from '../../schemas/wire.ts';
 const call = { session_id: SessionId, effect_id: EffectId } as const;
 
 export const LedgerLine = variants('LedgerLine', 'kind', {
-  /** The first line: as whom this bridge speaks to the engine. */
+  /** The first line: the name under which this bridge leases. */
   opened: tagged('opened', { owner: OwnerId }),
-  /** On disk before a call that may not be repeated runs. */
+  /** On disk before a call that must not be repeated runs. */
   started: tagged('started', { ...call, plan_hash: Digest }, { epoch: Epoch }),
-  /** How it ended: the settlement, as it is reported. */
+  /** How it ended: the settlement that is reported. */
   ended: tagged('ended', { ...call, event: Ingress }),
-  /** The engine has given its last word on it. */
+  /** The engine has answered the settlement finally. */
   closed: tagged('closed', call),
 });
 export type LedgerLine = TypeOf<typeof LedgerLine>;
@@ -27,7 +27,7 @@ const CHECK_CHARS = 16;
 
 const checkOf = (text: string): string => digestText(text).slice('sha256:'.length).slice(0, CHECK_CHARS);
 
-/** The line with its end; null when it is too long to be noted. */
+/** The line with its line feed; null when it is too long. */
 export function lineText(line: LedgerLine): string | null {
   const text = canonicalText(line);
   return text.length > LEDGER_LINE_CHARS_MAX ? null : `${checkOf(text)} ${text}\n`;
@@ -35,7 +35,7 @@ export function lineText(line: LedgerLine): string | null {
 
 /** Every line that verifies, in order. */
 export function readLines(bytes: Uint8Array): readonly LedgerLine[] {
-  // What follows the last line end was never finished, however whole it looks.
+  // What follows the last line feed was not written completely, even if it looks whole.
   const lines = new TextDecoder().decode(bytes).split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     const text = line.slice(CHECK_CHARS + 1);

@@ -1,20 +1,20 @@
-// Writes the lines of one ledger: those that come while a write is under way travel together in the next one. After a
-// write that failed nobody knows what is in the file, so the next write makes it anew, whole.
+// Writes the lines of one ledger: lines added during a write are written together in the next one. After a failed write
+// the content of the file is unknown, so the next write replaces the whole file.
 import { LEDGER_BYTES_MAX } from '../../schemas/limits.ts';
 import type { LedgerDisk, LedgerFile } from './ledger-disk.ts';
 
 export interface LedgerWriter {
-  /** Answers when the line is in the file, and with `durable` when it survives a power cut. */
+  /** Resolves when the line is in the file; with `durable`, when it also survives a power cut. */
   write(text: string, how: WriteOptions): Promise<void>;
-  /** Makes the file anew. */
+  /** Replaces the whole file. */
   rewrite(): Promise<void>;
-  /** Waits for what is under way. */
+  /** Waits for pending writes. */
   close(): Promise<void>;
 }
 
 interface WriteOptions {
   readonly durable: boolean;
-  /** Called when it failed, before anything else is written. */
+  /** Called when the write failed, before anything else is written. */
   readonly undo: () => void;
 }
 
@@ -24,7 +24,7 @@ interface Waiting extends WriteOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** `whole`: everything the file should hold by now, what is being written included. */
+/** `whole`: the complete content of the file, including the lines being written. */
 export function newLedgerWriter(disk: LedgerDisk, name: string, whole: () => string): LedgerWriter {
   let waiting: Waiting[] = [];
   let draining: Promise<void> | null = null;

@@ -1,25 +1,26 @@
-// The ledger of one bridge process: which calls that may not be repeated it has started, and how they ended, until the
-// engine has given its last word on them. It is no second truth: the engine's log decides what happened. It only lets
-// the process that comes after this one report at once what this one could not, instead of letting it be lost.
+// The ledger of one bridge process: the calls it has started that must not be repeated, and how they ended, until the
+// engine has answered them finally. The engine's log alone decides what happened; the ledger only lets the next process
+// report what this one could not.
 import type { Ingress } from '../../schemas/event.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
+import { LEDGER_LINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { LedgerDisk } from './ledger-disk.ts';
 import { type LedgerEntries, type LedgerKey, type StartedCall, addLine, linesOf, nameOf } from './ledger-entries.ts';
 import { type LedgerLine, lineText } from './ledger-line.ts';
 import { newLedgerWriter } from './ledger-writer.ts';
 
 export interface Ledger {
-  /** Durable when it answers: the call may run now. Throws when it could not be noted; then the call may not. */
+  /** Resolves when the start is durable: the call may run. Throws when it could not be written: the call must not run. */
   started(call: StartedCall): Promise<void>;
-  /** Notes a settlement that is on its way to the engine. Answers whether that is durable; never throws. */
+  /** Notes a settlement while it is sent to the engine. Resolves to whether the note is durable; never rejects. */
   ended(call: LedgerKey, event: Ingress): Promise<boolean>;
-  /** The engine has given its last word on the call. */
+  /** The engine has answered the settlement of the call finally. */
   closed(call: LedgerKey): void;
-  /** Leaves nothing behind when nothing is open. */
+  /** Removes the file when no call is open. */
   close(): Promise<void>;
 }
 
-/** Begins a ledger in a new file. Throws when there cannot be one. */
+/** Creates a ledger in a new file. Throws when that fails. */
 export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId): Promise<Ledger> {
   const entries: LedgerEntries = new Map();
   const writer = newLedgerWriter(disk, name, () => {
@@ -29,9 +30,9 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
 
   async function note(line: LedgerLine, durable: boolean): Promise<void> {
     const text = lineText(line);
-    if (text === null) throw new Error('the line is too long for a ledger');
+    if (text === null) throw new Error(`a ledger line must not exceed ${LEDGER_LINE_CHARS_MAX} characters`);
     addLine(entries, line);
-    // A call whose start could not be noted does not run, so it is not open.
+    // A call whose start could not be written does not run, so it is not open.
     const undo = (): void => void (line.kind === 'started' && entries.delete(nameOf(line)));
     await writer.write(text, { durable, undo });
   }
@@ -45,7 +46,7 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
         () => false,
       ),
     closed({ session_id, effect_id }) {
-      // One that does not reach the disk is reported once more by the next process, which changes nothing.
+      // If this line is lost, the next process reports the call again, which changes nothing.
       if (entries.has(nameOf({ session_id, effect_id }))) {
         note({ kind: 'closed', session_id, effect_id }, false).catch(() => undefined);
       }
@@ -57,7 +58,7 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
   };
 }
 
-/** The ledger of a bridge that has no place to keep one: whatever it had in hand is lost with it. */
+/** For a bridge without a state directory: when it dies, the outcome of its calls in progress is lost. */
 export const noLedger: Ledger = {
   started: () => Promise.resolve(),
   ended: () => Promise.resolve(false),

@@ -1,20 +1,20 @@
-// Ledgers whose bridges are dead. Whoever renames such a file has it, and nobody else; should that process die before
-// it is through, the file carries its tag, and the next one takes it over in turn.
+// Claims the ledgers of dead bridges. Renaming such a file claims it for one process. If that process dies before it is
+// done, the file carries its tag, and the next process claims it in turn.
 import type { OwnerId } from '../../schemas/ids.ts';
 import { LEDGERS_CLAIMED_MAX } from '../../schemas/limits.ts';
 import { type LedgerDisk, UNFINISHED } from './ledger-disk.ts';
 import { type LedgerEntry, entriesOf } from './ledger-entries.ts';
 import { readLines } from './ledger-line.ts';
 
-/** A bridge that died, as far as its ledger tells. */
+/** A bridge that died, as known from its ledger. */
 export interface Predecessor {
   readonly owner: OwnerId;
   readonly entries: readonly LedgerEntry[];
-  /** The name of its file, which is this process's now. */
+  /** The name of its file, claimed by this process. */
   readonly file: string;
 }
 
-/** The name of a ledger: which one, and the tag of the process that has it. */
+/** The file name of a ledger: which one, and the tag of the process that holds it. */
 export const ledgerName = (which: string, tag: string): string => `${which}@${tag}.ledger`;
 
 interface ClaimOptions {
@@ -23,7 +23,7 @@ interface ClaimOptions {
   readonly isAlive: (tag: string) => boolean;
 }
 
-/** Takes over the ledgers of processes that are no longer there. */
+/** Claims the ledgers of processes that are no longer alive. */
 export async function claimLedgers(disk: LedgerDisk, { tag, isAlive }: ClaimOptions): Promise<readonly Predecessor[]> {
   const claimed: Predecessor[] = [];
   for (const name of (await disk.names()).toSorted()) {
@@ -43,7 +43,7 @@ export async function claimLedgers(disk: LedgerDisk, { tag, isAlive }: ClaimOpti
   return claimed;
 }
 
-/** Null when it does not even tell whose it was: then there is nobody to speak for. */
+/** Null when the owner cannot be read: then nothing can be reported for it. */
 function readLedger(file: string, bytes: Uint8Array): Predecessor | null {
   const lines = readLines(bytes);
   const opened = lines.find((line) => line.kind === 'opened');

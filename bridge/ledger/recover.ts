@@ -1,7 +1,6 @@
-// What a bridge does first: it says for those that died before it what they could not say any more. Settlements that
-// they had noted are reported as they would have been, with the same event ids; everything else they held is given
-// back, so that the engine settles what was started and may not be repeated as `outcome_unknown`, and hands the rest
-// out again, all without waiting for leases to run out.
+// Recovers what dead bridges left, before a bridge leases anything. Settlements they had noted are reported with the same
+// event ids. Everything else they held is given back, so the engine need not wait for leases to expire: it settles started
+// calls that must not be repeated as `outcome_unknown`, and grants the rest again.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { BridgeLedger } from './bridge-ledger.ts';
@@ -20,25 +19,25 @@ interface RecoverOptions {
   readonly log: Log;
 }
 
-/** Answers when every predecessor is spoken for, or the link has ended: then the next process begins again. */
+/** Resolves when every predecessor is recovered, or the link has ended: then the next process starts over. */
 export async function recover(options: RecoverOptions): Promise<void> {
-  for (const predecessor of options.ledger.predecessors) await speakFor(predecessor, options);
+  for (const predecessor of options.ledger.predecessors) await recoverOne(predecessor, options);
 }
 
-async function speakFor(predecessor: Predecessor, options: RecoverOptions): Promise<void> {
+async function recoverOne(predecessor: Predecessor, options: RecoverOptions): Promise<void> {
   const { client, ledger, link, clock, log } = options;
   const { owner, entries } = predecessor;
   const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
   const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
-  // What it reports is over: no lease is kept for it.
-  const alone = { confirm: () => undefined, companions: () => [], submitGrants: null };
-  const outbox = newOutbox({ client, owner, link, clock, log, epochOf, ...alone });
+  // The reported work has ended: no lease is confirmed for it, and nothing is requested with its reports.
+  const leases = { epochOf, confirm: () => undefined };
+  const outbox = newOutbox({ client, owner, link, clock, log, leases, companions: () => [], submitGrants: null });
   const ended = entries.flatMap(({ event, ...key }) => (event === null ? [] : [{ ...key, event }]));
   const answers = await Promise.all(
     ended.map(({ session_id, effect_id, event }) => outbox.report(session_id, event, effect_id)),
   );
   if (answers.some((answer) => isLeft(answer) && answer.left.code === 'closing')) return;
-  // Only now: a call that is given back before its settlement has arrived has no other end than an unknown one.
+  // Only now: a call that is given back before its settlement has arrived would settle as unknown.
   const released = await link.ask('release', () => client.release({ owner, leases: [], all: true }));
   if (isLeft(released)) {
     log({ event: 'recovery_refused', owner, code: released.left.code, message: released.left.message });

@@ -1,4 +1,4 @@
-// The entry of a bridge process: one JSON object a line on standard output, and nothing else.
+// The entry point of a bridge process. It writes JSON Lines to standard output, and nothing else.
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { connect } from '../../src/client/index.ts';
@@ -23,12 +23,12 @@ type Secrets = Readonly<Record<string, string>>;
 async function main(): Promise<void> {
   const inherited = inheritedDescriptors();
   const options = readOptions(process.argv.slice(2), process.env);
-  const secrets = await takeSecrets(options);
+  const secrets = await readSecrets(options);
   const stop = new AbortController();
-  stopOn(stop, options);
+  abortOnExit(stop, options);
   const provider = await openProvider(options, secrets);
   const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
-  // Not before: a file that was named may be one of them (/dev/fd/63).
+  // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
   const host = await openHost({
     workspace: options.workspace,
@@ -70,19 +70,19 @@ async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<Br
   return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);
 }
 
-/** Secrets do not stay where a command that the bridge runs, or anybody who reads its environment, could see them. */
-async function takeSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {
+/** Removes the secrets from the environment, where commands and other processes of the user could read them. */
+async function readSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {
   const key = process.env['OPENAI_API_KEY'];
   delete process.env['OPENAI_API_KEY'];
   if (secretsStdin) return parseSecrets(await readFirstLine(process.stdin));
   return key === undefined || key === '' ? {} : { OPENAI_API_KEY: key };
 }
 
-function stopOn(stop: AbortController, { exitWithParent }: MainOptions): void {
+function abortOnExit(stop: AbortController, { exitWithParent }: MainOptions): void {
   const abort = (): void => stop.abort();
   process.once('SIGTERM', abort);
   process.once('SIGINT', abort);
-  // A parent that is gone reads no longer; what is said to it is lost, and no reason to crash.
+  // A parent that has exited no longer reads standard output; that must stop the bridge, not crash it.
   process.stdout.on('error', abort);
   if (!exitWithParent) return;
   process.stdin.once('end', abort);
@@ -105,7 +105,7 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
 }
 
 const noProvider: Provider = {
-  generate: () => Promise.reject(new Error('this bridge asks no model')),
+  generate: () => Promise.reject(new Error('this bridge has no model provider')),
 };
 
 async function openRecording(path: string): Promise<Provider> {
@@ -114,7 +114,7 @@ async function openRecording(path: string): Promise<Provider> {
   return recordedProvider(await orMisuse(path, readFile(path, 'utf8')));
 }
 
-/** Whoever named a file that cannot be read is told which, and why. */
+/** A file that cannot be read is a misuse of the command line. */
 const orMisuse = <T>(path: string, reading: Promise<T>): Promise<T> =>
   reading.catch((error: unknown) => {
     throw new Misuse(`cannot read ${path}: ${reasonOf(error)}`);
@@ -124,7 +124,7 @@ function print(line: object): void {
   process.stdout.write(`${JSON.stringify({ at_ms: systemClock.now(), ...line })}\n`);
 }
 
-// Calls that ignore being stopped would keep the process alive.
+// Exits explicitly, because calls that ignore their signal would keep the process alive.
 try {
   await main();
   process.exit(0);

@@ -1,4 +1,4 @@
-// The command line of a bridge process, and the secrets it is given.
+// The command line of a bridge process, and the secrets on its standard input.
 import { parseArgs } from 'node:util';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../../schemas/ids.ts';
@@ -10,19 +10,19 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --sandbox auto|none|bwrap   how commands are confined (auto)
   --recording FILE            the model's turns, with --provider recorded
   --base-url URL              with --provider openai (https://api.openai.com/v1)
-  --model NAME                asked instead of the model that a run names
-  --fallback-model NAME       asked when a run names none
-  --state-dir DIR             where it notes what it has started, for the process that comes after it
-  --owner NAME                names this process to the engine; no other may have it
-  --session ID                serves this session only; may be given again
-  --concurrency N             calls that run at a time (CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
-  --undo-only                 puts files of undone calls back and does nothing else; needs no provider
+  --model NAME                used instead of the model that a run names
+  --fallback-model NAME       used when a run names no model
+  --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
+  --owner NAME                names this process to the engine; must be unique among live bridges
+  --session ID                serves this session only; may be repeated
+  --concurrency N             maximum number of concurrent calls (default: CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
+  --undo-only                 only undoes calls; needs no provider
   --secrets-stdin             reads one line of JSON, {"NAME":"value"}, from standard input
-  --exit-with-parent          ends when standard input ends
-  --json                      accepted; output is JSON Lines in any case
+  --exit-with-parent          stops when standard input ends
+  --json                      accepted; the output is always JSON Lines
 `;
 
-/** A command line that cannot be served; the message says what to do. */
+/** An invalid command line; the message says what to do. */
 export class Misuse extends Error {
   override readonly name = 'Misuse';
 }
@@ -53,14 +53,16 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
   const values = parse(args);
   const needed = (name: 'url' | 'token-file' | 'workspace'): string => {
     const value = values[name];
-    if (value === undefined || value === '') throw new Misuse(`give --${name}`);
+    if (value === undefined || value === '') throw new Misuse(`--${name} is required`);
     return value;
   };
   const undoOnly = values['undo-only'] ?? false;
   const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'openai']);
-  if (provider === 'recorded' && values.recording === undefined) throw new Misuse('give --recording FILE');
+  if (provider === 'recorded' && values.recording === undefined)
+    throw new Misuse('--recording FILE is required with --provider recorded');
   const { owner, session } = values;
-  if (owner !== undefined && !OwnerId.is(owner)) throw new Misuse(`--owner must be ${OwnerId.name}`);
+  if (owner !== undefined && !OwnerId.is(owner))
+    throw new Misuse('--owner must be 1 to 128 printable ASCII characters without spaces');
   const concurrency = values.concurrency ?? env['CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY'];
   return {
     url: needed('url'),
@@ -108,7 +110,7 @@ function parse(args: readonly string[]) {
     } as const;
     return parseArgs({ args: [...args], options, strict: true }).values;
   } catch (error) {
-    throw new Misuse(error instanceof Error ? error.message : 'the arguments cannot be read', { cause: error });
+    throw new Misuse(error instanceof Error ? error.message : 'invalid arguments', { cause: error });
   }
 }
 
@@ -119,21 +121,21 @@ function oneOf<const V extends readonly string[]>(name: string, value: string | 
 
 function sessionId(value: string): SessionId {
   if (SessionId.is(value)) return value;
-  throw new Misuse(`--session must be ${SessionId.name}`);
+  throw new Misuse(`--session must be a session id (1 to 64 of A-Z a-z 0-9 _ . -), not ${JSON.stringify(value)}`);
 }
 
 function count(value: string): number {
   const number = Number(value);
   if (Number.isSafeInteger(number) && number >= 1 && number <= CONCURRENCY_MAX) return number;
-  throw new Misuse(`the concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);
+  throw new Misuse(`the concurrency must be an integer from 1 to ${CONCURRENCY_MAX}, not ${JSON.stringify(value)}`);
 }
 
-/** Values by name. Throws a {@link Misuse} that does not repeat what was given. */
+/** Values by name. Throws a {@link Misuse} that does not repeat the input. */
 export function parseSecrets(line: string): Readonly<Record<string, string>> {
   const parsed = parseJson(line, SECRETS_BYTES_MAX);
   const value = isLeft(parsed) ? null : parsed.right;
   if (!isPlainObject(value) || !Object.values(value).every((secret) => typeof secret === 'string')) {
-    throw new Misuse('standard input must hold one line of JSON such as {"OPENAI_API_KEY":"…"}');
+    throw new Misuse('standard input must be one line of JSON such as {"OPENAI_API_KEY":"…"}');
   }
   return value as Readonly<Record<string, string>>;
 }
@@ -141,20 +143,21 @@ export function parseSecrets(line: string): Readonly<Record<string, string>> {
 /** The first line of a stream, which may stay open after it. */
 export async function readFirstLine(stream: NodeJS.ReadableStream): Promise<string> {
   let text = '';
-  // A character may come in two parts.
+  // A character may be split between two chunks.
   const decoder = new TextDecoder();
   return await new Promise((resolve, reject) => {
     const finish = (): void => {
-      stream.removeListener('data', take);
+      stream.removeListener('data', append);
       stream.removeListener('end', finish);
       resolve(text.split('\n')[0] ?? '');
     };
-    const take = (part: string | Buffer): void => {
+    const append = (part: string | Buffer): void => {
       text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
-      if (text.length > SECRETS_BYTES_MAX) reject(new Misuse('standard input is too long'));
+      if (text.length > SECRETS_BYTES_MAX)
+        reject(new Misuse(`standard input must not exceed ${SECRETS_BYTES_MAX} characters`));
       else if (text.includes('\n')) finish();
     };
-    stream.on('data', take);
+    stream.on('data', append);
     stream.once('end', finish);
     stream.once('error', reject);
   });

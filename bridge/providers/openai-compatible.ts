@@ -1,5 +1,5 @@
-// Chat Completions over HTTP, as OpenAI and many others serve it. Streams where the server does, and takes a whole
-// answer where it does not. A fault that may pass is reported as one: whether and when to ask again is the run's policy.
+// Chat Completions over HTTP, as OpenAI and many other servers offer it. Streams if the server does, and accepts a whole
+// answer if it does not. Transient faults are reported as such: the run's policy decides whether and when to retry.
 import { createParser } from 'eventsource-parser';
 import type { BridgeClock } from '../../src/clock.ts';
 import { clip, messageOf } from '../log.ts';
@@ -17,20 +17,20 @@ import { chatRequest } from './openai-request.ts';
 import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from './provider.ts';
 
 export interface OpenAiOptions {
-  /** Up to and without `/chat/completions`, e.g. `https://api.openai.com/v1`. */
+  /** Without the final `/chat/completions`, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl: string;
-  /** Sent as bearer token; never logged, and cut out of whatever the server says. */
+  /** Sent as a bearer token; never logged, and removed from the server's error messages. */
   readonly apiKey?: string;
-  /** Asked instead of the model that the run names. */
+  /** Used instead of the model that the run names. */
   readonly model?: string;
-  /** Asked when the run names none. */
+  /** Used when the run names no model. */
   readonly fallbackModel?: string;
-  /** Longest silence of the server, before and within an answer. */
+  /** The longest time without data from the server, before and during an answer, in milliseconds. */
   readonly silenceMs?: number;
   readonly clock: Pick<BridgeClock, 'now' | 'after'>;
 }
 
-/** An attempt that failed, and whether the server might answer in one piece. */
+/** An attempt that failed; `withoutStream`: the server may answer the same request when it is not asked to stream. */
 class AttemptFailed extends Error {
   override readonly name = 'AttemptFailed';
   readonly fault: ProviderError;
@@ -43,7 +43,7 @@ class AttemptFailed extends Error {
   }
 }
 
-/** Throws a TypeError when the base URL can be none. */
+/** Throws a TypeError when the base URL is invalid. */
 export function openAiCompatible(options: OpenAiOptions): Provider {
   if (!isHttpUrl(options.baseUrl)) {
     throw new TypeError('baseUrl must be an http or https URL such as https://api.openai.com/v1');
@@ -56,7 +56,7 @@ export function openAiCompatible(options: OpenAiOptions): Provider {
       }
       if (!(answer instanceof AttemptFailed)) return answer;
       if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
-      throw toTell(answer.fault, options.apiKey);
+      throw withoutKey(answer.fault, options.apiKey);
     },
   };
 }
@@ -80,12 +80,12 @@ async function tryOnce(
       signal: AbortSignal.any([signal, silence.signal]),
     });
     silence.heard();
-    if (!response.ok) return await refused(response, silence, options);
+    if (!response.ok) return await readRefusal(response, silence, options);
     return await readReply(response, silence);
   } catch (error) {
     if (error instanceof AttemptFailed) return error;
     if (error instanceof ProviderError) return new AttemptFailed(error);
-    const message = silence.signal.aborted ? 'the server was silent for too long' : networkMessage(error);
+    const message = silence.signal.aborted ? 'the server sent no data for too long' : networkMessage(error);
     return new AttemptFailed(new ProviderError('provider_retryable', message));
   } finally {
     silence.end();
@@ -124,23 +124,23 @@ function watchSilence({ clock, silenceMs = PROVIDER_SILENCE_MS_DEFAULT }: OpenAi
   };
 }
 
-async function refused(response: Response, silence: Silence, { clock }: OpenAiOptions): Promise<AttemptFailed> {
+async function readRefusal(response: Response, silence: Silence, { clock }: OpenAiOptions): Promise<AttemptFailed> {
   let text = '';
-  // Only the beginning of an error matters, and one that breaks off is an error all the same.
+  // Only the beginning of an error matters, and a truncated one is still an error.
   try {
     for await (const part of readText(response, silence)) {
       text += part;
       if (text.length > ERROR_BYTES_MAX) break;
     }
   } catch {
-    text ||= 'an error that broke off';
+    text ||= 'the error message was not received';
   }
   const fault = errorOfBody(parsed(text) ?? text, response.status);
-  const told = new ProviderError(fault.code, fault.message, retryAfter(response.headers, clock.now()));
-  return new AttemptFailed(told, refusesToStream(response.status, fault));
+  const error = new ProviderError(fault.code, fault.message, retryAfter(response.headers, clock.now()));
+  return new AttemptFailed(error, refusesToStream(response.status, fault));
 }
 
-/** RFC 9110 section 10.2.3: seconds or a date; and the milliseconds that some servers send beside it. */
+/** RFC 9110 section 10.2.3: seconds or a date; some servers also send milliseconds in `retry-after-ms`. */
 function retryAfter(headers: Headers, now: number): number | null {
   const precise = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (precise >= 0) return bounded(precise);
@@ -162,15 +162,15 @@ async function readReply(response: Response, silence: Silence): Promise<Generate
   for await (const part of readText(response, silence)) {
     if (whole !== true) stream.feed(part);
     if (whole !== false) start += part;
-    // Servers send either under any content type: an object begins with a brace, and no line of a stream does.
+    // Servers send either form under any content type: an object begins with a brace, and no line of a stream does.
     if (whole === null && start.trim() !== '') whole = start.trimStart().startsWith('{');
-    // Nothing comes after it, though some servers keep the line open, and some drop it.
+    // Nothing follows `[DONE]`, though some servers keep the connection open, and some reset it.
     if (stream.isClosed()) break;
   }
   stream.feed('\n\n');
   if (whole === true) assembler.add(parsed(start));
   if (stream.isClosed() || assembler.isFinished()) return assembler.reply();
-  throw new ProviderError('provider_retryable', 'the answer broke off');
+  throw new ProviderError('provider_retryable', 'the answer ended before it was complete');
 }
 
 function newStreamReader(assembler: ReplyAssembler) {
@@ -180,7 +180,7 @@ function newStreamReader(assembler: ReplyAssembler) {
       if (event === 'error') throw errorOfBody(parsed(data) ?? data, null);
       closed ||= data.trim() === '[DONE]';
       if (data.trim() === '' || closed) return;
-      // Going on without a chunk might leave arguments that are whole JSON and yet not what the model wrote.
+      // An unreadable chunk must not be skipped: the arguments might still be valid JSON, but not what the model wrote.
       assembler.add(parsed(data));
     },
   });
@@ -195,7 +195,7 @@ async function* readText(response: Response, silence: Silence): AsyncGenerator<s
     silence.heard();
     bytes += part.length;
     if (bytes > REPLY_BYTES_MAX)
-      throw new ProviderError('provider_terminal', `an answer of over ${REPLY_BYTES_MAX} bytes`);
+      throw new ProviderError('provider_terminal', `the answer is larger than ${REPLY_BYTES_MAX} bytes`);
     yield decoder.decode(part, { stream: true });
   }
   yield decoder.decode();
@@ -209,14 +209,14 @@ function parsed(text: string): unknown {
   }
 }
 
-// `fetch failed` says nothing; its cause does.
+// The message of the error itself is only `fetch failed`; the cause holds the reason.
 function networkMessage(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  return `the server cannot be reached: ${messageOf(cause ?? error)}`;
+  return `cannot reach the server: ${messageOf(cause ?? error)}`;
 }
 
-/** A fault as it may be recorded: without the key, and cut only after that, so that no part of one is left. */
-function toTell({ code, message, retryAfterMs }: ProviderError, apiKey: string | undefined): ProviderError {
-  const said = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '‹key›');
-  return new ProviderError(code, clip(said), retryAfterMs);
+/** A fault that may be recorded: without the key. The message is clipped after that, so that no part of the key remains. */
+function withoutKey({ code, message, retryAfterMs }: ProviderError, apiKey: string | undefined): ProviderError {
+  const safe = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '‹key›');
+  return new ProviderError(code, clip(safe), retryAfterMs);
 }

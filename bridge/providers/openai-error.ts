@@ -1,10 +1,10 @@
-// What the errors of Chat Completions servers mean: whether it helps to ask again, and whose fault it is.
+// Interprets the errors of Chat Completions servers: whether a retry may help, and whose fault it is.
 import { isPlainObject } from '../../schemas/json.ts';
 import { ProviderError, type ProviderErrorCode } from './provider.ts';
 
 /**
- * The error of a response body (or of a chunk) and its status; null when it came inside of a 200. Its message is as long
- * as what the server said.
+ * The error in a response body or chunk. `status` is null when it came within a 200. The message is not clipped: it is as
+ * long as the server's.
  */
 export function errorOfBody(body: unknown, status: number | null): ProviderError {
   const error = isPlainObject(body) && isPlainObject(body['error']) ? body['error'] : body;
@@ -13,11 +13,12 @@ export function errorOfBody(body: unknown, status: number | null): ProviderError
   const type = typeof fields['type'] === 'string' ? fields['type'] : '';
   const message = messageOfBody(body, fields);
   const number = status ?? statusIn(fields);
-  const said = [number === null ? '' : String(number), code, message].filter((part) => part !== '').join(' ');
-  return new ProviderError(codeOf({ status: number, words: `${code} ${type} ${message}` }), `the server said: ${said}`);
+  const stated = [number === null ? '' : String(number), code, message].filter((part) => part !== '').join(' ');
+  const words = `${code} ${type} ${message}`;
+  return new ProviderError(codeOf({ status: number, words }), `the server answered: ${stated}`);
 }
 
-/** True when the server refuses to stream, and might answer in one piece. */
+/** True when the server refuses to stream, but may answer in one piece. */
 export const refusesToStream = (status: number, error: ProviderError): boolean =>
   (status === 400 || status === 422) && /stream/i.test(error.message);
 
@@ -31,14 +32,13 @@ function codeOf({ status, words }: { readonly status: number | null; readonly wo
   if (status !== 429 && (status === null || status < 500) && CONTEXT.test(words)) return 'context_length';
   if (QUOTA.test(words)) return 'provider_terminal';
   if (status === null) return RETRYABLE.test(words) ? 'provider_retryable' : 'provider_terminal';
-  const passing = status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
-  return passing ? 'provider_retryable' : 'provider_terminal';
+  const transient = status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
+  return transient ? 'provider_retryable' : 'provider_terminal';
 }
 
-// Some servers put the status that they could not send any more into the error itself.
+// Once a stream has begun, a server can no longer send a status; some put it into the error.
 function statusIn(fields: Readonly<Record<string, unknown>>): number | null {
-  const found = [fields['status'], fields['code']].map(Number).find((value) => value >= 400 && value < 600);
-  return found ?? null;
+  return [fields['status'], fields['code']].map(Number).find((value) => value >= 400 && value < 600) ?? null;
 }
 
 function messageOfBody(body: unknown, fields: Readonly<Record<string, unknown>>): string {

@@ -1,23 +1,23 @@
-// Assembles a reply from the chunks of a stream, or from one whole completion. Servers that speak this format differ
-// in every detail, so nothing is taken for granted: chunks come without index, without id, with the name or the id
-// repeated, with arguments as text, as a value or not at all, with content as text, as parts or null.
+// Assembles a reply from the chunks of a stream, or from one whole completion. Servers differ in every detail of this
+// format: chunks may lack the index or the id, repeat the name or the id, have arguments as text, as a value or not at all,
+// and content as text, as parts or null.
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import type { Usage } from '../../schemas/run.ts';
 import { ProviderError, type GenerateReply, type ReplyCall } from './provider.ts';
 import { errorOfBody } from './openai-error.ts';
 
 export interface ReplyAssembler {
-  /** Takes a chunk or a completion; throws a {@link ProviderError} when it holds an error. */
+  /** Adds a chunk or a completion; throws a {@link ProviderError} when it contains an error. */
   add(chunk: unknown): void;
-  /** The server said that the reply is over. */
+  /** The server has marked the reply as complete. */
   isFinished(): boolean;
-  /** Throws a {@link ProviderError} when there was nothing in it. */
+  /** Throws a {@link ProviderError} when the reply is empty. */
   reply(): GenerateReply;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A call in the making. */
+/** A call that is being assembled. */
 interface Slot {
   index: number | null;
   id: string;
@@ -29,13 +29,13 @@ interface Slot {
 interface Choice {
   text: string;
   refusal: string;
-  /** It ended because there was no room for more: the last call may not be whole. */
+  /** It ended at the token limit (`finish_reason: "length"`): the last call may be incomplete. */
   cut: boolean;
   readonly slots: Slot[];
 }
 
 export function newReplyAssembler(): ReplyAssembler {
-  // Several choices may come; the first by number is the reply.
+  // A server may send several choices; the one with the lowest index is the reply.
   const choices = new Map<number, Choice>();
   let usage: Usage | undefined;
   let finished = false;
@@ -48,7 +48,7 @@ export function newReplyAssembler(): ReplyAssembler {
     if (finish === 'error') throw errorOfBody(value, null);
     if (typeof finish === 'string' && finish !== '') finished = true;
     choice.cut ||= finish === 'length';
-    // Where both come, the message repeats what the deltas up to here add up to.
+    // When both are present, the message repeats what the deltas so far add up to.
     if (isPlainObject(value['delta'])) addMessage(choice, value['delta'], false);
     else if (isPlainObject(value['message'])) {
       addMessage(choice, value['message'], true);
@@ -59,7 +59,7 @@ export function newReplyAssembler(): ReplyAssembler {
   return {
     add(chunk) {
       if (!isPlainObject(chunk))
-        throw new ProviderError('provider_retryable', 'the server sent what is no JSON object');
+        throw new ProviderError('provider_retryable', 'the server sent data that is not a JSON object');
       const { error } = chunk;
       if ((error !== undefined && error !== null) || chunk['object'] === 'error') throw errorOfBody(chunk, null);
       usage = usageOf(chunk['usage']) ?? usage;
@@ -68,7 +68,7 @@ export function newReplyAssembler(): ReplyAssembler {
     isFinished: () => finished,
     reply() {
       const choice = choices.get(Math.min(...choices.keys()));
-      if (choice === undefined) throw new ProviderError('provider_retryable', 'the answer holds nothing');
+      if (choice === undefined) throw new ProviderError('provider_retryable', 'the answer is empty');
       const { text, refusal, cut, slots } = choice;
       const content = text === '' ? refusal : text;
       return {
@@ -84,7 +84,7 @@ function addMessage(choice: Choice, message: Fields, whole: boolean): void {
   choice.text += textOf(message['content']);
   if (typeof message['refusal'] === 'string') choice.refusal += message['refusal'];
   for (const call of listOf(message['tool_calls'])) if (isPlainObject(call)) addCall(choice.slots, call, whole);
-  // The form that came before `tool_calls`: one call, without id.
+  // The predecessor of `tool_calls`: one call, without an id.
   const single = message['function_call'];
   if (isPlainObject(single)) addCall(choice.slots, { index: 0, function: single }, whole);
 }
@@ -106,7 +106,7 @@ function addCall(slots: Slot[], call: Fields, whole: boolean): void {
   else if (written !== undefined && written !== null) slot.value = written as Json;
 }
 
-/** The call that a delta continues; undefined when it begins one. */
+/** The call that a delta continues; undefined when it begins a new one. */
 function findSlot(slots: readonly Slot[], { index, id, name }: Pick<Slot, 'index' | 'id' | 'name'>): Slot | undefined {
   const sameId = id === '' ? undefined : slots.findLast((slot) => slot.id === id);
   if (index === null) {
@@ -115,7 +115,7 @@ function findSlot(slots: readonly Slot[], { index, id, name }: Pick<Slot, 'index
   }
   const at = slots.findLast((slot) => slot.index === index);
   if (at === undefined) return undefined;
-  // Some servers number every call 0: another id, or another name, is another call.
+  // Some servers give every call the index 0: a different id or name means a different call.
   if (id !== '' && at.id !== '' && id !== at.id) return sameId;
   return name !== '' && at.name !== '' && name !== at.name && id === '' ? undefined : at;
 }
@@ -123,15 +123,15 @@ function findSlot(slots: readonly Slot[], { index, id, name }: Pick<Slot, 'index
 function callOf({ id, name, text, value }: Slot, cut: boolean): ReplyCall {
   const named = { ...(id === '' ? {} : { id }), name };
   if (text.trim() !== '') return { ...named, arguments_text: text };
-  // What was to come is not known, and must not run without it. This is no JSON, so the model is told to do better.
+  // The call must not run without its missing arguments. This text is not JSON, so the model gets an error to correct.
   if (cut && value === undefined) return { ...named, arguments_text: CUT_ARGUMENTS };
-  // A tool without parameters is often called with nothing at all.
+  // Models often call a tool without parameters without any arguments.
   return { ...named, arguments: value ?? {} };
 }
 
-const CUT_ARGUMENTS = '… (cut: the answer was over before its last call had arguments)';
+const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';
 
-/** Text, or the text of the parts it comes in. */
+/** The text itself, or the text of its parts. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)

@@ -1,4 +1,4 @@
-// A conversation in the form of Chat Completions.
+// A conversation as a Chat Completions request.
 import type { OfferedTool } from '../../schemas/effect.ts';
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import type { GenerateRequest, Message, MessageCall } from './provider.ts';
@@ -6,7 +6,7 @@ import type { GenerateRequest, Message, MessageCall } from './provider.ts';
 export interface RequestStyle {
   readonly model: string;
   readonly stream: boolean;
-  /** `max_completion_tokens` on OpenAI's own servers, whose newer models refuse the older name; else `max_tokens`. */
+  /** `max_completion_tokens` for OpenAI's servers, whose newer models refuse the older name; else `max_tokens`. */
   readonly tokensField: 'max_completion_tokens' | 'max_tokens';
 }
 
@@ -41,16 +41,16 @@ const chatTool = ({ tool_name, description, input_schema }: OfferedTool): Json =
   function: { name: tool_name, description, parameters: input_schema },
 });
 
-// Servers refuse a whole conversation over one odd name that a model made up in it.
+// Servers refuse a whole conversation because of one invalid tool name that a model made up.
 const functionName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
 
-// Many servers parse the arguments of earlier calls, and fail when they are no JSON object. What the model really
-// wrote is kept inside of one: its result says what was wrong with it.
+// Many servers parse the arguments of earlier calls, and fail when these are not a JSON object. What the model wrote is
+// wrapped in an object; the result of the call states what was wrong.
 function objectText(written: string): string {
   try {
     if (isPlainObject(JSON.parse(written))) return written;
   } catch {
-    // Falls through: it is not JSON.
+    // Not JSON: wrapped below.
   }
   return JSON.stringify({ invalid_arguments: written });
 }

@@ -1,4 +1,4 @@
-// A model: asked with a whole conversation, it answers with text, calls, or both.
+// The provider port: a model is sent a whole conversation, and answers with text, calls, or both.
 import type { OfferedTool } from '../../schemas/effect.ts';
 import type { RunId, SessionId } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
@@ -15,7 +15,7 @@ export type Message =
       readonly is_error: boolean;
     };
 
-/** A call the model made before. `arguments` is its text, which may not even be JSON. */
+/** A call the model made earlier. `arguments` is its text, which may be invalid JSON. */
 export interface MessageCall {
   readonly id: string;
   readonly name: string;
@@ -35,7 +35,7 @@ export interface GenerateRequest {
   readonly messages: readonly Message[];
 }
 
-/** A call as the model made it: `arguments_text` as it came over the wire, or `arguments` when they are a value. */
+/** A call as the model made it: `arguments_text` as received, or `arguments` when they are a value. */
 export interface ReplyCall {
   readonly id?: string;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface ReplyCall {
   readonly arguments?: Json;
 }
 
-/** Text, calls, or both; without calls the turn is over. What does not fit this type ends the run, and is told why. */
+/** Text, calls, or both; without calls the turn ends. A reply that does not fit this type ends the run with the reason. */
 export interface GenerateReply {
   readonly content?: string;
   readonly calls: readonly ReplyCall[];
@@ -52,8 +52,8 @@ export interface GenerateReply {
 
 export interface Provider {
   /**
-   * Throws a {@link ProviderError} when there is no answer. How long it may take is its own affair: nobody ends it but
-   * the signal, which aborts when the run no longer wants the answer.
+   * Throws a {@link ProviderError} when there is no answer. The bridge imposes no time limit: only the signal ends the
+   * request; it aborts when the answer is no longer needed.
    */
   generate(request: GenerateRequest, signal: AbortSignal): Promise<GenerateReply>;
 }
@@ -69,15 +69,15 @@ export const PROVIDER_ERROR_CODES = [
 export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
 
 /**
- * Why a model gave no answer. Only `provider_retryable` is asked again, as the run's `retry` policy says; anything else
- * that is thrown ends the run as `provider_terminal`. The message is for people, and never holds a key.
+ * Why a model gave no answer. Only `provider_retryable` is retried, as the run's `retry` policy says. Any other error that
+ * a provider throws ends the run as `provider_terminal`. The message is for people, and must not contain a key.
  */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly code: ProviderErrorCode;
   /**
-   * How long the server wants to be left alone, in milliseconds, when it said so; more than a day is a day, and what is
-   * no such number counts as not said.
+   * How long the server asks to wait before the next request, in milliseconds; null when it did not say. More than a day
+   * counts as a day, and an invalid number as null.
    */
   readonly retryAfterMs: number | null;
 

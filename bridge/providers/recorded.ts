@@ -1,4 +1,4 @@
-// A recorded model: JSON Lines, one turn each, answered by the number of the turn within its run.
+// A recorded model: JSON Lines with one turn each, selected by the number of the turn within its run.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type TypeOf, decode, integer, json, list, shape, text } from '../../schemas/codec.ts';
 import { parseJson } from '../../schemas/json.ts';
@@ -12,7 +12,7 @@ const RecordedCall = shape(
   { id: text('id', { max: 256 }), arguments: json, arguments_text: text('arguments_text', { max: BODY_BYTES_MAX }) },
 );
 
-/** One line of a recording. `delay_ms` says how long the model took; nobody waits for it again. */
+/** One line of a recording. `delay_ms` is how long the model took; a replay does not wait. */
 const RecordedTurn = shape(
   'RecordedTurn',
   { turn: integer('turn', 1) },
@@ -25,7 +25,7 @@ const RecordedTurn = shape(
 );
 type RecordedTurn = TypeOf<typeof RecordedTurn>;
 
-/** Throws an Error that names the line when the text is not a recording. */
+/** Throws an Error that names the invalid line when the text is not a recording. */
 export function recordedProvider(jsonLines: string): Provider {
   const turns = readTurns(jsonLines);
   return {
@@ -33,10 +33,7 @@ export function recordedProvider(jsonLines: string): Provider {
       if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
       const recorded = turns.get(turn);
       if (recorded !== undefined) return replyOf(recorded);
-      throw new ProviderError(
-        'recording_exhausted',
-        `the recording has ${turns.size} turns, and none of number ${turn}`,
-      );
+      throw new ProviderError('recording_exhausted', `the recording has no turn ${turn}; it has ${turns.size} turns`);
     },
   };
 }
@@ -50,7 +47,7 @@ function readTurns(jsonLines: string): ReadonlyMap<number, RecordedTurn> {
     if (isLeft(parsed)) throw fault(parsed.left.message);
     const decoded = decode(RecordedTurn, parsed.right);
     if (isLeft(decoded)) throw fault(`at "${decoded.left.path}": ${decoded.left.message}`);
-    if (turns.has(decoded.right.turn)) throw fault(`turn ${decoded.right.turn} is there twice`);
+    if (turns.has(decoded.right.turn)) throw fault(`turn ${decoded.right.turn} appears twice`);
     turns.set(decoded.right.turn, decoded.right);
   }
   return turns;

@@ -1,4 +1,4 @@
-// What is wrong with a model's answer, before anything is made of it. Providers are not trusted to keep to their type.
+// Validates a provider's reply. Providers are not trusted to follow their type.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
 import { Usage } from '../../schemas/run.ts';
@@ -6,8 +6,8 @@ import { Usage } from '../../schemas/run.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What is wrong, and where (RFC 6901); null: nothing. The arguments of a call may be anything, since judging them is the
- * engine's work.
+ * What is wrong, and where (RFC 6901); null when the reply is valid. The arguments of a call are not checked: the engine
+ * judges them.
  */
 export function replyFault(reply: unknown): string | null {
   if (!isObject(reply)) return 'it must be an object with "calls"';

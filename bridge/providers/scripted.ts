@@ -1,7 +1,7 @@
-// A model whose answers are a function of what it is asked: for tests and simulation.
+// A model whose answers are a function of the request: for tests and simulation.
 import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from './provider.ts';
 
-/** Null: there is no answer to this. */
+/** Null: there is no answer to this request. */
 export type Script = (request: GenerateRequest) => GenerateReply | null | Promise<GenerateReply | null>;
 
 export const scriptedProvider = (script: Script): Provider => ({

@@ -1,19 +1,19 @@
-// What goes wrong around a bridge: lost answers, an engine that is away, leases that are lost, a bridge that stops.
+// Failures around a bridge: lost answers, an engine that is away, lost leases, a bridge that stops.
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import type { Submit } from '../../schemas/wire.ts';
 import { SESSION, call, newWorld, resultsOf, statusOf, textOfEntry } from '../support/bridge/harness.ts';
 
-const speaksOf = (kind: string) => (submit: Submit) => submit.events.some((event) => event.kind === kind);
+const includes = (kind: string) => (submit: Submit) => submit.events.some((event) => event.kind === kind);
 
 describe('a lost answer', () => {
   test.each(['ToolCallsObserved', 'ToolCallStarted', 'ToolCallSettled', 'ToolBatchSettled'])(
-    'to %s: it is recorded once, and the work is done once',
+    'to %s: the event is recorded once, and the work is done once',
     async (kind) => {
       const world = newWorld({ turns: [[call('w', 'write', { ms: 5 }), call('v', 'write', { ms: 9 })]] });
       let losses = 2;
       world.engine.fault = (submit) => {
-        if (!speaksOf(kind)(submit) || losses === 0) return null;
+        if (!includes(kind)(submit) || losses === 0) return null;
         losses -= 1;
         return 'lose_ack';
       };
@@ -30,7 +30,7 @@ describe('a lost answer', () => {
 });
 
 describe('an engine that goes away and comes back', () => {
-  test('finds the results that were finished meanwhile, and no call runs twice', async () => {
+  test('gets the results that finished meanwhile, and no call runs twice', async () => {
     const world = newWorld({
       turns: [[call('w', 'write', { ms: 1_000 }), call('v', 'read', { ms: 50_000 })]],
     });
@@ -50,7 +50,7 @@ describe('an engine that goes away and comes back', () => {
     expect(events.filter((event) => event === 'reconnected')).toHaveLength(1);
   });
 
-  test('is asked again and again, ever more slowly, but never after more than five seconds', async () => {
+  test('is polled with growing delays of at most five seconds', async () => {
     const world = newWorld();
     world.engine.down();
     world.start();
@@ -62,7 +62,7 @@ describe('an engine that goes away and comes back', () => {
     expect(world.clock.now() - upAt).toBeLessThanOrEqual(5_000);
   });
 
-  test('any refusal that is not about being away is final: the report is dropped, the bridge goes on', async () => {
+  test('does not get a report again that it refused: the bridge drops the report and continues', async () => {
     const world = newWorld({ turns: [[call('a', 'read', { ms: 10 }), call('b', 'read', { ms: 20 })]] });
     world.engine.fault = (submit) =>
       submit.events.some((event) => event.kind === 'ToolCallSettled' && event.call_id === 'a')
@@ -85,7 +85,7 @@ describe('cancelling', () => {
     world.start();
     world.request();
     await world.clock.until(() => world.ran.length === 1);
-    world.engine.tell(SESSION, { kind: 'RunCancelled', run_id: brand('run-1') });
+    world.engine.record(SESSION, { kind: 'RunCancelled', run_id: brand('run-1') });
     await world.finish();
     expect(statusOf(world)).toBe('cancelled');
     expect(world.ran).toMatchObject([{ call_id: 'w', aborted: true }]);
@@ -95,31 +95,31 @@ describe('cancelling', () => {
     expect(world.clock.now() - 1_000_000).toBeLessThan(1_000);
   });
 
-  test('a call that has succeeded meanwhile has succeeded', async () => {
+  test('reports a call that succeeds nevertheless as succeeded', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 1_000, does: 'stubborn' })]] });
     world.start();
     world.request();
     await world.clock.until(() => world.ran.length === 1);
-    world.engine.tell(SESSION, { kind: 'RunCancelled', run_id: brand('run-1') });
+    world.engine.record(SESSION, { kind: 'RunCancelled', run_id: brand('run-1') });
     await world.finish();
     expect(world.engine.of('ToolCallSettled')).toMatchObject([{ outcome: 'succeeded' }]);
   });
 
-  test('of a call that is not here changes nothing', async () => {
+  test('a call that this bridge does not hold changes nothing', async () => {
     const world = newWorld({ turns: [[call('r', 'read', { ms: 100 })]] });
     const tamper = world.engine.tamper;
-    let told = false;
+    let granted = false;
     world.engine.tamper = (grant) => {
       const owed = grant.effects.find(({ kind }) => kind === 'tool.call');
-      if (told || owed?.kind !== 'tool.call') return tamper(grant);
-      told = true;
-      const stranger = { ...owed, kind: 'tool.cancel' as const, call_id: brand<'CallId'>('nobody'), owner: null };
-      return { ...grant, effects: [stranger, ...grant.effects] };
+      if (granted || owed?.kind !== 'tool.call') return tamper(grant);
+      granted = true;
+      const cancel = { ...owed, kind: 'tool.cancel' as const, call_id: brand<'CallId'>('unknown'), owner: null };
+      return { ...grant, effects: [cancel, ...grant.effects] };
     };
     world.start();
     world.request();
     await world.finish();
-    expect(told).toBe(true);
+    expect(granted).toBe(true);
     expect(resultsOf(world).map(textOfEntry)).toEqual(['ok']);
   });
 });
@@ -130,7 +130,7 @@ describe('a lost lease', () => {
     world.start();
     world.request();
     await world.clock.until(() => world.ran.length === 1);
-    world.engine.steal(brand('somebody'), ({ kind }) => kind === 'tool.call');
+    world.engine.steal(brand('another-bridge'), ({ kind }) => kind === 'tool.call');
     await world.clock.until(() => world.ran[0]?.endedAt !== null);
     await world.clock.settle();
     expect(world.ran[0]?.aborted).toBe(true);
@@ -138,7 +138,7 @@ describe('a lost lease', () => {
     expect(world.engine.of('ToolCallSettled')).toEqual([]);
   });
 
-  test('a call that nobody else can have is reported all the same, and refused if it is over', async () => {
+  test('of a call that must not be repeated: its report is refused once the engine has settled it as unknown', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 50_000 })]] });
     world.start();
     world.request();
@@ -151,7 +151,7 @@ describe('a lost lease', () => {
     expect(world.ran).toHaveLength(1);
   });
 
-  test('a bridge that dies amid a start it has recorded: its successor does not take that start for its own', async () => {
+  test('of a bridge that died after it recorded a start: its successor does not mistake that start for its own', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 50_000 })]] });
     const first = world.start({ owner: 'same-name' });
     world.request();
@@ -163,7 +163,7 @@ describe('a lost lease', () => {
     expect(world.ran).toHaveLength(1);
   });
 
-  test('a bridge that dies: the next one runs what may run twice, and nothing else', async () => {
+  test('of a dead bridge: the next one runs only the calls that may run twice', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 50_000 }), call('r', 'read', { ms: 50_000 })]] });
     const first = world.start({ owner: 'bridge-dead' });
     world.request();
@@ -177,8 +177,8 @@ describe('a lost lease', () => {
   });
 });
 
-describe('a bridge that is told to stop', () => {
-  test('gives its leases back at once, and the next one finishes the run', async () => {
+describe('a bridge that stops', () => {
+  test('gives its leases back, and the next one finishes the run', async () => {
     const world = newWorld({ turns: [[call('r', 'read', { ms: 50_000 }), call('q', 'read', { ms: 10 })]] });
     const first = world.start({ owner: 'bridge-a' });
     world.request();
@@ -193,7 +193,7 @@ describe('a bridge that is told to stop', () => {
     expect(resultsOf(world).map(textOfEntry)).toEqual(['ok', 'ok']);
   });
 
-  test('reports a call whose start is on record, because nobody else may run it', async () => {
+  test('reports a call whose start is recorded, because no other bridge may run it', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 50_000 })]] });
     const first = world.start();
     world.request();
@@ -205,7 +205,7 @@ describe('a bridge that is told to stop', () => {
     expect(world.ran).toHaveLength(1);
   });
 
-  test('does not wait for a call that will not stop, nor for an engine that is away', async () => {
+  test('does not wait for a call that ignores its signal, or for an engine that is away', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { does: 'stubborn', ms: 900_000 })]] });
     const first = world.start();
     world.request();
@@ -216,7 +216,7 @@ describe('a bridge that is told to stop', () => {
     expect(world.clock.now() - before).toBeLessThanOrEqual(2_500);
   });
 
-  test('ends when the engine refuses to be asked', async () => {
+  test('ends with an error when the engine refuses to lease', async () => {
     const world = newWorld();
     world.engine.client.lease = () => async () => ({
       _tag: 'Left',
@@ -232,7 +232,7 @@ describe('host sessions', () => {
     run: () => Promise.resolve(report as never),
   });
 
-  test('are opened before the first turn, with the facts that the tool learnt', async () => {
+  test('are opened before the first turn, with the facts that the tool reports', async () => {
     const world = newWorld({ config: { host_session_open: true } });
     const facts = { host_session_status: 'ready', host_session_id: 'hs-1', sandbox: 'none', workspace: '/w' };
     world.start({ executors: [opener({ success: true, text: 'open', host_session: facts })] });
@@ -248,17 +248,17 @@ describe('host sessions', () => {
 
   test.each([
     [{ success: false, code: 'unsupported_target', text: 'no such host' }, 'no such host'],
-    [{ nonsense: true }, 'not usable'],
-  ])('that cannot be opened end the run with the reason', async (report, says) => {
+    [{ nonsense: true }, 'invalid at'],
+  ])('that cannot be opened end the run with the reason', async (report, message) => {
     const world = newWorld({ config: { host_session_open: true } });
     world.start({ executors: [opener(report)] });
     world.request();
     await world.finish();
     expect(world.engine.state(SESSION).run_history[0]?.ending).toMatchObject({ code: 'host_session_failed' });
-    expect(world.engine.state(SESSION).run_history[0]?.ending.message).toContain(says);
+    expect(world.engine.state(SESSION).run_history[0]?.ending.message).toContain(message);
   });
 
-  test('are not leased by a bridge that cannot open one', async () => {
+  test('are not leased by a bridge that cannot open them', async () => {
     const world = newWorld({ config: { host_session_open: true } });
     world.start();
     world.request();

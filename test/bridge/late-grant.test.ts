@@ -1,5 +1,5 @@
-// An answer to the lease request that is always open may be on its way for as long as a lease lasts. By then its effects
-// are somebody else's, and nothing would say so before work on them has begun.
+// The answer to a lease request may arrive after the leases have expired. Another bridge may hold the effects by then, so
+// the bridge must not begin work on them.
 import { right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import { combineExecutors, runBridge } from '../../bridge/index.ts';
@@ -26,7 +26,7 @@ const generate: Effect = {
   tool_concurrency_max: 1,
 };
 
-/** What becomes of one grant whose answer takes so long; and what was asked for. */
+/** Delays the answer to the first lease request by `ms`; returns how many generates were begun, and all requests. */
 async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonly LeaseRequest[] }> {
   const clock = newVirtualClock();
   const stop = new AbortController();
@@ -65,7 +65,7 @@ async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonl
   await clock.until(() => asked.length === 2);
   await clock.settle();
   stop.abort();
-  // What cannot be reported is given its grace.
+  // The generate is stopped, and the bridge waits for its grace period.
   let ended = false;
   void served.finally(() => {
     ended = true;
@@ -74,12 +74,12 @@ async function grantedAfter(ms: number): Promise<{ begun: number; asked: readonl
   return { begun, asked };
 }
 
-test('what arrives in time is begun; what arrives as late as a lease lasts is not', async () => {
+test('an effect is begun only if its grant arrives before the lease may have expired', async () => {
   expect((await grantedAfter(TTL_MS - 1)).begun).toBe(1);
   expect((await grantedAfter(TTL_MS)).begun).toBe(0);
 });
 
-test('a bridge never waits so long for a grant that a fresh one would be too old, and not before it knows how long', async () => {
+test('a lease request waits for half the duration of a lease, and not at all while that is unknown', async () => {
   const { asked } = await grantedAfter(1);
   expect(asked.map(({ wait_ms }) => wait_ms)).toEqual([0, TTL_MS / 2]);
 });

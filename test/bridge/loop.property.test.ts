@@ -1,5 +1,5 @@
-// Whatever the batch, the durations and the failures: every call is settled exactly once, results are in call order,
-// and a batch without failures takes exactly as long as its critical path.
+// For any batch, durations and failures: every call is settled exactly once, results are in call order, and a batch
+// without failures takes exactly as long as its critical path.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
@@ -29,7 +29,7 @@ const anyCalls = (behaviour: fc.Arbitrary<Behaviour['does']>): fc.Arbitrary<read
       ),
     );
 
-/** One moment of trouble: how many turns of the world after the last, and what. */
+/** A failure: how long after the previous one it happens, what fails, and for how long. */
 const trouble = fc.record({
   afterMs: fc.integer({ min: 1, max: 300 }),
   what: fc.constantFrom('lose_ack', 'refuse', 'down', 'kill', 'stop'),
@@ -46,7 +46,7 @@ function criticalPath(plan: ToolBatchPlan, calls: readonly ReplyCall[]): number 
   return Math.max(0, ...ends.values());
 }
 
-/** Calls that may not run twice did not, whatever became of their bridges. */
+/** Calls that must not run twice ran once at most. */
 function expectRunOnce(world: World, turns: readonly (readonly ReplyCall[])[]): void {
   const once = turns.flat().filter(({ name }) => name !== 'read');
   const allowed = new Map<string, number>();
@@ -70,7 +70,7 @@ function expectSettledOnce(world: World, turns: readonly (readonly ReplyCall[])[
   expect(answered).toEqual(sealed.length === 0 ? asked : asked.slice(-answered.length));
 }
 
-/** Lets time pass, at most until the run is over. */
+/** Lets time pass, at most until the run ends. */
 async function pass(world: World, ms: number): Promise<void> {
   const end = world.clock.now() + ms;
   world.clock.after(ms, () => undefined);
@@ -102,7 +102,7 @@ async function makeTrouble(world: World, troubles: readonly Trouble[]): Promise<
 }
 
 describe('any batch', () => {
-  test('ends at its critical path', async () => {
+  test('takes exactly as long as its critical path', async () => {
     await fc.assert(
       fc.asyncProperty(anyCalls(fc.constant(undefined)), async (calls) => {
         const world = newWorld({ turns: [calls] });
@@ -120,7 +120,7 @@ describe('any batch', () => {
     );
   });
 
-  test('with calls that are tried again runs each after the last attempt of what it waits for', async () => {
+  test('with retries runs each call after the last attempt of the calls it waits for', async () => {
     await fc.assert(
       fc.asyncProperty(anyCalls(fc.constantFrom(undefined, 'busy')), async (calls) => {
         const world = newWorld({ turns: [calls], config: { retry: { attempts_max: 3, base_ms: 50, cap_ms: 400 } } });
@@ -144,7 +144,7 @@ describe('any batch', () => {
     );
   });
 
-  test('is settled once, call by call, through any trouble', async () => {
+  test('settles each call once, whatever fails', async () => {
     const turns = fc.array(anyCalls(does), { minLength: 1, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(turns, fc.array(trouble, { maxLength: 4 }), async (turns, troubles) => {

@@ -5,7 +5,7 @@ import { CALL_GRACE_MS } from '../../schemas/limits.ts';
 const kinds = (events: readonly { readonly kind: string }[]): string => events.map(({ kind }) => kind).join(' ');
 
 describe('a run', () => {
-  test('goes from request to the last word, with every result in call order', async () => {
+  test('completes, with every result in call order', async () => {
     const world = newWorld({
       turns: [
         [call('a', 'read', { ms: 30, text: 'A' }), call('b', 'read', { ms: 10, text: 'B' })],
@@ -25,7 +25,7 @@ describe('a run', () => {
     expect(world.engine.leases.size).toBe(0);
   });
 
-  test('records the start of a call that may not run twice before it runs, and of no other', async () => {
+  test('records the start of a call that must not run twice before it runs, and of no other call', async () => {
     const seen: string[] = [];
     const world = newWorld({
       turns: [[call('w', 'write', { ms: 5 }), call('r', 'read', { ms: 5 })]],
@@ -58,7 +58,7 @@ describe('a run', () => {
     expect(world.engine.of('ToolCallSettled')).toEqual([]);
   });
 
-  test('says that a batch is over in the same breath as its last settlements', async () => {
+  test('reports the end of a batch together with its last settlements', async () => {
     const world = newWorld({ turns: [['a', 'b', 'c'].map((id) => call(id, 'read', { ms: 10 }))] });
     world.start();
     world.request();
@@ -67,7 +67,7 @@ describe('a run', () => {
     expect(kinds(last?.events ?? [])).toBe('ToolCallSettled ToolCallSettled ToolCallSettled ToolBatchSettled');
   });
 
-  test('reports what settles meanwhile together, and one stale report does not hurt the others', async () => {
+  test('reports calls that settle together in one group, and one stale report does not prevent the others', async () => {
     const world = newWorld({
       turns: [['a', 'b', 'c', 'd'].map((id) => call(id, 'read', { ms: id === 'd' ? 50 : 10 }))],
     });
@@ -83,7 +83,7 @@ describe('a run', () => {
     expect(world.log.filter(({ event }) => event === 'report_refused')).toMatchObject([{ code: 'stale_attempt' }]);
   });
 
-  test('a hundred quick calls cost a handful of submits', async () => {
+  test('needs fewer than ten submits for a hundred quick calls', async () => {
     const calls = Array.from({ length: 100 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
     const world = newWorld({ turns: [calls] });
     world.start();
@@ -93,18 +93,15 @@ describe('a run', () => {
     expect(world.engine.submits.length).toBeLessThan(10);
   });
 
-  test.each([0, -3, 1.5, Number.NaN])(
-    'a concurrency of %d, with which no call would ever run, is refused',
-    async (max) => {
-      await expect(newWorld().start({ concurrency: max }).done).rejects.toThrow('at least 1');
-    },
-  );
-
-  test('an owner that is no name is refused', async () => {
-    await expect(newWorld().start({ owner: 'two words' }).done).rejects.toThrow('owner must be OwnerId');
+  test.each([0, -3, 1.5, Number.NaN])('is refused with a concurrency of %d', async (max) => {
+    await expect(newWorld().start({ concurrency: max }).done).rejects.toThrow('at least 1');
   });
 
-  test('runs a batch of 600 calls, more than one lease request hands out', async () => {
+  test('is refused with an invalid owner', async () => {
+    await expect(newWorld().start({ owner: 'two words' }).done).rejects.toThrow('owner must be 1 to 128');
+  });
+
+  test('runs a batch of 600 calls, more than one lease request grants', async () => {
     const calls = Array.from({ length: 600 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
     const world = newWorld({ turns: [calls], config: { calls_max: 1_000 } });
     world.start({ concurrency: 50 });
@@ -117,7 +114,7 @@ describe('a run', () => {
 });
 
 describe('the plan', () => {
-  test('a call starts the moment its own conflicts have settled, not when its group does', async () => {
+  test('starts a call as soon as the calls it conflicts with have settled, before its group is reached', async () => {
     const world = newWorld({
       turns: [
         [
@@ -134,7 +131,7 @@ describe('the plan', () => {
     expect([at('slow'), at('quick'), at('next')]).toEqual([0, 0, 10]);
   });
 
-  test('no more calls run at a time than the run allows', async () => {
+  test("limits concurrent calls to the run's maximum", async () => {
     const calls = Array.from({ length: 12 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
     const world = newWorld({ turns: [calls], config: { tool_concurrency_max: 3 } });
     world.start();
@@ -144,7 +141,7 @@ describe('the plan', () => {
     expect(Math.max(...world.ran.map(({ endedAt }) => endedAt ?? 0))).toBe(1_000_000 + 40);
   });
 
-  test('no more calls run at a time, over all sessions, than the bridge allows', async () => {
+  test("limits concurrent calls over all sessions to the bridge's maximum", async () => {
     const sessions = ['s-1', 's-2', 's-3'].map((id) => id as typeof SESSION);
     const calls = Array.from({ length: 6 }, (_, index) => call(`c${index}`, 'read', { ms: 10 }));
     const world = newWorld({ turns: [calls], sessions, config: { tool_concurrency_max: 4 } });
@@ -155,7 +152,7 @@ describe('the plan', () => {
     expect(world.ran).toHaveLength(18);
   });
 
-  test('a call that waits for one of another bridge starts soon after that has settled', async () => {
+  test('starts a call within 500 ms after a call of another bridge that it waits for', async () => {
     const world = newWorld({
       turns: [[call('theirs', 'other', { path: 'x', ms: 2_000 }), call('mine', 'write', { path: 'x', ms: 10 })]],
     });
@@ -180,7 +177,7 @@ describe('the plan', () => {
     ['a start that need not be recorded', { effect: { repeatable: true } }],
     ['more time than planned', { effect: { timeout_ms: 3_600_000 } }],
     ['a call of another plan', { effect: { plan_hash: `sha256:${'1'.repeat(64)}` } }],
-  ])('%s: the call is not run', async (_, { plan = {}, effect = {} }: { plan?: object; effect?: object }) => {
+  ])('with %s: the call is not run', async (_, { plan = {}, effect = {} }: { plan?: object; effect?: object }) => {
     const world = newWorld({ turns: [[call('w', 'write')]] });
     world.engine.tamper = (grant) => ({
       ...grant,
@@ -197,7 +194,7 @@ describe('the plan', () => {
     for (const { code } of world.engine.of('ToolCallSettled')) expect(code).toBe('plan_mismatch');
   });
 
-  test('a plan that did not come at all: the call is not run', async () => {
+  test('absent from the grant: the call is not run', async () => {
     const world = newWorld({ turns: [[call('w', 'write')]] });
     world.engine.tamper = (grant) => ({ ...grant, plans: [] });
     world.start();
@@ -207,7 +204,7 @@ describe('the plan', () => {
     expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain('plan_mismatch');
   });
 
-  test('large arguments come from their blob; a blob with other arguments is not run', async () => {
+  test('binds large arguments in a blob: a call whose blob holds other arguments is not run', async () => {
     const text = 'x'.repeat(10_000);
     const world = newWorld({ turns: [[call('w', 'write', { text })], [call('v', 'write', { text })]] });
     world.engine.tamper = (grant) => ({
@@ -233,7 +230,7 @@ describe('tools that misbehave are failed calls', () => {
     ['surrogate', 'invalid_output', '/text'],
     ['not_json', 'invalid_output', '/data'],
     ['not_object', 'invalid_output', 'must be an object'],
-  ] as const)('%s → %s', async (does, code, says) => {
+  ] as const)('%s → %s', async (does, code, message) => {
     const world = newWorld({ turns: [[call('x', 'write', { does }), call('y', 'read')]] });
     world.start();
     world.request();
@@ -241,10 +238,10 @@ describe('tools that misbehave are failed calls', () => {
     expect(statusOf(world)).toBe('completed');
     const settled = world.engine.of('ToolCallSettled').find(({ call_id }) => call_id === 'x');
     expect(settled).toMatchObject({ outcome: 'failed', code });
-    expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain(says);
+    expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain(message);
   });
 
-  test('one that hangs is stopped at its deadline', async () => {
+  test('one that hangs is stopped at its time limit', async () => {
     const world = newWorld({ turns: [[call('x', 'read', { does: 'hang' })]] });
     world.start();
     world.request();
@@ -253,7 +250,7 @@ describe('tools that misbehave are failed calls', () => {
     expect(textOfEntry(resultsOf(world)[0] ?? { role: 'tool' })).toContain('partial output');
   });
 
-  test('one that will not stop is not waited for longer than the grace', async () => {
+  test('one that ignores its signal is abandoned after the grace period', async () => {
     const world = newWorld({ turns: [[call('x', 'read', { does: 'stubborn', ms: 900_000 })]] });
     world.start();
     world.request();
@@ -265,7 +262,7 @@ describe('tools that misbehave are failed calls', () => {
     });
   });
 
-  test('one that nobody runs', async () => {
+  test('one without an executor is not leased', async () => {
     const world = newWorld({ turns: [[call('x', 'read')]] });
     world.start({ executors: [{ tools: ['test.solo'], run: () => Promise.reject(new Error('unused')) }] });
     world.engine.tamper = (grant) => grant;
@@ -274,7 +271,7 @@ describe('tools that misbehave are failed calls', () => {
     expect(world.engine.of('ToolCallSettled')).toEqual([]);
   });
 
-  test('a result the engine will not take for what it is, is replaced by one that says so', async () => {
+  test('one whose result the engine refuses as malformed settles as invalid_output', async () => {
     const world = newWorld({ turns: [[call('x', 'read')]] });
     let refusals = 1;
     world.engine.fault = ({ events }) => {
@@ -291,7 +288,7 @@ describe('tools that misbehave are failed calls', () => {
 });
 
 describe('outputs', () => {
-  test('long ones are blobs with head and tail', async () => {
+  test('that are long become blobs with head and tail', async () => {
     const text = `first ${'é'.repeat(6_000)} last`;
     const world = newWorld({ turns: [[call('x', 'read', { text })]] });
     world.start();
@@ -303,7 +300,7 @@ describe('outputs', () => {
     expect(ref === undefined ? '' : Buffer.from(world.engine.blobs.get(ref) ?? []).toString()).toBe(text);
   });
 
-  test('the model reads no more than the tool allows, and is told where the rest is', async () => {
+  test("are cut to the tool's maximum, and the cut names the blob that holds the whole", async () => {
     const text = `begin ${'z'.repeat(2_000)} end`;
     const world = newWorld({ turns: [[call('x', 'tiny', { text })]] });
     world.start();

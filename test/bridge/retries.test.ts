@@ -1,9 +1,9 @@
-// A call that failed for a passing reason is owed again, under a new attempt; what comes after it in the plan waits.
+// A call that failed with a transient error is owed again as a new attempt; calls that depend on it in the plan wait.
 import { expect, test } from 'vitest';
 import type { Executor } from '../../bridge/executors/executors.ts';
 import { call, newWorld, resultsOf, statusOf, textOfEntry } from '../support/bridge/harness.ts';
 
-/** The call `a`, and `b` which waits for it, where `a` fails so many times in a row; what ran, and what came of it. */
+/** Runs `a`, which fails `failures` times, and `b`, which waits for it; returns what ran, and the results. */
 async function runWith(failures: number, attempts_max: number): Promise<readonly unknown[]> {
   const ran: string[] = [];
   const flaky: Executor = {
@@ -28,11 +28,11 @@ async function runWith(failures: number, attempts_max: number): Promise<readonly
   return [ran.join(' '), resultsOf(world).map(textOfEntry).join(' ')];
 }
 
-test('a call that failed for a passing reason is run again, and what waits for it waits for that', async () => {
+test('a call that failed with a transient error is run again, and calls that depend on it wait for that', async () => {
   expect(await runWith(2, 3)).toEqual(['a a a b c', 'a b c']);
 });
 
-test('a call that failed for a passing reason for the last time holds up nothing', async () => {
+test('after its last attempt has failed, calls that depend on it run', async () => {
   expect(await runWith(9, 2)).toEqual(['a a b c', 'busy b c']);
   expect(await runWith(9, 1)).toEqual(['a b c', 'busy b c']);
 });

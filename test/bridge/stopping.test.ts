@@ -1,4 +1,4 @@
-// A bridge that is told to stop, at the moments at which that is easily overlooked.
+// A bridge is stopped at moments that are easily overlooked.
 import { left, right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import { combineExecutors, runBridge } from '../../bridge/index.ts';
@@ -21,7 +21,7 @@ function bridgeOf(client: Partial<EngineClient>, signal: AbortSignal, more: Part
     client: client as EngineClient,
     owner,
     executors: combineExecutors([]),
-    provider: { generate: () => Promise.reject(new Error('nobody asks')) },
+    provider: { generate: () => Promise.reject(new Error('unused')) },
     clock,
     random: () => 0.5,
     log: () => undefined,
@@ -33,7 +33,7 @@ function bridgeOf(client: Partial<EngineClient>, signal: AbortSignal, more: Part
   return { clock, served, ended: () => clock.until(() => ended, 10_000) };
 }
 
-test('what was granted to a bridge while it was told to stop is given back', async () => {
+test('a grant that arrives while the bridge stops is given back', async () => {
   const stop = new AbortController();
   const released: Release[] = [];
   const stopped = new Promise<void>((resolve) => {
@@ -60,8 +60,8 @@ test('what was granted to a bridge while it was told to stop is given back', asy
   expect(released).toEqual([{ owner, leases: [], all: true }]);
 });
 
-test('a bridge that was told to stop before it began does not wait for an engine that is away', async () => {
-  const away = () => () => Promise.resolve(left(reject('closing', '', 'it is away')));
+test('a bridge that is stopped before it starts does not wait for an engine that is away', async () => {
+  const away = () => () => Promise.resolve(left(reject('closing', '', 'the engine is away')));
   const predecessors = [{ owner: brand<'OwnerId'>('bridge-0'), entries: [], file: 'f' }];
   const client = { lease: away, release: away, submit: away };
   const bridge = bridgeOf(client, AbortSignal.abort(), { ledger: { ...noBridgeLedger, predecessors } });
@@ -69,7 +69,7 @@ test('a bridge that was told to stop before it began does not wait for an engine
   await expect(bridge.served).resolves.toBeUndefined();
 });
 
-test('of work that ends after its lease was lost nothing is kept', async () => {
+test('nothing is kept of work that ends after its lease was lost', async () => {
   const clock = newVirtualClock();
   const { session_id, effect_id } = effect;
   const lost = [{ session_id, effect_id, epoch: 1 }];
@@ -77,14 +77,14 @@ test('of work that ends after its lease was lost nothing is kept', async () => {
   const client = { heartbeat } as Partial<EngineClient> as EngineClient;
   const leases = newHeldLeases({ client, owner, clock, log: () => undefined });
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
-  let told = 0;
+  const beating = leases.heartbeat(stop.signal);
+  let losses = 0;
   leases.hold({ effect, epoch: 1, askedAtMs: clock.now() }, () => {
-    told += 1;
+    losses += 1;
   });
-  await clock.until(() => told === 1);
-  expect([leases.has(effect), leases.epochOf(effect)]).toEqual([false, 1]);
-  // Granted anew before the work under the lost lease was over.
+  await clock.until(() => losses === 1);
+  expect([leases.isFresh(effect), leases.epochOf(effect)]).toEqual([false, 1]);
+  // Granted again before the work under the lost lease had ended.
   leases.hold({ effect, epoch: 2, askedAtMs: clock.now() }, () => undefined);
   leases.forgetLost(effect);
   expect(leases.epochOf(effect)).toBe(2);

@@ -29,9 +29,9 @@ const effect = (id: string, more: Partial<ToolCall> = {}): ToolCall => ({
   ...more,
 });
 
-function take(schedule: CallSchedule, owed: ToolCall): HeldCall {
+function add(schedule: CallSchedule, owed: ToolCall): HeldCall {
   const call = schedule.add(owed, () => null);
-  if (call === null) throw new Error(`${owed.call_id} was not taken`);
+  if (call === null) throw new Error(`${owed.call_id} was not added`);
   return call;
 }
 
@@ -46,69 +46,69 @@ const settled = (id: string): Ingress => ({
 });
 
 describe('a call', () => {
-  test('that was granted twice, or granted again after it has settled, is not taken again', () => {
+  test('that is granted twice, or granted again after it has settled, is added once', () => {
     const schedule = newCallSchedule(10);
-    const call = take(schedule, effect('a'));
+    const call = add(schedule, effect('a'));
     expect(schedule.add(effect('a'), () => null)).toBeNull();
     schedule.startNext();
-    schedule.ranOut(call);
+    schedule.endRun(call);
     schedule.settled(call);
     expect(schedule.add(effect('a'), () => null)).toBeNull();
   });
 
-  test('of which an attempt is on record is not taken for that attempt again, and for the next one', () => {
+  test('is not added again for a recorded attempt, but is added for the next attempt', () => {
     const schedule = newCallSchedule(10);
-    schedule.tried(take(schedule, effect('a')));
-    take(schedule, effect('b', { after: [brand('a')] }));
+    schedule.tried(add(schedule, effect('a')));
+    add(schedule, effect('b', { after: [brand('a')] }));
     expect(schedule.add(effect('a'), () => null)).toBeNull();
     expect(schedule.startNext()).toBeNull();
-    const again = take(schedule, effect('a', { attempt: 2 }));
+    const again = add(schedule, effect('a', { attempt: 2 }));
     expect(schedule.startNext()).toBe(again);
     schedule.settled(again);
     expect(schedule.startNext()?.effect.call_id).toBe('b');
   });
 
-  test('whose grant was under way while a call before it settled does not wait for that', () => {
+  test('does not wait for a call that settled before its own grant arrived', () => {
     const schedule = newCallSchedule(10);
-    schedule.settled(take(schedule, effect('a')));
-    take(schedule, effect('b', { after: [brand('a')] }));
+    schedule.settled(add(schedule, effect('a')));
+    add(schedule, effect('b', { after: [brand('a')] }));
     expect(schedule.startNext()?.effect.call_id).toBe('b');
   });
 
-  test('of a later attempt is taken beside the one that was given up', () => {
+  test('can be added for a later attempt while an abandoned attempt is still held', () => {
     const schedule = newCallSchedule(10);
-    const first = take(schedule, effect('a'));
-    const second = take(schedule, effect('a', { attempt: 2 }));
+    const first = add(schedule, effect('a'));
+    const second = add(schedule, effect('a', { attempt: 2 }));
     schedule.drop(first);
     expect(schedule.find(SESSION, brand('batch-1'), brand('a'))).toBe(second);
   });
 
-  test('that is dropped leaves those that wait for it waiting, until somebody says that it has settled', () => {
+  test('that is dropped keeps others waiting until the engine no longer owes it', () => {
     const schedule = newCallSchedule(10);
-    const call = take(schedule, effect('a'));
-    take(schedule, effect('b', { after: [brand('a')] }));
-    expect(schedule.watched()).toEqual([]);
+    const call = add(schedule, effect('a'));
+    add(schedule, effect('b', { after: [brand('a')] }));
+    expect(schedule.blockedElsewhere()).toEqual([]);
     schedule.drop(call);
     expect(schedule.startNext()).toBeNull();
-    expect(schedule.watched()).toEqual([SESSION]);
+    expect(schedule.blockedElsewhere()).toEqual([SESSION]);
     schedule.observe(SESSION, [effect('b')]);
     expect(schedule.startNext()?.effect.call_id).toBe('b');
   });
 });
 
 describe('a batch', () => {
-  test('is ended by the settlements of all that is open here, and by no fewer', () => {
+  test('ends with the settlements of all calls that are open here, and not with fewer', () => {
     const schedule = newCallSchedule(10);
-    take(schedule, effect('a'));
-    take(schedule, effect('b'));
+    add(schedule, effect('a'));
+    add(schedule, effect('b'));
     expect(schedule.endedBy(SESSION, [settled('a')])).toEqual([]);
     expect(schedule.endedBy(SESSION, [])).toEqual([]);
     expect(schedule.endedBy(SESSION, [settled('a'), settled('b')])).toHaveLength(1);
   });
 
-  test('of which others hold calls is left to the engine once that is known', () => {
+  test('that is known to be shared with another bridge ends only when all planned calls have settled', () => {
     const schedule = newCallSchedule(10);
-    const { batch } = take(schedule, effect('a'));
+    const { batch } = add(schedule, effect('a'));
     batch.shared = true;
     Object.assign(batch, { plan: { planned_calls: [{}, {}] } });
     expect(schedule.endedBy(SESSION, [settled('a')])).toEqual([]);

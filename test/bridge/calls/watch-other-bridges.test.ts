@@ -1,4 +1,4 @@
-// What other bridges hold is asked for while calls wait, and never otherwise.
+// The bridge asks the engine about other bridges' calls only while a call waits for them.
 import { right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import type { CallSchedule } from '../../../bridge/calls/call-schedule.ts';
@@ -10,7 +10,7 @@ import type { EngineClient } from '../../../src/client/client.ts';
 import { defaultGenesis, initialState } from '../../../src/core/index.ts';
 import { countTimers, newVirtualClock } from '../../support/bridge/virtual-clock.ts';
 
-test('the engine is asked again and again while a call waits for a stranger, and no timer runs otherwise', async () => {
+test('polls the engine while a call waits for one of another bridge, and sets no timer otherwise', async () => {
   const clock = newVirtualClock();
   const start = clock.now();
   const counted = countTimers(clock);
@@ -23,23 +23,27 @@ test('the engine is asked again and again while a call waits for a stranger, and
   const { signal } = new AbortController();
   const link = newLink({ clock: counted.clock, random: () => 0, log: () => undefined, signal });
   let waits = false;
-  const known = { isWaiting: () => waits, watched: () => [brand<'SessionId'>('s-1')], observe: () => undefined };
+  const known = {
+    isWaiting: () => waits,
+    blockedElsewhere: () => [brand<'SessionId'>('s-1')],
+    observe: () => undefined,
+  };
   const schedule = known as Partial<CallSchedule> as CallSchedule;
   const watch = newOtherBridgesWatch({
     client,
     clock: counted.clock,
     link,
     schedule,
-    moved: () => watch.consider(),
+    startReady: () => watch.checkLater(),
     signal,
   });
 
-  watch.consider();
+  watch.checkLater();
   await clock.settle();
   expect(counted.timers()).toBe(0);
   waits = true;
-  watch.consider();
-  watch.consider();
+  watch.checkLater();
+  watch.checkLater();
   await clock.until(() => asked.length === 3);
   expect(asked).toEqual([WATCH_EVERY_MS, 2 * WATCH_EVERY_MS, 3 * WATCH_EVERY_MS]);
   waits = false;

@@ -1,4 +1,4 @@
-// Found by the simulator: an engine with leases shorter than the bridge's first beat took its calls away from it.
+// Regression, found by the simulator: leases shorter than the delay of the first heartbeat were lost.
 import { right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import { newHeldLeases } from '../../../bridge/engine-link/held-leases.ts';
@@ -7,7 +7,7 @@ import type { Effect } from '../../../schemas/effect.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { countTimers, newVirtualClock } from '../../support/bridge/virtual-clock.ts';
 
-test('a bridge beats within a third of the life that the first grant names, however long it thought before', async () => {
+test('sends heartbeats every third of the lease duration that the first grant states, even if it planned a later one', async () => {
   const clock = newVirtualClock();
   const start = clock.now();
   const beats: number[] = [];
@@ -19,7 +19,7 @@ test('a bridge beats within a third of the life that the first grant names, howe
   const client = { heartbeat } as Partial<EngineClient> as EngineClient;
   const leases = newHeldLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
   leases.hold({ effect, epoch: 1, askedAtMs: start }, () => undefined);
   await clock.settle();
@@ -30,7 +30,7 @@ test('a bridge beats within a third of the life that the first grant names, howe
   await beating;
 });
 
-test('a beat that is never answered does not keep the next one waiting', async () => {
+test('a heartbeat without an answer does not delay the next one', async () => {
   const clock = newVirtualClock();
   const never = new Promise<never>(() => undefined);
   let beats = 0;
@@ -43,7 +43,7 @@ test('a beat that is never answered does not keep the next one waiting', async (
   const leases = newHeldLeases({ client, owner: brand<'OwnerId'>('bridge-a'), clock, log: () => undefined });
   leases.setTtl(900);
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
   const heldAt = clock.now();
   leases.hold({ effect, epoch: 1, askedAtMs: heldAt }, () => undefined);
@@ -53,7 +53,7 @@ test('a beat that is never answered does not keep the next one waiting', async (
   await beating;
 });
 
-test('a bridge that holds nothing waits for nothing, and beats on time once it holds something', async () => {
+test('sets no timer while no lease is held, and sends heartbeats on time once one is', async () => {
   const clock = newVirtualClock();
   const counted = countTimers(clock);
   const beats: number[] = [];
@@ -70,7 +70,7 @@ test('a bridge that holds nothing waits for nothing, and beats on time once it h
   });
   leases.setTtl(900);
   const stop = new AbortController();
-  const beating = leases.beat(stop.signal);
+  const beating = leases.heartbeat(stop.signal);
   await clock.settle();
   expect(counted.timers()).toBe(0);
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
@@ -79,7 +79,7 @@ test('a bridge that holds nothing waits for nothing, and beats on time once it h
   await clock.until(() => beats.length === 2);
   expect(beats).toEqual([heldAt + 300, heldAt + 600]);
   leases.end(effect);
-  // The beat that was planned says nothing, and is the last one.
+  // The planned timer still fires, sends nothing, and is the last one.
   let passed = false;
   clock.after(10_000, () => {
     passed = true;
@@ -90,7 +90,7 @@ test('a bridge that holds nothing waits for nothing, and beats on time once it h
   await beating;
 });
 
-test('a lease is fresh for as long as it lasts since the engine was last asked, and said so', async () => {
+test('a lease is fresh for its duration, counted from the last request that the engine confirmed', async () => {
   const clock = newVirtualClock();
   const at = clock.now();
   const client = {} as Partial<EngineClient> as EngineClient;
@@ -98,22 +98,22 @@ test('a lease is fresh for as long as it lasts since the engine was last asked, 
   const effect = { session_id: 's-1', effect_id: 'batch-1/a/1' } as Partial<Effect> as Effect;
   leases.hold({ effect, epoch: 1, askedAtMs: at }, () => undefined);
   leases.setTtl(900);
-  const passes = async (ms: number): Promise<void> => {
+  const advance = async (ms: number): Promise<void> => {
     let over = false;
     clock.after(ms, () => {
       over = true;
     });
     await clock.until(() => over);
   };
-  await passes(899);
+  await advance(899);
   expect(leases.isFresh(effect)).toBe(true);
-  await passes(1);
+  await advance(1);
   expect(leases.isFresh(effect)).toBe(false);
-  // A report on it was taken meanwhile; an older answer that comes later says nothing new.
+  // A report on it was accepted meanwhile; a confirmation of an older request changes nothing.
   leases.confirm(effect, at + 500);
   leases.confirm(effect, at + 100);
   expect(leases.isFresh(effect)).toBe(true);
-  await passes(500);
+  await advance(500);
   expect(leases.isFresh(effect)).toBe(false);
   leases.end(effect);
   expect(leases.isFresh(effect)).toBe(false);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jsonSizeAtMost } from '../../../bridge/engine-link/json-size.ts';
 
-test('nothing is larger than it is said to be at most, in characters and in bytes', () => {
+test('the bound is never below the size in characters and in bytes', () => {
   const value = fc.jsonValue({ stringUnit: fc.constantFrom('a', '\u0000', '"', '\u2028', '😀', '\uD800') as never });
   fc.assert(
     fc.property(fc.oneof(fc.jsonValue(), value), (one) => {
@@ -13,7 +13,7 @@ test('nothing is larger than it is said to be at most, in characters and in byte
   );
 });
 
-test('what is larger than was asked for is said to be', () => {
+test('the bound of a value above the maximum exceeds the maximum', () => {
   const large = Array.from({ length: 100 }, (_, index) => ({ index }));
   expect(jsonSizeAtMost(large, 100)).toBeGreaterThan(100);
 });

@@ -22,76 +22,77 @@ function setUp() {
     clock,
     log: () => undefined,
   });
-  const taken: LeaseGrant[] = [];
+  const grants: LeaseGrant[] = [];
   const ages: number[] = [];
-  const rides = newSubmitGrants({
+  const submitGrants = newSubmitGrants({
     clock,
     leases,
     wanted: (max) => ({ kinds: [], tools: [], max }),
     signal: stop.signal,
-    take: (arrived) => {
-      taken.push(...arrived.map(({ grant }) => grant));
-      ages.push(...arrived.map(({ askedAtMs }) => clock.now() - askedAtMs));
+    onGrants: (received) => {
+      grants.push(...received.map(({ grant }) => grant));
+      ages.push(...received.map(({ askedAtMs }) => clock.now() - askedAtMs));
     },
   });
-  return { stop, clock, leases, rides, taken, ages };
+  return { stop, clock, leases, submitGrants, grants, ages };
 }
 
-test('only reports that make a turn go on ask for more, and for as much as may come of them', () => {
-  const { rides } = setUp();
-  expect(rides.ask([{ kind: 'ToolCallStarted' } as Ingress, { kind: 'ToolCallSettled' } as Ingress])).toBeNull();
-  expect(rides.ask([batchSettled])?.max).toBe(SUBMIT_GRANT_EFFECTS_MIN);
-  expect(rides.ask([observed(50)])?.max).toBe(50);
-  expect(rides.ask([observed(1_000)])?.max).toBe(LEASE_EFFECTS_MAX);
+test('only reports that continue a turn request effects, and as many as may follow from them', () => {
+  const { submitGrants } = setUp();
+  expect(submitGrants.ask([{ kind: 'ToolCallStarted' } as Ingress, { kind: 'ToolCallSettled' } as Ingress])).toBeNull();
+  expect(submitGrants.ask([batchSettled])?.max).toBe(SUBMIT_GRANT_EFFECTS_MIN);
+  expect(submitGrants.ask([observed(50)])?.max).toBe(50);
+  expect(submitGrants.ask([observed(1_000)])?.max).toBe(LEASE_EFFECTS_MAX);
 });
 
-test('all that is asked for at a time has room, until it is answered', () => {
-  const { rides, leases } = setUp();
+test('capacity is reserved for all requests until they are answered', () => {
+  const { submitGrants, leases } = setUp();
   const asked = [];
-  for (let one = rides.ask([observed(100)]); one !== null; one = rides.ask([observed(100)])) asked.push(one);
+  for (let one = submitGrants.ask([observed(100)]); one !== null; one = submitGrants.ask([observed(100)]))
+    asked.push(one);
   expect(asked.reduce((sum, { max }) => sum + max, 0)).toBe(LEASES_HELD_MAX);
-  expect(leases.room()).toBe(0);
-  for (const one of asked) rides.over(one);
-  expect(leases.room()).toBe(LEASES_HELD_MAX);
+  expect(leases.capacity()).toBe(0);
+  for (const one of asked) submitGrants.answered(one);
+  expect(leases.capacity()).toBe(LEASES_HELD_MAX);
 });
 
-test('what has arrived is taken later, together, and its room is kept until then', async () => {
-  const { rides, leases, taken } = setUp();
+test('received grants are passed on later, together, and their capacity is reserved until then', async () => {
+  const { submitGrants, leases, grants } = setUp();
   const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1 };
   for (const count of [10, 20]) {
-    const asked = rides.ask([observed(count)]);
-    if (asked !== null) rides.over(asked, grant);
+    const asked = submitGrants.ask([observed(count)]);
+    if (asked !== null) submitGrants.answered(asked, grant);
   }
-  expect({ taken, room: leases.room() }).toEqual({ taken: [], room: LEASES_HELD_MAX - 30 });
+  expect({ grants, capacity: leases.capacity() }).toEqual({ grants: [], capacity: LEASES_HELD_MAX - 30 });
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  expect({ taken, room: leases.room() }).toEqual({ taken: [grant, grant], room: LEASES_HELD_MAX });
+  expect({ grants, capacity: leases.capacity() }).toEqual({ grants: [grant, grant], capacity: LEASES_HELD_MAX });
 });
 
-test('what arrives is as old as the last request for it', async () => {
-  const { rides, clock, taken, ages } = setUp();
+test('the age of a grant counts from the last request for it', async () => {
+  const { submitGrants, clock, grants, ages } = setUp();
   const grant: LeaseGrant = { effects: [], epochs: [], plans: [], ttl_ms: 1_000 };
   for (const again of [false, true]) {
-    const asked = rides.ask([batchSettled]);
-    if (asked === null) throw new Error('it asks for nothing');
-    rides.sent(asked);
+    const asked = submitGrants.ask([batchSettled]);
+    if (asked === null) throw new Error('nothing was requested');
+    submitGrants.sent(asked);
     let later = false;
     clock.after(1_000, () => {
       later = true;
     });
     await clock.until(() => later);
-    if (again) rides.sent(asked);
-    rides.over(asked, grant);
+    if (again) submitGrants.sent(asked);
+    submitGrants.answered(asked, grant);
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
   }
-  expect({ taken, ages }).toEqual({ taken: [grant, grant], ages: [1_000, 0] });
+  expect({ grants, ages }).toEqual({ grants: [grant, grant], ages: [1_000, 0] });
 });
 
-test('a bridge that stops asks for nothing', () => {
-  const { rides, stop } = setUp();
+test('a bridge that stops requests nothing', () => {
+  const { submitGrants, stop } = setUp();
   stop.abort();
-  expect(rides.ask([observed(5)])).toBeNull();
+  expect(submitGrants.ask([observed(5)])).toBeNull();
 });

@@ -19,7 +19,7 @@ const newStore = () => {
 const anyText = fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed());
 
 describe('content', () => {
-  test('is inline up to the limit and a blob beyond it', async () => {
+  test('is inline up to the limit and a blob above it', async () => {
     const { put } = newStore();
     expect(await contentOf('x'.repeat(4_096), put)).toEqual({ text: 'x'.repeat(4_096) });
     expect(await contentOf('x'.repeat(4_097), put)).toMatchObject({ bytes: 4_097 });
@@ -38,7 +38,7 @@ describe('content', () => {
 });
 
 describe('an output', () => {
-  test('is whole, or cut within its limit with the whole kept', async () => {
+  test('is whole, or cut to its limit with the whole stored as a blob', async () => {
     const sizes = [fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 3_000 })] as const;
     await fc.assert(
       fc.asyncProperty(anyText, ...sizes, async (unit, times, bytesMax) => {
@@ -59,7 +59,7 @@ describe('an output', () => {
     );
   });
 
-  test('that the executor has kept already is named and not kept again', async () => {
+  test('that the executor has already stored is named and not stored again', async () => {
     const { put, blobs } = newStore();
     const whole = { ref: digestText('whole'), bytes: 999_999 };
     const content = await outputContent('head … tail', { bytesMax: 1_000, whole }, put);

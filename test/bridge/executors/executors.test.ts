@@ -38,14 +38,14 @@ const context = (kept: string[] = []): CallContext => ({
 });
 
 describe('the registry', () => {
-  test('finds an exact name before a prefix, and a longer prefix before a shorter one', () => {
+  test('prefers an exact id to a prefix, and a longer prefix to a shorter one', () => {
     const all = combineExecutors([executor('any', '*'), executor('host', 'host.*'), executor('exec', 'host.exec')]);
     const names = ['host.exec', 'host.fs.read_file', 'mcp.x'].map((tool) => (all.find(tool) as { name?: string }).name);
     expect(names).toEqual(['exec', 'host', 'any']);
     expect(all.tools).toEqual(['*', 'host.*', 'host.exec']);
   });
 
-  test('finds nothing for a tool that nobody runs', () => {
+  test('finds no executor for a tool that none lists', () => {
     expect(combineExecutors([executor('host', 'host.*')]).find('mcp.x')).toBeNull();
   });
 });
@@ -55,14 +55,16 @@ describe('a pattern', () => {
     expect(() => combineExecutors([executor('any', pattern)])).toThrow('matches no tool');
   });
 
-  test('of two executors is refused, and of one alone is not', () => {
-    expect(() => combineExecutors([executor('one', 'a.*'), executor('two', 'a.*')])).toThrow('two executors run "a.*"');
+  test('that two executors list is refused; one executor may list it twice', () => {
+    expect(() => combineExecutors([executor('one', 'a.*'), executor('two', 'a.*')])).toThrow(
+      'two executors list "a.*"',
+    );
     expect(combineExecutors([executor('one', 'a.*', 'a.*')]).tools).toEqual(['a.*']);
   });
 });
 
 describe('the host executor', () => {
-  test('passes on what the host says, in the form of a report', async () => {
+  test("returns the host's outcome as a report", async () => {
     const hostSession = { host_session_status: 'ready' as const, host_session_id: brand<'HostSessionId'>('hs-1') };
     const host = {
       has: () => true,
@@ -73,7 +75,7 @@ describe('the host executor', () => {
     expect(CallReport.is(report)).toBe(true);
   });
 
-  test('keeps a spilled output as a blob and deletes the file', async () => {
+  test('stores a spilled output as a blob and deletes the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'refold-spill-'));
     const path = join(folder, 'spill');
     await writeFile(path, 'the whole output');
@@ -93,13 +95,13 @@ describe('the host executor', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('a spill that cannot be read does not fail the call', async () => {
+  test('does not fail the call when the spill cannot be read', async () => {
     const spill = { path: '/nowhere/at/all', bytes: 1 };
     const host = { has: () => true, run: () => Promise.resolve({ success: true, text: 'x', spill }) };
     expect(await hostExecutor(host).run(target('host.exec'), {}, context())).toEqual({ success: true, text: 'x' });
   });
 
-  test('a tool the host does not have is a failed call', async () => {
+  test('fails a call of a tool that the host does not have', async () => {
     const host = { has: () => false, run: () => Promise.reject(new Error('unused')) };
     expect(await hostExecutor(host).run(target('host.new'), {}, context())).toMatchObject({ code: 'executor_missing' });
   });

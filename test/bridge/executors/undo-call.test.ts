@@ -1,4 +1,4 @@
-// An undo in the bridge: fetched, put back, reported once, whoever dies on the way.
+// An undo in the bridge: the former content is fetched and put back, and reported once, even when a bridge dies.
 import { left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { combineExecutors, type Executor } from '../../../bridge/executors/executors.ts';
@@ -10,7 +10,7 @@ import { LEASE_TTL_MS, UNDO_TIMEOUT_MS } from '../../../schemas/limits.ts';
 import { SESSION, type World, newWorld } from '../../support/bridge/harness.ts';
 
 const asked = (world: World, ref = world.engine.putText('old')): void =>
-  world.engine.tell(SESSION, {
+  world.engine.record(SESSION, {
     kind: 'UndoRequested',
     call_id: 'w',
     batch_id: 'batch-1',
@@ -45,7 +45,7 @@ const answered = async (world: World): Promise<object | undefined> => {
 };
 
 describe('an undo', () => {
-  test('is done with the bytes of before, and reported', async () => {
+  test('restores the former bytes, and is reported', async () => {
     const world = newWorld();
     const executor = restorer();
     const bridge = world.start({ executors: [executor] });
@@ -66,7 +66,7 @@ describe('an undo', () => {
     await bridge.stop();
   });
 
-  test('that is refused says why, and so does one whose files throw or whose bytes are gone', async () => {
+  test('reports why it failed: refused, threw, or without the former bytes', async () => {
     const refuse = (): never => {
       throw new Error('the disk is on fire');
     };
@@ -85,7 +85,7 @@ describe('an undo', () => {
     }
   });
 
-  test('is not taken by a bridge without files', async () => {
+  test('is not leased by a bridge without files', async () => {
     const world = newWorld();
     const other = world.start({ owner: 'bridge-b' });
     asked(world);
@@ -97,14 +97,14 @@ describe('an undo', () => {
     await other.stop();
   });
 
-  test('of a bridge that dies is done by the next', async () => {
+  test('of a bridge that dies is done by the next one', async () => {
     const world = newWorld();
     const first = world.start({ owner: 'bridge-a', executors: [restorer()] });
     let died = false;
     world.engine.fault = () => {
       first.kill();
       died = true;
-      return { code: 'closing', path: '', message: 'the bridge is gone' };
+      return { code: 'closing', path: '', message: 'the bridge died' };
     };
     asked(world);
     await world.clock.until(() => died);
@@ -116,20 +116,20 @@ describe('an undo', () => {
     await second.stop();
   });
 
-  test('is left to others when its lease may have run out before the bytes came', async () => {
+  test('is left to other bridges when its lease may have expired before the bytes arrived', async () => {
     const world = newWorld();
     const executor = restorer();
     const real = { ...world.engine.client };
-    const away = () => async () => left(reject('closing', '', 'the engine is not heard'));
+    const away = () => async () => left(reject('closing', '', 'the engine is away'));
     let isAsked = false;
-    let come = (): void => undefined;
-    const coming = new Promise<void>((resolve) => {
-      come = resolve;
+    let arrive = (): void => undefined;
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
     });
     Object.assign(world.engine.client, {
       getBlob: () => async () => {
         isAsked = true;
-        await coming;
+        await arrived;
         return right(Buffer.from('old'));
       },
       heartbeat: away,
@@ -140,14 +140,14 @@ describe('an undo', () => {
     await world.clock.until(() => isAsked);
     const startedAt = world.clock.now();
     await world.clock.until(() => world.clock.now() > startedAt + 2 * LEASE_TTL_MS);
-    come();
+    arrive();
     await world.clock.settle();
     expect(executor.seen).toEqual([]);
     expect(world.engine.of('UndoSettled')).toEqual([]);
     await bridge.stop();
   });
 
-  test('whose bytes never come is out of time, and nothing is put back', async () => {
+  test('times out when the bytes never arrive, and changes no file', async () => {
     const world = newWorld();
     const executor = restorer();
     Object.assign(world.engine.client, { getBlob: () => () => new Promise(() => undefined) });
@@ -159,7 +159,7 @@ describe('an undo', () => {
   });
 });
 
-test('of several executors the first that has files puts them back', () => {
+test('of several executors, the first that has files restores them', () => {
   const one = { ...restorer(), tools: ['one.*'] };
   const two = { ...restorer(), tools: ['two.*'] };
   const { restore: _, ...none } = restorer();

@@ -9,7 +9,7 @@ const endingOf = (world: ReturnType<typeof newWorld>) => world.engine.state(SESS
 const replies = (reply: unknown) => () => Promise.resolve(reply as GenerateReply);
 
 describe('a generate', () => {
-  test('is asked with the conversation so far, each call followed by its result', async () => {
+  test('sends the conversation so far, each call followed by its result', async () => {
     const asked: GenerateRequest[] = [];
     const world = newWorld({ config: { instructions: { text: 'Be brief.' }, model: 'm', output_tokens_max: 7 } });
     const provider = {
@@ -45,7 +45,7 @@ describe('a generate', () => {
     ]);
   });
 
-  test('that fails for a passing reason is asked again as the run says, and then fails', async () => {
+  test('that fails with a transient error is retried as the run says, and then fails', async () => {
     const world = newWorld({ config: { retry: { attempts_max: 3, base_ms: 100, cap_ms: 150 } } });
     let asked = 0;
     world.start({
@@ -67,7 +67,7 @@ describe('a generate', () => {
     ['a time that has passed', -1, 150],
     ['a fraction', 700.5, 701],
     ['more than a day', 10 ** 12, RETRY_CAP_MS_MAX],
-  ])('that is to be left alone for %s is asked again all the same', async (_, retryAfterMs, waitsMs) => {
+  ])('whose server asks to wait for %s is retried all the same', async (_, retryAfterMs, waitsMs) => {
     const world = newWorld({ config: { retry: { attempts_max: 2, base_ms: 150, cap_ms: 150 } } });
     const askedAt: number[] = [];
     world.start({
@@ -85,7 +85,7 @@ describe('a generate', () => {
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable' });
   });
 
-  test('that fails with a code that is none fails all the same', async () => {
+  test('that fails with an unknown code fails with provider_terminal', async () => {
     const world = newWorld();
     const error = new ProviderError('Rate Limited!' as ProviderErrorCode, 'slow down');
     world.start({ provider: { generate: () => Promise.reject(error) } });
@@ -100,7 +100,7 @@ describe('a generate', () => {
     'context_length',
     'recording_exhausted',
     'cancelled',
-  ])('that fails with %s says so', async (code) => {
+  ])('that fails with %s ends the run with that code', async (code) => {
     const world = newWorld();
     world.start({ provider: { generate: () => Promise.reject(new ProviderError(code, 'because')) } });
     world.request();
@@ -109,31 +109,35 @@ describe('a generate', () => {
   });
 
   test.each([
-    ['throws what is no error', () => Promise.reject('no'), 'no'],
+    ['throws a string', () => Promise.reject('no'), 'no'],
     [
-      'throws at once',
+      'throws synchronously',
       () => {
         throw new Error('at once \ud800');
       },
       'at once',
     ],
-    ['answers no list', replies({ calls: 'many' }), 'at "/calls": must be a list of calls'],
-    ['answers nothing', replies(undefined), 'not usable: it must be an object with "calls"'],
-    ['answers with no text', replies({ content: 5, calls: [] }), 'at "/content": must be text'],
-    ['makes no call of a call', replies({ calls: [null] }), 'at "/calls/0": must be an object with "name"'],
-    ['names no tool', replies({ calls: [{ name: 'read' }, { id: 'a' }] }), 'at "/calls/1/name": must be text'],
-    ['numbers its calls', replies({ calls: [{ id: 7, name: 'read' }] }), 'at "/calls/0/id": must be text'],
-    ['counts what nobody knows', replies({ calls: [], usage: { input_tokens: 1 } }), 'at "/usage/output_tokens"'],
-  ])('of a provider that %s fails', async (_, generate, says) => {
+    ['returns no list of calls', replies({ calls: 'many' }), 'at "/calls": must be a list of calls'],
+    ['returns undefined', replies(undefined), 'invalid: it must be an object with "calls"'],
+    ['returns a number as content', replies({ content: 5, calls: [] }), 'at "/content": must be text'],
+    ['returns null as a call', replies({ calls: [null] }), 'at "/calls/0": must be an object with "name"'],
+    [
+      'omits the name of a call',
+      replies({ calls: [{ name: 'read' }, { id: 'a' }] }),
+      'at "/calls/1/name": must be text',
+    ],
+    ['returns a number as a call id', replies({ calls: [{ id: 7, name: 'read' }] }), 'at "/calls/0/id": must be text'],
+    ['omits a field of the usage', replies({ calls: [], usage: { input_tokens: 1 } }), 'at "/usage/output_tokens"'],
+  ])('fails when its provider %s', async (_, generate, message) => {
     const world = newWorld();
     world.start({ provider: { generate } });
     world.request();
     await world.finish();
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
-    expect(endingOf(world)?.message).toContain(says);
+    expect(endingOf(world)?.message).toContain(message);
   });
 
-  test('an answer that cannot be recorded fails the run and not the bridge', async () => {
+  test('whose answer cannot be recorded fails the run and not the bridge', async () => {
     const world = newWorld();
     const usage = { input_tokens: 1.5, output_tokens: -1 };
     world.start({ provider: { generate: () => Promise.resolve({ calls: [], content: 'x', usage }) } });
@@ -142,7 +146,7 @@ describe('a generate', () => {
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
   });
 
-  test('a long answer is a blob, and comes back whole in the next conversation', async () => {
+  test('stores a long answer as a blob, which is whole in the next conversation', async () => {
     const long = 'word '.repeat(5_000);
     const seen: string[] = [];
     const world = newWorld();
@@ -162,7 +166,7 @@ describe('a generate', () => {
     expect(endingOf(world)?.output).toMatchObject({ bytes: long.length });
   });
 
-  test('is stopped when its run ends without it', async () => {
+  test('is stopped when its run is cancelled', async () => {
     const world = newWorld();
     let stopped = false;
     world.start({
@@ -178,12 +182,12 @@ describe('a generate', () => {
     });
     world.request();
     await world.clock.settle();
-    world.engine.tell(SESSION, { kind: 'RunCancelled', run_id: 'run-1' as never });
+    world.engine.record(SESSION, { kind: 'RunCancelled', run_id: 'run-1' as never });
     await world.clock.until(() => stopped, 6_000);
     expect(world.engine.of('GenerateFailed')).toEqual([]);
   });
 
-  test('sealed pages are fetched, and the conversation stays whole across them', async () => {
+  test('fetches sealed pages, and sends the whole conversation', async () => {
     const turns = Array.from({ length: 40 }, (_, turn) => [call(`c${turn}`, 'read', { path: String(turn) })]);
     const world = newWorld({ turns });
     world.start();
@@ -195,7 +199,7 @@ describe('a generate', () => {
     expect(sizes).toEqual(Array.from({ length: 41 }, (_, turn) => 1 + 2 * turn));
   });
 
-  test('a page that is gone fails the run', async () => {
+  test('fails the run when a page is missing', async () => {
     const turns = Array.from({ length: 40 }, (_, turn) => [call(`c${turn}`, 'read', { path: String(turn) })]);
     const world = newWorld({ turns });
     world.start();
@@ -206,6 +210,6 @@ describe('a generate', () => {
     world.request();
     await world.finish();
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal' });
-    expect(endingOf(world)?.message).toContain('cannot be read');
+    expect(endingOf(world)?.message).toContain('cannot read');
   });
 });

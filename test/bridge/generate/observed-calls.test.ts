@@ -6,7 +6,7 @@ import { ProviderError, type ReplyCall } from '../../../bridge/providers/provide
 import { ToolCallObserved } from '../../../schemas/tool-call.ts';
 
 describe('ids', () => {
-  test('are the provider’s where they can be, and made up where not', () => {
+  test('are those of the provider when valid and unique, else generated', () => {
     const ids = ['ok', undefined, 'ok', '', 'two words', '__proto__', 'x'.repeat(200), 'call-3-1'];
     const observed = observeCalls(
       3,
@@ -37,18 +37,18 @@ describe('ids', () => {
 
 describe('arguments', () => {
   test.each<[string, Partial<ReplyCall>, object]>([
+    ['text stays as written', { arguments_text: ' {"a": 1, "a": 2} ' }, { arguments_text: ' {"a": 1, "a": 2} ' }],
     [
-      'text stays as it was written',
-      { arguments_text: ' {"a": 1, "a": 2} ' },
-      { arguments_text: ' {"a": 1, "a": 2} ' },
+      'text that is not well-formed is made well-formed',
+      { arguments_text: '"\ud800"' },
+      { arguments_text: '"\ufffd"' },
     ],
-    ['text that is not well formed is made so', { arguments_text: '"\ud800"' }, { arguments_text: '"\ufffd"' }],
-    ['an object stays one', { arguments: { a: 1 } }, { arguments: { a: 1 } }],
-    ['none is an empty object', {}, { arguments: {} }],
+    ['an object stays an object', { arguments: { a: 1 } }, { arguments: { a: 1 } }],
+    ['absent arguments become an empty object', {}, { arguments: {} }],
     ['a list becomes text', { arguments: [1] }, { arguments_text: '[1]' }],
     ['null becomes text', { arguments: null }, { arguments_text: 'null' }],
     [
-      'an object outside of the value domain becomes text',
+      'an object outside the value domain becomes text',
       { arguments: { a: '\ud800' } },
       { arguments_text: '{"a":"\\ud800"}' },
     ],
@@ -60,7 +60,7 @@ describe('arguments', () => {
     });
   });
 
-  test('too many bytes: the largest are cut to what is no JSON, the others stay', () => {
+  test('above the limit: the largest are cut, which makes them invalid JSON; the others stay', () => {
     const big = JSON.stringify({ text: 'y'.repeat(900_000) });
     const observed = observeCalls(1, [
       { id: 'a', name: 'x', arguments_text: big },
@@ -68,18 +68,18 @@ describe('arguments', () => {
       { id: 'c', name: 'x', arguments: { small: true } },
     ]);
     expect(Buffer.byteLength(JSON.stringify(observed))).toBeLessThanOrEqual(OBSERVED_BYTES_MAX + 10);
-    expect(observed[0]?.arguments_text).toMatch(/^\{"text":"y+… \(cut: 900011 characters/);
+    expect(observed[0]?.arguments_text).toMatch(/^\{"text":"y+… \(cut: the arguments are too long, 900011 characters/);
     expect(observed[1]?.arguments).toBeDefined();
     expect(observed[2]?.arguments).toEqual({ small: true });
   });
 
-  test('more calls than a batch may hold are no answer', () => {
+  test('more calls than a batch may hold are a provider error', () => {
     const calls = Array.from({ length: 10_001 }, () => ({ name: 'x' }));
     expect(() => observeCalls(1, calls)).toThrow(ProviderError);
   });
 });
 
-test('whatever a model sends, every call can be recorded under an id of its own', () => {
+test('whatever a model sends, every call can be recorded under a unique id', () => {
   const text = fc.string({ unit: 'binary' });
   const anyCall = fc.record(
     {

@@ -28,11 +28,11 @@ const assistant = (...ids: readonly string[]): Message => ({
 const result = (call_id: string): Message => ({ role: 'tool', call_id, name: 'read', text: call_id, is_error: false });
 
 describe('pairing', () => {
-  test('results whose question left the window are dropped', () => {
+  test('results whose call left the window are dropped', () => {
     expect(pairResults([result('old'), { role: 'user', text: 'go' }])).toEqual([{ role: 'user', text: 'go' }]);
   });
 
-  test('a missing result is made up, a strange or second one dropped, the order is that of the calls', () => {
+  test('a missing result is added, an unknown or second one dropped, and results are in call order', () => {
     const paired = pairResults([assistant('a', 'b', 'c'), result('c'), result('x'), result('a'), result('a')]);
     expect(paired.slice(1)).toMatchObject([{ call_id: 'a' }, { call_id: 'b', is_error: true }, { call_id: 'c' }]);
   });
@@ -52,7 +52,7 @@ describe('pairing', () => {
       maxLength: 8,
     })
     .map((turns) => turns.flat());
-  test('wherever pages meet, it is the same as without pages', () => {
+  test('does not depend on where pages meet', () => {
     fc.assert(
       fc.property(fc.oneof(mostlyPaired, fc.array(message)), fc.array(fc.nat(6)), (messages, sizes) => {
         const pages = [];
@@ -65,7 +65,7 @@ describe('pairing', () => {
     );
   });
 
-  test('no provider sees an orphan, whatever the window', () => {
+  test('leaves no call without a result and no result without a call, whatever the window', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 30 }), (messages) => {
         const paired = pairResults(messages);
@@ -84,7 +84,7 @@ describe('pairing', () => {
 describe('rendering', () => {
   const entries = (list: readonly TranscriptEntry[]): string => canonicalText({ prev: null, entries: list });
 
-  test('sealed pages come first, large texts whole', async () => {
+  test('sealed pages come first, and large texts are whole', async () => {
     const long = 'long '.repeat(2_000);
     const page = entries([
       { role: 'user', content: { ref: digestText(long), bytes: long.length, head: '', tail: '' } },
@@ -101,7 +101,7 @@ describe('rendering', () => {
     );
   });
 
-  test('a text that cannot be read is named in its place', async () => {
+  test('a text that cannot be read is replaced by its excerpts and a note', async () => {
     const ref = digestText('gone');
     const open: TranscriptEntry[] = [{ role: 'user', content: { ref, bytes: 9_999, head: 'HEAD', tail: 'TAIL' } }];
     const rendered = await renderTranscript({ count: 1, sealed: [], open }, store());
@@ -134,7 +134,7 @@ describe('rendering', () => {
     ]);
   });
 
-  test('a page that is no page is refused', async () => {
+  test('a blob that is not a page is refused', async () => {
     const text = '{"entries":"none"}';
     const rendered = await renderTranscript({ count: 1, sealed: [digestText(text)], open: [] }, store(text));
     expect(rendered).toMatchObject({ left: { code: 'invalid_shape' } });

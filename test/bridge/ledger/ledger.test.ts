@@ -1,4 +1,4 @@
-// A bridge's ledger: what it says it has noted is found by the process that comes after it, wherever this one died.
+// A bridge's ledger: what it has confirmed as noted is found by the next process, wherever this one died.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,12 +42,12 @@ const openAs = (disk: LedgerDisk, tag: string) =>
     isAlive: (other) => other === 'alive',
   });
 
-/** What the next process finds. */
-async function found(disk: LedgerDisk, tag = 'next'): Promise<readonly LedgerEntry[]> {
+/** The entries that the next process finds. */
+async function entriesFound(disk: LedgerDisk, tag = 'next'): Promise<readonly LedgerEntry[]> {
   return (await openAs(disk, tag)).predecessors.flatMap(({ entries }) => entries);
 }
 
-/** A disk whose files are closed in the end, which the system does for a process that dies. */
+/** A disk whose files can be closed at the end, as the system does for a process that dies. */
 function closing(disk: LedgerDisk): { readonly disk: LedgerDisk; readonly close: () => Promise<void> } {
   const files: LedgerFile[] = [];
   const create: LedgerDisk['create'] = async (name, bytes) => {
@@ -63,29 +63,29 @@ function closing(disk: LedgerDisk): { readonly disk: LedgerDisk; readonly close:
   };
 }
 
-/** What a process was told of its notes before it died. */
-interface Told {
+/** What the ledger confirmed to a process before it died. */
+interface Confirmed {
   readonly open: Map<number, Ingress | null>;
-  /** Calls that it was told it may not run. */
+  /** Calls whose start could not be written. */
   readonly refused: Set<number>;
 }
 
 type Act = readonly ['start' | 'end' | 'close', number];
 
-async function perform(disk: LedgerDisk, acts: readonly Act[], told: Told): Promise<void> {
+async function perform(disk: LedgerDisk, acts: readonly Act[], confirmed: Confirmed): Promise<void> {
   const ledger = await openAs(disk, 'first');
   for (const [act, number] of acts) {
-    const running = told.open.has(number);
+    const running = confirmed.open.has(number);
     if (act === 'start' && !running) {
       await ledger.started(callOf(number)).then(
-        () => told.open.set(number, null),
-        () => told.refused.add(number),
+        () => confirmed.open.set(number, null),
+        () => confirmed.refused.add(number),
       );
     } else if (act === 'end' && running) {
       const event = settlementOf(number);
-      if (await ledger.ended(callOf(number), event)) told.open.set(number, event);
+      if (await ledger.ended(callOf(number), event)) confirmed.open.set(number, event);
     } else if (act === 'close' && running) {
-      told.open.delete(number);
+      confirmed.open.delete(number);
       ledger.closed(callOf(number));
     }
   }
@@ -96,7 +96,7 @@ const anyActs = fc.array(fc.tuple(fc.constantFrom('start', 'end', 'close'), fc.i
   maxLength: 24,
 }) as fc.Arbitrary<readonly Act[]>;
 
-function expectFound(entries: readonly LedgerEntry[], { open }: Told): void {
+function expectFound(entries: readonly LedgerEntry[], { open }: Confirmed): void {
   for (const [number, event] of open) {
     const entry = entries.find(({ effect_id }) => effect_id === callOf(number).effect_id);
     expect(entry, `call ${number} was noted`).toBeDefined();
@@ -104,9 +104,9 @@ function expectFound(entries: readonly LedgerEntry[], { open }: Told): void {
   }
 }
 
-const newTold = (): Told => ({ open: new Map(), refused: new Set() });
+const newConfirmed = (): Confirmed => ({ open: new Map(), refused: new Set() });
 
-describe('what was noted', () => {
+describe('a confirmed note', () => {
   test('is found again, in memory and in a directory', async () => {
     await fc.assert(
       fc.asyncProperty(anyActs, async (acts) => {
@@ -114,11 +114,11 @@ describe('what was noted', () => {
         const directory = closing(await openLedgerDirectory(join(path, 'bridges')));
         const memory = newMemoryDisk();
         for (const disk of [memory, directory.disk]) {
-          const told = newTold();
-          await perform(disk, acts, told);
+          const confirmed = newConfirmed();
+          await perform(disk, acts, confirmed);
           memory.powerCut();
-          expectFound(await found(disk), told);
-          expect(told.refused.size).toBe(0);
+          expectFound(await entriesFound(disk), confirmed);
+          expect(confirmed.refused.size).toBe(0);
         }
         await directory.close();
         await rm(path, { recursive: true });
@@ -127,7 +127,7 @@ describe('what was noted', () => {
     );
   });
 
-  test('is found wherever a write fails, in whichever way', async () => {
+  test('is found whichever write fails, and however it fails', async () => {
     const acts: readonly Act[] = [0, 1, 2, 3].flatMap((number) => [
       ['start', number],
       ...(number % 2 === 0 ? ([['end', number]] as const) : []),
@@ -135,43 +135,43 @@ describe('what was noted', () => {
       ['start', number + 4],
     ]);
     const whole = newMemoryDisk();
-    await perform(whole, acts, newTold());
+    await perform(whole, acts, newConfirmed());
     let refused = 0;
     for (let failing = 1; failing < whole.operations(); failing += 1) {
       for (const kind of ['refused', 'torn', 'lost'] as const) {
-        for (const forGood of [false, true]) {
+        for (const permanent of [false, true]) {
           const disk = newMemoryDisk();
-          disk.fault = (operation) => (operation === failing || (forGood && operation > failing) ? kind : null);
-          const told = newTold();
-          await perform(disk, acts, told);
+          disk.fault = (operation) => (operation === failing || (permanent && operation > failing) ? kind : null);
+          const confirmed = newConfirmed();
+          await perform(disk, acts, confirmed);
           disk.fault = () => null;
           disk.powerCut();
-          refused += told.refused.size;
-          expectFound(await found(disk), told);
+          refused += confirmed.refused.size;
+          expectFound(await entriesFound(disk), confirmed);
         }
       }
     }
     expect(refused).toBeGreaterThan(0);
   });
 
-  test('is found whatever fails, in whichever order', async () => {
+  test('is found for any acts and any faults', async () => {
     const kinds = fc.constantFrom<DiskFault[]>(null, null, null, 'refused', 'torn', 'lost');
     await fc.assert(
       fc.asyncProperty(anyActs, fc.array(kinds, { maxLength: 40 }), async (acts, faults) => {
         const disk = newMemoryDisk();
         disk.fault = (operation) => (operation === 0 ? null : (faults[operation - 1] ?? null));
-        const told = newTold();
-        await perform(disk, acts, told);
+        const confirmed = newConfirmed();
+        await perform(disk, acts, confirmed);
         disk.fault = () => null;
         disk.powerCut();
-        expectFound(await found(disk), told);
-        expect(told.refused.size).toBeLessThanOrEqual(faults.length);
+        expectFound(await entriesFound(disk), confirmed);
+        expect(confirmed.refused.size).toBeLessThanOrEqual(faults.length);
       }),
       { numRuns: roundsOf(300) },
     );
   });
 
-  test('cannot be begun on a disk that takes nothing', async () => {
+  test('is impossible on a disk that refuses all writes: opening throws', async () => {
     const disk = newMemoryDisk();
     disk.fault = () => 'refused';
     await expect(openAs(disk, 'first')).rejects.toThrow('the disk failed');
@@ -189,13 +189,13 @@ describe('a damaged file', () => {
 
   async function written(): Promise<{ readonly disk: MemoryDisk; readonly name: string; readonly bytes: Uint8Array }> {
     const disk = newMemoryDisk();
-    await perform(disk, acts, newTold());
+    await perform(disk, acts, newConfirmed());
     await Promise.resolve();
     const [[name, bytes]] = [...disk.files] as [[string, Uint8Array]];
     return { disk, name, bytes };
   }
 
-  test('cut at any byte holds exactly the lines that are whole', async () => {
+  test('that is cut at any byte holds exactly its complete lines', async () => {
     const { disk, name, bytes } = await written();
     for (let length = 0; length <= bytes.length; length += 1) {
       const cut = bytes.subarray(0, length);
@@ -205,13 +205,13 @@ describe('a damaged file', () => {
       disk.files.clear();
       disk.files.set(name, cut);
       const [predecessor] = (await openAs(disk, 'next')).predecessors;
-      // One that does not even say whose it was is nobody's, and is not kept.
+      // A file whose owner cannot be read is removed.
       if (whole === 0) expect([predecessor, disk.files.size]).toEqual([undefined, 1]);
       else expect(predecessor?.entries).toEqual([...entriesOf(lines).values()]);
     }
   });
 
-  test('with any bit flipped loses one line at most', async () => {
+  test('with any bit flipped loses at most two lines', async () => {
     const { bytes } = await written();
     const lines = readLines(bytes);
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -225,7 +225,7 @@ describe('a damaged file', () => {
 });
 
 describe('a ledger', () => {
-  test('stays small however much it has seen, and goes with the bridge that leaves nothing open', async () => {
+  test('stays small however many calls it has noted, and is removed when its bridge ends with no call open', async () => {
     const disk = newMemoryDisk();
     const ledger = await openAs(disk, 'first');
     await ledger.started(callOf(0));
@@ -239,7 +239,7 @@ describe('a ledger', () => {
     expect(largest).toBeGreaterThan(LEDGER_BYTES_MAX / 2);
     expect(largest).toBeLessThanOrEqual(LEDGER_BYTES_MAX);
     await ledger.close();
-    expect((await found(disk)).map(({ effect_id }) => effect_id)).toEqual([callOf(0).effect_id]);
+    expect((await entriesFound(disk)).map(({ effect_id }) => effect_id)).toEqual([callOf(0).effect_id]);
     const second = newMemoryDisk();
     const empty = await openAs(second, 'first');
     await empty.started(callOf(1));
@@ -248,27 +248,27 @@ describe('a ledger', () => {
     expect(second.files.size).toBe(0);
   });
 
-  test('does not take what is too long, and the call is reported all the same', async () => {
+  test('does not note a settlement that is too long', async () => {
     const ledger = await openAs(newMemoryDisk(), 'first');
     await ledger.started(callOf(1));
     expect(await ledger.ended(callOf(1), settlementOf(1, 'x'.repeat(70_000)))).toBe(false);
     expect(lineText({ kind: 'ended', ...keyOf(1), event: settlementOf(1, 'x'.repeat(70_000)) })).toBeNull();
   });
 
-  test('of a live process is left alone, and one of a dead process goes to one other', async () => {
+  test('of a live process is not claimed, and one of a dead process is claimed by exactly one other', async () => {
     const disk = newMemoryDisk();
     const live = await openAs(disk, 'alive');
     await live.started(callOf(1));
     await (await openAs(disk, 'dead')).started(callOf(2));
     const claims = await Promise.all([openAs(disk, 'x'), openAs(disk, 'y')]);
-    const taken = claims.flatMap(({ predecessors }) => predecessors);
-    expect(taken.map(({ owner, entries }) => [owner, entries.length])).toEqual([['bridge/dead@here', 1]]);
-    // Whoever took it and died before it was through leaves it to the next.
+    const claimed = claims.flatMap(({ predecessors }) => predecessors);
+    expect(claimed.map(({ owner, entries }) => [owner, entries.length])).toEqual([['bridge/dead@here', 1]]);
+    // If the claimant dies before it is done, the next process claims the file.
     const again = (await openAs(disk, 'z')).predecessors.flatMap(({ entries }) => entries);
     expect(again.map(({ effect_id }) => effect_id)).toEqual([callOf(2).effect_id]);
   });
 
-  test('knows a call by its plan as well, so that another call of the same name is run', async () => {
+  test('identifies a call by its plan too, so that another call with the same id is run', async () => {
     const disk = newMemoryDisk();
     await (await openAs(disk, 'dead')).started(callOf(1));
     const next = await openAs(disk, 'next');
@@ -277,13 +277,13 @@ describe('a ledger', () => {
     expect(next.find(callOf(2))).toBeNull();
   });
 
-  test('in a directory is one private file, and what another left half made is cleared away', async () => {
+  test('in a directory is one file, and unfinished files of dead processes are removed', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-ledger-'));
     const { disk, close } = closing(await openLedgerDirectory(path));
     await disk.create('n@dead.ledger.tmp', new Uint8Array());
     await openAs(disk, 'first');
     expect(await readdir(path)).toEqual(['nfirst@first.ledger']);
-    expect(await disk.rename('nobody@x.ledger', 'y')).toBe(false);
+    expect(await disk.rename('missing@x.ledger', 'y')).toBe(false);
     await close();
     await rm(path, { recursive: true });
   });
@@ -295,7 +295,7 @@ const keyOf = (number: number) => {
 };
 
 describe('the tag of a process', () => {
-  test('tells this process from one of the same number', () => {
+  test('distinguishes this process from another with the same number', () => {
     const tag = tagOf(process.pid);
     expect(tag).toMatch(/^[\w.]+$/);
     expect(isAlive(tag)).toBe(true);

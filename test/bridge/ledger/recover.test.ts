@@ -1,5 +1,5 @@
-// A bridge that dies, and the one that comes after it with its ledger: what was finished is reported as it was, what
-// was started is settled at once, and nothing that may not be repeated runs twice.
+// A bridge dies, and the next one has its ledger: finished calls are reported unchanged, started calls are settled
+// immediately, and no call that must not be repeated runs twice.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BridgeLedger, openBridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
@@ -12,14 +12,14 @@ import { roundsOf } from '../../support/random.ts';
 const ledgerOf = (disk: LedgerDisk, owner: string): Promise<BridgeLedger> =>
   openBridgeLedger(disk, { owner: brand(owner), nonce: owner, tag: owner, isAlive: () => false });
 
-/** A bridge whose ledger is on this disk; a disk that refuses it is asked again, as whoever starts bridges does. */
+/** Starts a bridge with its ledger on this disk; opening is tried twice, as a supervisor does. */
 async function startOn(world: World, disk: MemoryDisk, owner: string) {
   const ledger = await ledgerOf(disk, owner).catch(() => ledgerOf(disk, `${owner}-again`));
   return world.start({ owner, ledger });
 }
 
 describe('a bridge that dies', () => {
-  test('with a settlement on its way: the next one delivers it, same id, same result', async () => {
+  test('with an unsent settlement: the next one reports it with the same id and result', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 1_000, text: 'precious' })]] });
     const disk = newMemoryDisk();
     const first = await startOn(world, disk, 'bridge-a');
@@ -29,7 +29,7 @@ describe('a bridge that dies', () => {
     await world.clock.until(() => world.ran[0]?.endedAt !== null);
     await world.clock.settle();
     first.kill();
-    // The engine comes back as well, and knows who was at it from its log.
+    // The engine restarts as well, and knows from its log which bridge started the call.
     world.engine.up();
     await startOn(world, disk, 'bridge-b');
     await world.finish();
@@ -42,7 +42,7 @@ describe('a bridge that dies', () => {
     expect(disk.files.size).toBe(1);
   });
 
-  test('amid a call: the next one has it settled as unknown at once, and what may run again runs again', async () => {
+  test('while calls run: the next one has them settled as unknown immediately, or runs them again if it may', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 50_000 }), call('r', 'read', { ms: 40 })]] });
     const disk = newMemoryDisk();
     const first = await startOn(world, disk, 'bridge-a');
@@ -52,21 +52,21 @@ describe('a bridge that dies', () => {
     const before = world.clock.now();
     await startOn(world, disk, 'bridge-b');
     await world.finish();
-    // Nobody waited for a lease to run out.
+    // No lease had to expire first.
     expect(world.clock.now() - before).toBeLessThan(1_000);
     expect(world.ran.map(({ call_id }) => call_id).sort()).toEqual(['r', 'r', 'w']);
     expect(resultsOf(world).map(textOfEntry)).toEqual([expect.stringContaining('outcome_unknown'), 'ok']);
     expect(statusOf(world)).toBe('completed');
   });
 
-  test('whose call is handed out once more, by an engine that has lost its log: it is not run', async () => {
+  test('whose call is granted again by an engine that has lost its log: the call is not run', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 50_000 }), call('v', 'write', { ms: 20 })]] });
     const disk = newMemoryDisk();
     const first = await startOn(world, disk, 'bridge-a');
     world.request();
     await world.clock.until(() => world.ran.length === 2 && world.engine.of('ToolCallSettled').length === 1);
     first.kill();
-    // As it was restored from a backup: the same run, and nothing of the calls.
+    // As if restored from a backup: the same run, without its calls.
     const again = newWorld({ turns: [[call('w', 'write', { ms: 50_000 }), call('v', 'write', { ms: 20 })]] });
     again.request();
     await startOn(again, disk, 'bridge-b');
@@ -76,8 +76,8 @@ describe('a bridge that dies', () => {
   });
 });
 
-describe('a ledger that takes nothing', () => {
-  test('keeps a call that may not be repeated from running, and the model is told', async () => {
+describe('a ledger that cannot be written', () => {
+  test('prevents a call that must not be repeated from running, and its result says so', async () => {
     const world = newWorld({ turns: [[call('w', 'write', { ms: 10 }), call('r', 'read', { ms: 10 })]] });
     const disk = newMemoryDisk();
     const ledger = await ledgerOf(disk, 'bridge-a');
@@ -90,7 +90,7 @@ describe('a ledger that takes nothing', () => {
   });
 });
 
-/** One life of a bridge: how long it lives, how long the engine is away meanwhile, and what its disk does. */
+/** The life of one bridge process: how long it lives, how long the engine is away meanwhile, and the faults of its disk. */
 const life = fc.record({
   livesMs: fc.integer({ min: 1, max: 400 }),
   awayMs: fc.option(fc.integer({ min: 1, max: 200 }), { nil: 0 }),
@@ -137,7 +137,7 @@ async function live(world: World, disk: MemoryDisk, { livesMs, awayMs, ...life }
   world.engine.up();
 }
 
-test('whenever bridges, engine and disk fail: calls run once, settle once, and what was noted is not lost', async () => {
+test('whenever bridges, engine and disk fail: calls run once, settle once, and noted settlements are not lost', async () => {
   let rescued = 0;
   await fc.assert(
     fc.asyncProperty(someCalls, fc.array(life, { minLength: 1, maxLength: 4 }), async (calls, lives) => {
@@ -157,7 +157,7 @@ test('whenever bridges, engine and disk fail: calls run once, settle once, and w
       const settled = world.engine.of('ToolCallSettled');
       expect(new Set(settled.map(({ call_id }) => call_id)).size).toBe(settled.length);
       expect(resultsOf(world).map(({ call_id }) => call_id)).toEqual(calls.map(({ id }) => id));
-      // A settlement in a ledger is the settlement on record, unless the call was settled before it could be told.
+      // A settlement in a ledger is the recorded one, unless the call was settled as unknown before it could be reported.
       const lost = new Set(world.engine.of('LeaseExpired').map(({ call_id }) => call_id));
       for (const { event } of noted) {
         if (event?.kind !== 'ToolCallSettled' || lost.has(event.call_id)) continue;

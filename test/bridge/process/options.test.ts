@@ -5,11 +5,11 @@ import { Misuse, parseSecrets, readFirstLine, readOptions } from '../../../bridg
 const needed = ['--url', 'http://127.0.0.1:1', '--token-file', 't', '--workspace', 'w', '--provider', 'openai'];
 
 describe('the command line', () => {
-  test('says what is needed and has defaults for the rest', () => {
+  test('has defaults for all options that are not required', () => {
     expect(readOptions(needed, {})).toMatchObject({ sandbox: 'auto', provider: 'openai', exitWithParent: false });
   });
 
-  test('takes the concurrency from the environment unless it is given', () => {
+  test('reads the concurrency from the environment unless it is given', () => {
     const env = { CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY: '7' };
     expect(readOptions(needed, env).concurrency).toBe(7);
     expect(readOptions([...needed, '--concurrency', '3'], env).concurrency).toBe(3);
@@ -23,14 +23,14 @@ describe('the command line', () => {
     [[...needed, '--owner', 'two words'], '--owner'],
     [[...needed, '--session', '-x y'], 'session'],
     [[...needed, '--bogus'], 'bogus'],
-  ])('%j is misuse', (args, says) => {
+  ])('%j is misuse', (args, message) => {
     expect(() => readOptions(args, {})).toThrow(Misuse);
-    expect(() => readOptions(args, {})).toThrow(says);
+    expect(() => readOptions(args, {})).toThrow(message);
   });
 });
 
 describe('secrets', () => {
-  test('are one line, whether or not the stream goes on', async () => {
+  test('are one line, whether or not the stream stays open', async () => {
     const open = new PassThrough();
     open.write('{"A":');
     open.write('"x"}\nmore');
@@ -40,7 +40,7 @@ describe('secrets', () => {
     expect(parseSecrets(await readFirstLine(closed))).toEqual({ A: 'y' });
   });
 
-  test('come whole, however they are cut on their way', async () => {
+  test('are read correctly from chunks that split characters', async () => {
     const stream = new PassThrough();
     for (const byte of Buffer.from('{"A":"clé 🔑"}\n')) stream.write(Buffer.of(byte));
     expect(parseSecrets(await readFirstLine(stream))).toEqual({ A: 'clé 🔑' });

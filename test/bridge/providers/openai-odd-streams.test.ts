@@ -1,4 +1,4 @@
-// Streams as servers send them that keep to the format in their own way.
+// Streams of servers that deviate from the format.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
 import type { GenerateReply } from '../../../bridge/providers/provider.ts';
@@ -22,33 +22,33 @@ const called = (...calls: readonly object[]) =>
 const cut = chunk({ delta: {}, finish_reason: 'length' });
 const named = { id: 'a', function: { name: 'remove', arguments: '' } };
 
-test('an answer is over with [DONE], whether the server keeps the line open or drops it', async () => {
+test('an answer ends with [DONE], whether the server keeps the connection open or resets it', async () => {
   const chunks = [chunk({ delta: { content: 'x' }, finish_reason: 'stop' })];
   for (const end of [{ silent: true }, { breakOff: true }]) {
     expect(await ask({ chunks, ...end })).toEqual({ content: 'x', calls: [] });
   }
 });
 
-test('what a server says in deltas and again in messages that grow is taken once', async () => {
+test('content that a server sends in deltas and repeats in growing messages is read once', async () => {
   const chunks = [
     chunk({ delta: { content: 'Hel' }, message: { content: 'Hel' } }),
     chunk({ delta: { content: 'lo' }, message: { content: 'Hello' } }),
     chunk({ delta: { content: '' }, message: { content: 'Hello' }, finish_reason: 'stop' }),
   ];
   expect(await ask({ chunks })).toEqual({ content: 'Hello', calls: [] });
-  await expect(ask({ chunks: chunks.slice(0, 1), done: false })).rejects.toThrow('broke off');
+  await expect(ask({ chunks: chunks.slice(0, 1), done: false })).rejects.toThrow('ended before');
 });
 
 test.each([
   ['a stream', { chunks: [called(named), cut] }],
   ['one piece', { json: chunk({ message: { tool_calls: [named] }, finish_reason: 'length' }) }],
-])('a call of which only the name fit into %s is no call without arguments', async (_, answer) => {
+])('a call cut off after its name in %s is not a call without arguments', async (_, answer) => {
   expect((await ask(answer)).calls).toEqual([
     { id: 'a', name: 'remove', arguments_text: expect.stringContaining('cut') },
   ]);
 });
 
-test('calls before the one that was cut off are whole', async () => {
+test('calls before the one that was cut off are complete', async () => {
   const second = { id: 'b', function: { name: 'read', arguments: '{"p' } };
   expect((await ask({ chunks: [called(named, second), cut] })).calls).toEqual([
     { id: 'a', name: 'remove', arguments: {} },
@@ -57,14 +57,18 @@ test('calls before the one that was cut off are whole', async () => {
 });
 
 test.each([
-  ['an event of its own', 'event: error\ndata: {"message":"Overloaded"}\n\ndata: [DONE]\n\n', 'provider_retryable'],
-  ['an event in words', 'event: error\ndata: the backend timed out\n\n', 'provider_retryable'],
   [
-    'an object that says so',
+    'an `error` event with JSON',
+    'event: error\ndata: {"message":"Overloaded"}\n\ndata: [DONE]\n\n',
+    'provider_retryable',
+  ],
+  ['an `error` event with text', 'event: error\ndata: the backend timed out\n\n', 'provider_retryable'],
+  [
+    'an object of type error',
     'data: {"object":"error","message":"bad","code":400}\n\ndata: [DONE]\n\n',
     'provider_terminal',
   ],
-])('an error that comes as %s ends an answer that had begun', async (_, raw, code) => {
+])('an error sent as %s ends an answer that has begun', async (_, raw, code) => {
   const begun = `data: ${JSON.stringify(chunk({ delta: { content: 'half' } }))}\n\n`;
   const answer = { raw: begun + raw, headers: { 'content-type': 'text/event-stream' } };
   await expect(ask(answer)).rejects.toMatchObject({ name: 'ProviderError', code });

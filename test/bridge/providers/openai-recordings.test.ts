@@ -1,4 +1,4 @@
-// Real traffic of real servers, where the recordings are at hand: what was streamed must be read as what it says.
+// Recorded traffic of real servers, checked when the recordings are present.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,8 @@ import { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
 
 const corpora = fileURLToPath(new URL('../../../../shared/corpora/', import.meta.url));
-const there = existsSync(join(corpora, 'provider-recordings'));
-if (!there)
+const present = existsSync(join(corpora, 'provider-recordings'));
+if (!present)
   process.stderr.write(`openai-recordings.test.ts: no recordings at ${corpora}, so nothing is checked here\n`);
 
 interface Exchange {
@@ -56,10 +56,10 @@ const check = (reply: GenerateReply): void => {
   expect(observeCalls(1, reply.calls).filter((call) => !ToolCallObserved.is(call))).toEqual([]);
 };
 
-describe.skipIf(!there)('recorded exchanges', () => {
-  test.each(there ? ['openai', 'azure', 'compat'] : [])('of %s servers', async (host) => {
+describe.skipIf(!present)('recorded exchanges', () => {
+  test.each(present ? ['openai', 'azure', 'compat'] : [])('of %s servers', async (host) => {
     const path = join(corpora, 'provider-recordings', `openai.chat_completions.${host}.jsonl`);
-    // One of them is no completion at all, but what a test service echoed.
+    // One recording is not a completion, but the echo of a test service.
     const lines = readFileSync(path, 'utf8')
       .split('\n')
       .filter((line) => line !== '' && !line.includes('/bin/content-type/'));
@@ -74,13 +74,13 @@ describe.skipIf(!there)('recorded exchanges', () => {
       check(reply);
       // The summary counts the calls of all choices; the answer is the first of them.
       const calls = (exchange.summary.n_client_calls ?? 0) / (exchange.request?.n ?? 1);
-      if (exchange.status !== 200) wrong.push(`${exchange.h}: status ${exchange.status} was no error`);
+      if (exchange.status !== 200) wrong.push(`${exchange.h}: status ${exchange.status} was not reported as an error`);
       else if (reply.calls.length !== calls) wrong.push(`${exchange.h}: ${reply.calls.length} calls, not ${calls}`);
     }
     expect(wrong).toEqual([]);
   });
 
-  const fixtures = there ? fixtureFiles(join(corpora, 'vercel-ai-fixtures')) : [];
+  const fixtures = present ? fixtureFiles(join(corpora, 'vercel-ai-fixtures')) : [];
   test.each(fixtures)('%s', async (path) => {
     const text = readFileSync(join(corpora, 'vercel-ai-fixtures', path), 'utf8');
     const streamed = path.endsWith('.txt');

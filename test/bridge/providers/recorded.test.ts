@@ -14,7 +14,7 @@ describe('a recording', () => {
     ].join('\n'),
   );
 
-  test('answers by the number of the turn within the run, in any run', async () => {
+  test('is replayed by the number of the turn within the run, in any run', async () => {
     const one = { content: 'I look.', calls: [{ name: 'read_file', arguments: { path: 'a' } }] };
     expect(await provider.generate(chatRequestOf({ turn: 1 }), signal)).toEqual(one);
     expect(await provider.generate(chatRequestOf({ turn: 1, run_id: 'run-2' as never }), signal)).toEqual(one);
@@ -24,23 +24,23 @@ describe('a recording', () => {
     });
   });
 
-  test('has an end', async () => {
+  test('fails as exhausted after its last turn', async () => {
     await expect(provider.generate(chatRequestOf({ turn: 3 }), signal)).rejects.toMatchObject({
       code: 'recording_exhausted',
     });
   });
 
-  test('does not answer what was cancelled', async () => {
+  test('fails a cancelled request as cancelled', async () => {
     await expect(provider.generate(chatRequestOf(), AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' });
   });
 
   test.each([
-    ['{"turn":1}\n{"turn":1}', 'line 2: turn 1 is there twice'],
+    ['{"turn":1}\n{"turn":1}', 'line 2: turn 1 appears twice'],
     ['{"turn":1}\n{turn:2}', 'line 2'],
     ['{"turn":0}', 'line 1: at "/turn"'],
     ['{"turn":1,"calls":[{}]}', 'line 1: at "/calls/0/name"'],
     ['{"turn":1,"call":[]}', 'line 1: at "/call"'],
-  ])('%j is refused with the place of the fault', (text, says) => {
-    expect(() => recordedProvider(text)).toThrow(says);
+  ])('%j is refused with the line and the path of the fault', (text, message) => {
+    expect(() => recordedProvider(text)).toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-// A Chat Completions server on loopback that answers from a list, one answer for each request.
+// A Chat Completions server on loopback that returns prepared answers, one for each request.
 import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { GenerateRequest } from '../../../bridge/providers/provider.ts';
@@ -9,15 +9,15 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as events; text goes out as it is, everything else as JSON. */
+  /** Sent as events; strings are sent unchanged, everything else as JSON. */
   readonly chunks?: readonly unknown[];
-  /** Whether `[DONE]` closes the events. */
+  /** Whether `[DONE]` follows the events; true by default. */
   readonly done?: boolean;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: string;
   /** Sends one byte at a time. */
   readonly trickle?: boolean;
-  /** Breaks the connection off instead of ending the answer. */
+  /** Resets the connection instead of ending the answer. */
   readonly breakOff?: boolean;
   /** Never ends the answer. */
   readonly silent?: boolean;
@@ -33,7 +33,7 @@ export interface ChatServer {
   readonly url: string;
   readonly asked: Asked[];
   answer(...answers: readonly Answer[]): void;
-  /** Called when a request has come in. */
+  /** Called when a request has been received. */
   onAsked: () => void;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function openChatServer(): Promise<ChatServer> {
     });
     request.on('end', () => {
       asked.push({ headers: request.headers, body: JSON.parse(body) as Asked['body'], path: request.url ?? '' });
-      give(response, answers.shift() ?? { status: 500, json: { error: { message: 'no answer is left' } } });
+      give(response, answers.shift() ?? { status: 500, json: { error: { message: 'no prepared answer' } } });
       chat.onAsked();
     });
   });

@@ -1,4 +1,4 @@
-// An engine in a few lines on the pure core: no queue, no disk. What it adds are failures on demand.
+// A minimal engine on the pure core, without queue and disk, and with failures on demand.
 import { isRequiredAction, sessionStatus } from '../../../src/core/status.ts';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -28,7 +28,7 @@ interface Lease {
 }
 
 type Answer<T> = Either<Rejection, T>;
-/** What to do with a submit: refuse it, apply it and lose the answer, or neither. */
+/** What to do with a submit: refuse it, apply it and lose the answer, or apply it and answer. */
 export type Fault = Rejection | 'lose_ack' | null;
 
 export class FakeEngine {
@@ -40,7 +40,7 @@ export class FakeEngine {
   readonly released: LeaseKey[] = [];
   /** Consulted for each submit that reaches the engine. */
   fault: (submit: Submit) => Fault = () => null;
-  /** Changes what a bridge is given. */
+  /** Changes the grants that bridges receive. */
   tamper: (grant: LeaseGrant) => LeaseGrant = (grant) => grant;
   readonly client: EngineClient;
   #down = false;
@@ -49,8 +49,8 @@ export class FakeEngine {
   readonly #clock: VirtualClock;
   readonly #states = new Map<SessionId, SessionState>();
   readonly #recorded = new Map<string, number>();
-  /** How often everything of an owner was given back: what it asked for before that is not answered. */
-  readonly #lives = new Map<OwnerId, number>();
+  /** How often an owner has given everything back: lease requests from before that are not granted. */
+  readonly #releases = new Map<OwnerId, number>();
   #wakers: (() => void)[] = [];
 
   constructor(clock: VirtualClock, genesis: readonly Genesis[]) {
@@ -69,10 +69,10 @@ export class FakeEngine {
     return this.events.filter((event): event is Extract<IngressEvent, { readonly kind: K }> => event.kind === kind);
   }
 
-  /** Somebody who is no bridge says something. */
-  tell(session: SessionId, ingress: Ingress): void {
-    const told = this.#submit(session, { events: [ingress] });
-    if (isLeft(told)) throw new Error(JSON.stringify(told.left));
+  /** Records an event that does not come from a bridge. */
+  record(session: SessionId, ingress: Ingress): void {
+    const receipt = this.#submit(session, { events: [ingress] });
+    if (isLeft(receipt)) throw new Error(JSON.stringify(receipt.left));
   }
 
   down(): void {
@@ -80,26 +80,26 @@ export class FakeEngine {
     this.#wake();
   }
 
-  /** Comes back as a new process: nobody holds anything. */
+  /** Restarts as a new process, without leases. */
   up(): void {
     this.#down = false;
     this.leases.clear();
     this.#wake();
   }
 
-  /** The leases on these effects are somebody else's now. */
+  /** Gives the leases on these effects to another owner. */
   steal(owner: OwnerId, which: (effect: Effect) => boolean): void {
     for (const [key, lease] of this.leases) if (which(lease.effect)) this.leases.set(key, { ...lease, owner });
   }
 
-  /** Whoever had them is gone: what was started is lost, the rest is owed again. */
+  /** Ends these leases: calls that were started settle as unknown, and the rest is owed again. */
   expire(which: (lease: Lease) => boolean): void {
     for (const [key, lease] of [...this.leases].filter(([, lease]) => which(lease))) {
       this.leases.delete(key);
       const { effect, session } = lease;
       if (effect.kind !== 'tool.call' || !this.#isRunning(session, effect.call_id)) continue;
       const { batch_id, call_id, attempt } = effect;
-      this.tell(session, { kind: 'LeaseExpired', batch_id, call_id, attempt });
+      this.record(session, { kind: 'LeaseExpired', batch_id, call_id, attempt });
     }
     this.#wake();
   }
@@ -150,20 +150,20 @@ export class FakeEngine {
     }
     this.events.push(...added);
     this.#states.set(session, state);
-    this.#waitFor(session, state);
+    this.#wakeLater(session, state);
     const owed = new Set(effects(state).map(({ effect_id }) => keyOf({ session_id: session, effect_id })));
     for (const [key, lease] of this.leases) if (lease.session === session && !owed.has(key)) this.leases.delete(key);
     this.#wake();
     return right({ version: state.version, state_digest: stateDigest(state), events });
   }
 
-  /** Tells the session when the time it waits for has come, unless it waits for another one by then. */
-  #waitFor(session: SessionId, state: SessionState): void {
+  /** Records `TimeReached` when the time that the session waits for is reached, unless it waits for another one by then. */
+  #wakeLater(session: SessionId, state: SessionState): void {
     const wake = effects(state).find((effect) => effect.kind === 'wake');
     if (wake?.kind !== 'wake') return;
     this.#clock.after(Math.max(0, wake.at_ms - state.updated_at_ms), () => {
       const still = effects(this.state(session)).some((effect) => effect.effect_id === wake.effect_id);
-      if (still) this.tell(session, { kind: 'TimeReached', due_at_ms: wake.at_ms });
+      if (still) this.record(session, { kind: 'TimeReached', due_at_ms: wake.at_ms });
     });
   }
 
@@ -175,7 +175,7 @@ export class FakeEngine {
   }
 
   #toEvent(ingress: Ingress, state: SessionState): IngressEvent {
-    const event_id = ingress.event_id ?? `told-${this.events.length}`;
+    const event_id = ingress.event_id ?? `recorded-${this.events.length}`;
     const event = {
       ...ingress,
       v: 1,
@@ -230,10 +230,10 @@ export class FakeEngine {
 
   async #lease(request: LeaseRequest, signal: AbortSignal | undefined): Promise<Answer<LeaseGrant>> {
     const end = this.#clock.now() + request.wait_ms;
-    const life = this.#livesOf(request.owner);
+    const releases = this.#releasesOf(request.owner);
     for (;;) {
       if (this.#down) return left(away);
-      if (signal?.aborted === true || life !== this.#livesOf(request.owner)) return left(away);
+      if (signal?.aborted === true || releases !== this.#releasesOf(request.owner)) return left(away);
       const grant = this.#grant(request);
       if (grant.effects.length > 0 || this.#clock.now() >= end) return right(grant);
       await new Promise<void>((resolve) => {
@@ -249,8 +249,8 @@ export class FakeEngine {
     }
   }
 
-  #livesOf(owner: OwnerId): number {
-    return this.#lives.get(owner) ?? 0;
+  #releasesOf(owner: OwnerId): number {
+    return this.#releases.get(owner) ?? 0;
   }
 
   #heartbeat(owner: OwnerId, keys: readonly LeaseKey[]): readonly LeaseKey[] {
@@ -309,11 +309,12 @@ export class FakeEngine {
       heartbeat: ({ owner, leases }) => answering(() => right({ lost: this.#heartbeat(owner, leases) })),
       release: ({ owner, leases, all = false }) =>
         answering(() => {
-          if (all) this.#lives.set(owner, this.#livesOf(owner) + 1);
+          if (all) this.#releases.set(owner, this.#releasesOf(owner) + 1);
           const names = new Set(leases.map(keyOf));
-          const isGiven = (lease: Lease): boolean => lease.owner === owner && (all || names.has(keyOf(lease.effect)));
-          this.released.push(...[...this.leases.values()].filter(isGiven).map(({ effect }) => effect));
-          this.expire(isGiven);
+          const isReleased = (lease: Lease): boolean =>
+            lease.owner === owner && (all || names.has(keyOf(lease.effect)));
+          this.released.push(...[...this.leases.values()].filter(isReleased).map(({ effect }) => effect));
+          this.expire(isReleased);
           return right({ lost: leases });
         }),
       putBlob: (bytes) =>

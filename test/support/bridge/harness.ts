@@ -1,4 +1,4 @@
-// A bridge against a fake engine on a virtual clock, with tools whose behaviour the arguments spell out.
+// A bridge against a fake engine on a virtual clock, with tools whose behaviour is given by the arguments of each call.
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { runBridge } from '../../../bridge/loop.ts';
 import type { BridgeLogLine } from '../../../bridge/log.ts';
@@ -35,8 +35,8 @@ const onPath = (access: 'read' | 'write') =>
   ({ parallel_safe: true, claims: [{ space: 'fs', argument: 'path', form: 'path', access }] }) as const;
 
 /**
- * `read` may run twice, `write` not; `solo` runs alone; `other` belongs to another bridge; `hosted` needs a host;
- * `tiny` shows little.
+ * `read` may run twice, `write` must not; `solo` runs alone; `other` belongs to another bridge; `hosted` requires a host
+ * session; `tiny` has a small output limit.
  */
 const TOOLS: readonly ToolSpec[] = [
   spec('read', { read_only: true, idempotent: true, destructive: false, parallelism_hint: onPath('read') }),
@@ -60,7 +60,7 @@ const toolPackage: ToolPackage = {
   provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
 };
 
-/** How a call behaves: how long it takes, and what it does then. */
+/** How long a call takes, and what it does then. */
 export interface Behaviour {
   readonly path?: string;
   readonly ms?: number;
@@ -79,22 +79,22 @@ export interface World {
   readonly clock: VirtualClock;
   readonly engine: FakeEngine;
   readonly log: BridgeLogLine[];
-  /** Every time an executor was entered, in order. */
+  /** Every run of an executor, in order. */
   readonly ran: Ran[];
   readonly running: () => number;
-  /** The most calls that ever ran at a time. */
+  /** The maximum of concurrent calls so far. */
   readonly peak: () => number;
   start(options?: BridgeSetup): Started;
   request(session?: SessionId): void;
-  /** Lets time pass until no run is live. */
+  /** Lets time pass until the session has no run. */
   finish(session?: SessionId): Promise<void>;
 }
 
 export interface Started {
   readonly owner: OwnerId;
-  /** Stops it as a signal would, and waits for it. */
+  /** Stops the bridge through its signal, and waits for it. */
   stop(): Promise<void>;
-  /** It is not heard of any more, and hears nothing. */
+  /** From now on, no request of the bridge arrives or is answered. */
   kill(): void;
   readonly done: Promise<void>;
 }
@@ -114,7 +114,7 @@ export interface WorldSetup {
   readonly turns?: readonly (readonly ReplyCall[])[];
   readonly config?: Partial<RunConfig>;
   readonly sessions?: readonly SessionId[];
-  /** Called when an executor is entered. */
+  /** Called when an executor starts a run. */
   readonly onRun?: (world: World, callId: string, context: CallContext) => void;
 }
 
@@ -184,7 +184,7 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
       const stop = new AbortController();
       const name = brand<'OwnerId'>(owner);
       let dead = false;
-      // Two bridges must not make the same random numbers, whatever their names are.
+      // Bridges with different names must draw different random numbers.
       let seed = Array.from(Buffer.from(owner)).reduce((sum, byte) => 31 * sum + byte, first) % 2_147_483_647;
       const done = runBridge({
         client: mortal(engine.client, () => dead),
@@ -221,14 +221,14 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
       };
     },
     request(session = SESSION) {
-      engine.tell(session, { kind: 'RunRequested', input: { text: 'go' } });
+      engine.record(session, { kind: 'RunRequested', input: { text: 'go' } });
     },
     finish: (session = SESSION) => clock.until(() => engine.state(session).run === null),
   };
   return world;
 }
 
-/** A client whose requests, once its process is dead, neither arrive nor are answered. */
+/** A client that neither sends nor answers requests once its process is dead. */
 function mortal(client: EngineClient, isDead: () => boolean): EngineClient {
   const never = new Promise<never>(() => undefined);
   const wrap =
@@ -267,7 +267,7 @@ async function behave(clock: VirtualClock, args: JsonObject, { signal }: CallCon
   return { success: true, text };
 }
 
-/** The results a model was given, in order. */
+/** The tool results in the open page of the transcript, in order. */
 export function resultsOf(world: World, session: SessionId = SESSION): readonly TranscriptEntry[] {
   return world.engine.state(session).transcript.open.filter(({ role }) => role === 'tool');
 }

@@ -1,20 +1,20 @@
-// A directory of ledgers in memory that can fail at any operation, and whose files can be damaged.
+// A directory of ledgers in memory that can fail at any operation, and whose files tests can corrupt.
 import type { LedgerDisk, LedgerFile } from '../../../bridge/ledger/ledger-disk.ts';
 
-/** `refused`: nothing was done. `torn`: half of it was done. `lost`: it was done, and the answer says otherwise. */
+/** `refused`: nothing was done. `torn`: half of it was done. `lost`: it was done, and reported as failed. */
 export type DiskFault = 'refused' | 'torn' | 'lost' | null;
 
 export interface MemoryDisk extends LedgerDisk {
   readonly files: Map<string, Uint8Array>;
-  /** Consulted for each operation that writes, with how many there were before it. */
+  /** Called for each write operation with the number of earlier ones. */
   fault: (operation: number) => DiskFault;
-  /** Whatever was appended and not synced is gone. */
+  /** Drops what was appended and not synced. */
   powerCut(): void;
-  /** How many operations that write there have been. */
+  /** The number of write operations so far. */
   operations(): number;
 }
 
-/** The same disk as a process sees it that may die: from then on it writes nothing, and is never answered. */
+/** The disk of a process that may die: after that, nothing is written, and no write resolves. */
 export function mortalDisk(disk: LedgerDisk, isDead: () => boolean): LedgerDisk {
   const alive = <T>(work: () => Promise<T>): Promise<T> => (isDead() ? new Promise(() => undefined) : work());
   return {
@@ -68,7 +68,7 @@ export function newMemoryDisk(): MemoryDisk {
     names: () => Promise.resolve([...files.keys()]),
     read: (name) => Promise.resolve(files.get(name) ?? new Uint8Array()),
     async create(name, bytes) {
-      // A new file takes the place of the old one whole, or not at all.
+      // A new file replaces the old one atomically.
       await write((part) => {
         files.set(part === 1 ? name : `${name}.tmp`, part === 1 ? bytes : bytes.subarray(0, bytes.length / 2));
         if (part === 1) synced.set(name, bytes);

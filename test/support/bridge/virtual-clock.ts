@@ -1,12 +1,12 @@
-// A clock that only moves when nothing else does.
+// A clock whose time passes only while nothing else happens.
 import type { BridgeClock } from '../../../src/clock.ts';
 
 export interface VirtualClock extends BridgeClock {
-  /** Something happened: the world is not at rest yet. */
+  /** Reports activity: time must not pass yet. */
   touch(): void;
   /** Lets time pass until the condition holds; throws when `maxMs` have passed without it. */
   until(condition: () => boolean, maxMs?: number): Promise<void>;
-  /** Waits, without letting time pass, until nothing happens any more. */
+  /** Waits until nothing more happens, without letting time pass. */
   settle(): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ interface Timer {
   readonly fn: () => void;
 }
 
-/** Turns of the event loop without any sign of life after which the world counts as at rest. */
+/** After so many turns of the event loop without activity, nothing more is expected to happen. */
 const QUIET_TURNS = 3;
 
 export function newVirtualClock(start = 1_000_000): VirtualClock {
@@ -55,16 +55,17 @@ export function newVirtualClock(start = 1_000_000): VirtualClock {
         await settle();
         if (condition()) return;
         const next = Math.min(...[...timers].map(({ at }) => at));
-        if (next > end) throw new Error(`nothing more happens (${now - start} ms after the start)`);
+        if (next > end)
+          throw new Error(`the condition was not met, and nothing more happens (${now - start} ms after the start)`);
         now = Math.max(now, next);
-        // What is due at the same time happens in the same turn, as with real timers.
+        // Timers due at the same time fire in the same turn, as real timers do.
         for (const timer of timers) if (timer.at <= now && timers.delete(timer)) timer.fn();
       }
     },
   };
 }
 
-/** The same clock, and how many timers were set by it. */
+/** The same clock, and how many timers were set with it. */
 export function countTimers(clock: BridgeClock): { readonly clock: BridgeClock; readonly timers: () => number } {
   let timers = 0;
   const after: BridgeClock['after'] = (ms, fn) => {

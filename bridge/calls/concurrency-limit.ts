@@ -1,13 +1,13 @@
-// How many calls may run at a time: in each session, and over all of them.
+// Limits how many calls run at a time: in each session, and over all of them.
 import type { SessionId } from '../../schemas/ids.ts';
 
-export interface Concurrency {
-  /** False when one more call would be too many. */
-  take(session: SessionId, sessionMax: number): boolean;
-  free(session: SessionId): void;
+export interface ConcurrencyLimit {
+  /** Counts one more running call; returns false when that would exceed a maximum. */
+  acquire(session: SessionId, sessionMax: number): boolean;
+  release(session: SessionId): void;
 }
 
-export function newConcurrency(max: number): Concurrency {
+export function newConcurrencyLimit(max: number): ConcurrencyLimit {
   const running = new Map<SessionId, number>();
   let total = 0;
   const add = (session: SessionId, change: 1 | -1): void => {
@@ -17,11 +17,11 @@ export function newConcurrency(max: number): Concurrency {
     else running.set(session, count);
   };
   return {
-    take(session, sessionMax) {
+    acquire(session, sessionMax) {
       if (total >= max || (running.get(session) ?? 0) >= sessionMax) return false;
       add(session, 1);
       return true;
     },
-    free: (session) => add(session, -1),
+    release: (session) => add(session, -1),
   };
 }

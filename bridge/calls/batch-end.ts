@@ -1,12 +1,12 @@
-// The end of a batch, said together with its last settlements: one durable write instead of two.
+// The event that ends a batch, sent together with its last settlements: one durable write instead of two.
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import { type BatchId, type Digest, type SessionId, brand } from '../../schemas/ids.ts';
-import type { CallSchedule } from './call-schedule.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
-import type { Companion } from '../engine-link/outbox.ts';
+import type { Report } from '../engine-link/outbox.ts';
+import type { CallSchedule } from './call-schedule.ts';
 
-/** The same event whether it goes with the last settlements or answers the engine's `batch.settle`. */
+/** The same event whether it accompanies the last settlements or answers the engine's `batch.settle`. */
 export const batchSettled = (batch_id: BatchId, plan_hash: Digest): Ingress => ({
   kind: 'ToolBatchSettled',
   event_id: eventIdOf(brand(`${batch_id}/settle`), 'settled'),
@@ -14,10 +14,10 @@ export const batchSettled = (batch_id: BatchId, plan_hash: Digest): Ingress => (
   plan_hash,
 });
 
-/** The batches that these settlements end. A refusal means that somebody else still holds calls of them. */
-export const closingOf =
+/** The ends of the batches that these settlements complete. A refusal means that another bridge holds calls of the batch. */
+export const batchEndsOf =
   (schedule: CallSchedule) =>
-  (session: SessionId, events: readonly Ingress[]): readonly Companion[] =>
+  (session: SessionId, events: readonly Ingress[]): readonly Report[] =>
     schedule.endedBy(session, events).map((batch) => ({
       event: batchSettled(batch.batch_id, batch.plan_hash),
       answered: (answer) => {
