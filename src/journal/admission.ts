@@ -29,10 +29,10 @@ export interface AppendWrite {
 export type Write = CreateWrite | AppendWrite;
 
 /** What the store knows of one session: its version, that there is none, or why that cannot be told. */
-export type Standing = Either<Rejection, Version | null>;
+export type StoredVersion = Either<Rejection, Version | null>;
 
-export interface Standings {
-  readonly standing: (session: SessionId) => Standing;
+export interface StreamFacts {
+  readonly standing: (session: SessionId) => StoredVersion;
   /** Whether the stream of a session held an event id before this group. */
   readonly holds: (session: SessionId, event: EventId) => boolean;
   readonly sessionCount: number;
@@ -47,13 +47,13 @@ export interface Admission {
   readonly sessionCount: number;
 }
 
-export function admit(group: readonly Write[], standings: Standings): Admission {
+export function admit(group: readonly Write[], standings: StreamFacts): Admission {
   const puts: Put[] = [];
   const versions = new Map<SessionId, Version>();
   const added = new Map<SessionId, Set<EventId>>();
   let { sessionCount } = standings;
 
-  const standing = (session: SessionId): Standing => {
+  const standing = (session: SessionId): StoredVersion => {
     const written = versions.get(session);
     return written === undefined ? standings.standing(session) : right(written);
   };

@@ -2,14 +2,14 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { type Admission, type Standing, type Standings, type Write, admit } from './admission.ts';
+import { type Admission, type StoredVersion, type StreamFacts, type Write, admit } from './admission.ts';
 import { eventKey } from './keys.ts';
 import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
 import type { Put, StoreView } from './store.ts';
 import { locateEvent, readHead, readSessionCount } from './stream-reads.ts';
-import { newTrailWriter } from './trail.ts';
+import { newTrailWriter } from './commit-trail.ts';
 
 type Answer = Either<Rejection, Version>;
 type Commit = (group: readonly Write[]) => Promise<readonly Answer[]>;
@@ -21,7 +21,7 @@ export function openCommitter(handle: StoreHandle): Commit {
   let sessionCount: number | null = null;
 
   /** Without a reading when everything is known: a group of appends then costs one write and nothing else. */
-  async function standingsOf(group: readonly Write[]): Promise<Standings> {
+  async function factsOf(group: readonly Write[]): Promise<StreamFacts> {
     const unread = group.filter(({ session }) => known.version(session) === undefined);
     const asked = idsToLookUp(group, known);
     const count = sessionCount;
@@ -29,7 +29,7 @@ export function openCommitter(handle: StoreHandle): Commit {
     return await handle.use((store) =>
       store.view(async (view) => {
         const [sessions, held, counted] = await Promise.all([
-          readStandings(view, unread),
+          readVersions(view, unread),
           readHeld(view, asked),
           count ?? readSessionCount(view),
         ]);
@@ -46,7 +46,7 @@ export function openCommitter(handle: StoreHandle): Commit {
     known.forget();
     trail.forget();
     sessionCount = null;
-    const standings = await standingsAfterFailure(handle, group);
+    const standings = await versionsAfterFailure(handle, group);
     // A conflict with a write that failed is no conflict, so that what was refused beside it fails as well.
     const failed = left(
       reject(failure.code === 'storage_full' ? 'storage_full' : 'storage_failed', '', failure.message),
@@ -64,7 +64,7 @@ export function openCommitter(handle: StoreHandle): Commit {
   return async (group) => {
     let admission: Admission;
     try {
-      admission = admit(group, await standingsOf(group));
+      admission = admit(group, await factsOf(group));
     } catch (error) {
       const failure = rejectionOf(error);
       return group.map(() => left(failure));
@@ -96,16 +96,16 @@ const outcomeUnknown = (session: SessionId, failure: Rejection, cause: Rejection
     `a write to session ${session} failed (${failure.message}) and could not be looked up (${cause.message})`,
   );
 
-const EMPTY: ReadonlyMap<SessionId, Standing> = new Map();
+const EMPTY: ReadonlyMap<SessionId, StoredVersion> = new Map();
 const EMPTY_IDS: ReadonlySet<string> = new Set();
 
 /** What is known, and for the rest what was read. */
 const standings = (
   known: KnownStreams,
-  sessions: ReadonlyMap<SessionId, Standing>,
+  sessions: ReadonlyMap<SessionId, StoredVersion>,
   held: ReadonlySet<string>,
   sessionCount: number,
-): Standings => ({
+): StreamFacts => ({
   standing: (session) => {
     const version = known.version(session);
     return version === undefined ? (sessions.get(session) ?? right(null)) : right(version);
@@ -115,17 +115,17 @@ const standings = (
 });
 
 /** Where each session of a group stands, by the store. */
-async function readStandings(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, Standing>> {
+async function readVersions(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, StoredVersion>> {
   const sessions = [...new Set(group.map(({ session }) => session))];
-  const read = sessions.map(async (session): Promise<[SessionId, Standing]> => [
+  const read = sessions.map(async (session): Promise<[SessionId, StoredVersion]> => [
     session,
-    await readStanding(view, session),
+    await readVersion(view, session),
   ]);
   return new Map(await Promise.all(read));
 }
 
 /** One damaged stream must not fail the others of its group, so that its rejection is an answer here. */
-async function readStanding(view: StoreView, session: SessionId): Promise<Standing> {
+async function readVersion(view: StoreView, session: SessionId): Promise<StoredVersion> {
   try {
     const head = await readHead(view, session);
     return right(head?.version ?? null);
@@ -176,13 +176,13 @@ const bytesOf = (puts: readonly Put[]): number =>
   puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 
 /** What is on disk after a write failed: read from the store opened anew, because only recovery decides it. */
-async function standingsAfterFailure(
+async function versionsAfterFailure(
   handle: StoreHandle,
   group: readonly Write[],
-): Promise<ReadonlyMap<SessionId, Standing>> {
+): Promise<ReadonlyMap<SessionId, StoredVersion>> {
   try {
     await handle.reopen();
-    return await handle.use((store) => store.view((view) => readStandings(view, group)));
+    return await handle.use((store) => store.view((view) => readVersions(view, group)));
   } catch (error) {
     const cause = rejectionOf(error);
     return new Map(group.map(({ session }) => [session, left(cause)]));

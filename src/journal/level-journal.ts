@@ -10,7 +10,7 @@ import { LAYOUT_1 } from './salvage/layout-1.ts';
 import { type VerifiedFiles, verifyLevelFiles } from './level/verify-files.ts';
 import { openLevelStore } from './level/store.ts';
 import { markClosed } from './level/closed-file.ts';
-import { type TornTail, recordTornTails } from './level/tail.ts';
+import { type TornTail, recordTornTails } from './level/torn-tail.ts';
 import { type RebuildOptions, describeFault, finishSwitch, rebuildJournal } from './salvage/rebuild.ts';
 import { isSwitchPending } from './salvage/rebuild-switch.ts';
 import { answering, refuse } from './refusal.ts';

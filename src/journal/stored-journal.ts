@@ -15,7 +15,7 @@ import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
 import { encodeGenesis } from './stored-values.ts';
-import { putsOfRecords } from './stretches.ts';
+import { putsOfRecords } from './record-puts.ts';
 import { findEvent, readGenesis, readRecords, readSessionCount, readSessions, requireHead } from './stream-reads.ts';
 
 /** What an append costs in the queue beside its puts: its head, its part of the trail, and what holds them. */

@@ -14,7 +14,7 @@ import {
   encodeStretch,
 } from '../../src/journal/stored-values.ts';
 import { hasDerivedChain } from '../../src/journal/derived-chain.ts';
-import { decodeTrail } from '../../src/journal/trail.ts';
+import { decodeTrail } from '../../src/journal/commit-trail.ts';
 import { nextChain } from '../../src/core/chain.ts';
 import { digestText } from '../../schemas/canonical.ts';
 import { recordOf, version } from '../support/journal/samples.ts';

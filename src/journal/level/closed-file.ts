@@ -8,9 +8,9 @@ import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { crc32c } from './crc32c.ts';
 import { codeOf } from '../../files/file-failure.ts';
 import { HEAD_LETTER, sessionOfKey } from '../keys.ts';
-import { readLog } from './log.ts';
-import type { NewestEntry } from './merge.ts';
-import { addWrites, spanOfBatch } from './writes.ts';
+import { readLog } from './log-format.ts';
+import type { NewestEntry } from './newest-entries.ts';
+import { addWrites, spanOfBatch } from './write-batch.ts';
 import { decodeHead } from '../stored-values.ts';
 
 const CLOSED = 'CLOSED';

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer';
 import { ByteReader } from '../byte-reader.ts';
 import { type KeySpan, userKey } from './key-spans.ts';
-import { readLog } from './log.ts';
+import { readLog } from './log-format.ts';
 
 export interface LiveFiles {
   /** The tables by number, each with its first and last key. */

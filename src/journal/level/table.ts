@@ -30,7 +30,7 @@ export interface TableFault {
 }
 
 /** What is wrong with a table of such keys, or null. */
-export function tableFault(table: Buffer, span: KeySpan): TableFault | null {
+export function verifyTable(table: Buffer, span: KeySpan): TableFault | null {
   const faults: string[] = [];
   const lost: KeySpan[] = [];
   let first = span.first;

@@ -6,13 +6,13 @@
 import { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from './read-if-there.ts';
+import { readFileOrNull } from './read-file-or-null.ts';
 import type { KeySpan } from './key-spans.ts';
 import { readClosed } from './closed-file.ts';
 import { type Manifest, findManifest } from './current-file.ts';
-import { type FileFault, type VerifiedLogs, verifyLogs } from './logs.ts';
+import { type FileFault, type VerifiedLogs, verifyLogs } from './verify-logs.ts';
 import { type LiveFiles, readManifest } from './manifest.ts';
-import { type TableFault, spanOfTable, tableFault } from './table.ts';
+import { type TableFault, spanOfTable, verifyTable } from './table.ts';
 import { refuse } from '../refusal.ts';
 
 export interface TableFile {
@@ -72,7 +72,7 @@ async function verifyTables(
   for (const number of live?.tables.keys() ?? names.keys()) {
     const name = names.get(number) ?? `${String(number).padStart(6, '0')}.ldb`;
     const path = join(directory, name);
-    const bytes = await readIfThere(path, 'verifying the journal');
+    const bytes = await readFileOrNull(path, 'verifying the journal');
     const span = live?.tables.get(number) ?? spanOfTable(bytes ?? Buffer.alloc(0));
     if (span === null) {
       return refuse(
@@ -81,7 +81,7 @@ async function verifyTables(
       );
     }
     const fault: TableFault | null =
-      bytes === null ? { message: 'it is missing', lost: [span] } : tableFault(bytes, span);
+      bytes === null ? { message: 'it is missing', lost: [span] } : verifyTable(bytes, span);
     if (fault !== null) {
       faults.push({ name, message: fault.message });
       lost.push(...fault.lost);

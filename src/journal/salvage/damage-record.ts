@@ -90,7 +90,7 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
 const GONE = 'may be gone without a trace';
 
 /** Whether what an operator was told says that sessions may be gone of which nothing is left. */
-export const tellsOfGone = (notice: string): boolean => notice.includes(GONE);
+export const mentionsVanishedSessions = (notice: string): boolean => notice.includes(GONE);
 
 /** What to tell an operator. */
 export function describeDamage({ aside, sessions, vanished: spans }: Damage): readonly string[] {

@@ -3,20 +3,20 @@
 import { Buffer } from 'node:buffer';
 import { readFile, rm } from 'node:fs/promises';
 import { REBUILD_TOLD_BYTES } from '../../../schemas/limits.ts';
-import { openBulkWrites } from './bulk-writes.ts';
+import { openBulkWriter } from './bulk-writer.ts';
 import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
 import { codeOf, fileFailure } from '../../files/file-failure.ts';
-import { copyJournal } from './journal-copy.ts';
+import { copyJournal } from './copy-journal.ts';
 import { mergeSpans } from '../level/key-spans.ts';
 import { LAYOUT_1 } from './layout-1.ts';
 import { markClosed } from '../level/closed-file.ts';
 import { NEXT, type VerifiedFiles, verifyLevelFiles } from '../level/verify-files.ts';
 import { holdingLock, refuseWhenOpen } from '../level/lock.ts';
-import type { FileFault } from '../level/logs.ts';
-import { type NewestEntry, mergeNewest } from '../level/merge.ts';
+import type { FileFault } from '../level/verify-logs.ts';
+import { type NewestEntry, mergeNewest } from '../level/newest-entries.ts';
 import { openLevelStore } from '../level/store.ts';
-import { addWrites } from '../level/writes.ts';
-import { surveyLogs } from './log-damage.ts';
+import { addWrites } from '../level/write-batch.ts';
+import { findLostWrites } from './lost-writes.ts';
 import {
   type OnStep,
   commitRebuilt,
@@ -120,7 +120,7 @@ async function fill(
     refuse('damaged', `what an earlier rebuilding lost is recorded in the damaged part; ${NEXT}`);
   }
   let told = 0;
-  const writes = openBulkWrites(store, async (writtenBytes) => {
+  const writes = openBulkWriter(store, async (writtenBytes) => {
     await onStep('copying');
     if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === told) return;
     told = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
@@ -136,7 +136,7 @@ async function fill(
     const tables = files.tables.map(({ path, span }) => ({ first: span.first, read: () => readFile(path) }));
     const copied = await copyJournal(mergeNewest(tables, [...logged.values()], noteStored), writes);
     await onStep('looking for what is lost');
-    const { named, unnamed, isLossy } = surveyLogs(files, tablesEnd);
+    const { named, unnamed, isLossy } = findLostWrites(files, tablesEnd);
     if (unnamed) refuse('damaged', `nobody can tell whose writes its log lost; ${NEXT}`);
     const isLogged = (key: Uint8Array): boolean => logged.has(Buffer.from(key).toString('latin1'));
     const losses = { layout: copied.layout, spans, isLogged, named };

@@ -1,15 +1,15 @@
 // The last part of a journal that is made anew: heads, what each session lost, and how many there are.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
-import type { BulkWrites } from './bulk-writes.ts';
+import type { BulkWriter } from './bulk-writer.ts';
 import { type Damage, type LostPositions, putLost } from './damage-record.ts';
-import type { Copied } from './journal-copy.ts';
+import type { Copied } from './copy-journal.ts';
 import { type SessionSpan, intersectSessions, sessionsIn, spansHold } from '../level/key-spans.ts';
 import { GENESIS_LETTER, HEAD_LETTER, META_KEY, headKey } from '../keys.ts';
 import { LAYOUT_1 } from './layout-1.ts';
 import { NEXT } from '../level/verify-files.ts';
 import { refuse } from '../refusal.ts';
-import { type Losses, judgeSession, nothingOf } from './session-survey.ts';
+import { type Losses, judgeSession, nothingOf } from './session-verdict.ts';
 import { encodeHead, encodeMeta } from '../stored-values.ts';
 
 export interface Found {
@@ -22,7 +22,7 @@ export interface Found {
 }
 
 /** Gives where sessions may have been of which nothing is left, not even their names. */
-export async function writeSessions(writes: BulkWrites, found: Found): Promise<readonly SessionSpan[]> {
+export async function writeSessions(writes: BulkWriter, found: Found): Promise<readonly SessionSpan[]> {
   const { copied, losses, before } = found;
   const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
   const ids = [...new Set([...copied.sessions.keys(), ...losses.named.keys()])];
@@ -36,12 +36,12 @@ export async function writeSessions(writes: BulkWrites, found: Found): Promise<r
       if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `more than ${damaged} sessions are damaged; ${NEXT}`);
       writes.add(putLost(id, widest(lost, lostBefore.get(id) ?? lost)));
     }
-    await writes.writeMuch();
+    await writes.flushIfFull();
   }
   if (ids.length === 0 && losses.spans.length > 0)
     refuse('damaged', `nothing that can be read names a session; ${NEXT}`);
   if (ids.length > 0) writes.add({ key: META_KEY, value: encodeMeta(ids.length) });
-  await writes.writeRest();
+  await writes.flush();
   return [...(before?.vanished ?? []), ...vanishedOf(ids.length, found)];
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { TORN_TAILS_KEPT } from '../../../schemas/limits.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { describeTornTail, readTornTails } from '../../../src/journal/level/tail.ts';
+import { describeTornTail, readTornTails } from '../../../src/journal/level/torn-tail.ts';
 import { done, refusal } from '../../support/journal/outcomes.ts';
 import { readIds, recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { crc32c } from '../../../src/journal/level/crc32c.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { readLog } from '../../../src/journal/level/log.ts';
+import { readLog } from '../../../src/journal/level/log-format.ts';
 import { expandSnappy } from '../../../src/journal/level/snappy.ts';
 import { done, refusal } from '../../support/journal/outcomes.ts';
 import { numbersFrom, readAll, recordOf, session, version } from '../../support/journal/samples.ts';

@@ -70,7 +70,7 @@ async function damage(file: string, way: string, random: Random): Promise<Hole> 
 }
 
 /** Every session is right, to its last acknowledged event, or `damaged` from no later than its first missing one. */
-async function holdAgainst(journal: LevelJournal, { streams }: BusyLog, lost: ReadonlyMap<SessionId, number>) {
+async function compareWith(journal: LevelJournal, { streams }: BusyLog, lost: ReadonlyMap<SessionId, number>) {
   const counted = { right: 0, damaged: 0, accused: 0 };
   for (const [id, records] of streams) {
     const first = lost.get(id);
@@ -157,7 +157,7 @@ describe('a journal of which the log is damaged', () => {
             const [torn] = opened.right.tornTails;
             if (torn !== undefined) expectTorn(torn.offset, hole, busy);
             const held = torn === undefined ? busy : cutAt(busy, torn.offset);
-            const found = await holdAgainst(opened.right, held, firstLost(held, hole.from, hole.to));
+            const found = await compareWith(opened.right, held, firstLost(held, hole.from, hole.to));
             for (const name of ['right', 'damaged', 'accused'] as const) counts[name] += found[name];
             await goOn(path, opened.right, held);
             await rm(join(directory, `${round}-${turn}`), { recursive: true });
@@ -182,7 +182,7 @@ describe('a journal of which the log is damaged', () => {
         else await truncate(log, cut.from);
         const journal = await done(openLevelJournal(path));
         const lost = firstLost(busy, cut?.from ?? 0, Number.POSITIVE_INFINITY);
-        const found = await holdAgainst(journal, busy, lost);
+        const found = await compareWith(journal, busy, lost);
         expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, accused: 0 });
         await goOn(path, journal, busy);
       }
@@ -219,7 +219,7 @@ describe('a journal of which the log is damaged', () => {
           }
           if (isLeft(opened)) throw new Error(opened.left.message);
           expect(opened.right.tornTails).toMatchObject([{ offset: from, bytes: end - from }]);
-          await holdAgainst(opened.right, cutAt(busy, from), new Map());
+          await compareWith(opened.right, cutAt(busy, from), new Map());
           await opened.right.close();
         }
       }
@@ -255,7 +255,7 @@ describe('a journal of which the log is damaged', () => {
           bytes[from + 4 + (index % 2)] = (bytes[from + 4 + (index % 2)] ?? 0) ^ (1 << (index % 8));
           await writeFile(join(path, busy.log), bytes);
           const journal = await done(openLevelJournal(path));
-          expect(await holdAgainst(journal, busy, new Map())).toMatchObject({ right: busy.streams.size, damaged: 0 });
+          expect(await compareWith(journal, busy, new Map())).toMatchObject({ right: busy.streams.size, damaged: 0 });
           await journal.close();
         }
       }
@@ -276,7 +276,7 @@ describe('a journal of which the manifest is damaged', () => {
         else if (turn % 7 === 5) await truncate(file, random.below(60));
         else await damage(file, Object.keys(WAYS)[turn % 3] ?? '', random);
         const journal = await done(openLevelJournal(path));
-        expect(await holdAgainst(journal, busy, new Map())).toEqual({
+        expect(await compareWith(journal, busy, new Map())).toEqual({
           right: busy.streams.size,
           damaged: 0,
           accused: 0,

@@ -24,7 +24,7 @@ interface Counted {
 }
 
 /** Holds every answer of a journal against what was written; throws when one is neither right nor `damaged`. */
-async function holdAgainst(journal: LevelJournal, streams: Streams): Promise<Counted> {
+async function compareWith(journal: LevelJournal, streams: Streams): Promise<Counted> {
   const counted = { right: 0, damaged: 0 };
   for (const [id, records] of streams) {
     const genesis = await journal.genesis(id)();
@@ -76,7 +76,7 @@ async function goOn(directory: string, journal: LevelJournal, streams: Streams):
   }
   await journal.close();
   const again = await done(openLevelJournal(directory));
-  await holdAgainst(again, grown);
+  await compareWith(again, grown);
   await again.close();
 }
 
@@ -118,7 +118,7 @@ describe('a journal of which tables are damaged', () => {
           counts.unopened += 1;
           continue;
         }
-        const found = await holdAgainst(opened.right, streams);
+        const found = await compareWith(opened.right, streams);
         counts.right += found.right;
         counts.damaged += found.damaged;
         if (found.right > 0 && found.damaged > 0) counts.others += 1;
@@ -161,7 +161,7 @@ describe('a journal of which tables are damaged', () => {
         steps.push(step);
       };
       const journal = await done(openLevelJournal(join(home, 'journal'), { onStep }));
-      const truth = await holdAgainst(journal, streams);
+      const truth = await compareWith(journal, streams);
       expect(truth.damaged).toBeGreaterThan(0);
       const lost = journal.damage?.sessions;
       await journal.close();
@@ -169,7 +169,7 @@ describe('a journal of which tables are damaged', () => {
       for (const [k] of steps.entries()) {
         const path = join(directory, `killed-${k}`, 'journal');
         const opened = await done(openLevelJournal(path));
-        expect(await holdAgainst(opened, streams)).toEqual(truth);
+        expect(await compareWith(opened, streams)).toEqual(truth);
         expect(opened.damage?.sessions).toEqual(lost);
         await goOn(path, opened, streams);
         expect(await readdir(join(directory, `killed-${k}`))).toContain('journal.damaged-1');
@@ -202,7 +202,7 @@ describe('a journal of which tables are damaged', () => {
           }
           expect(failing.left.code).toBe('storage_full');
           const opened = await done(openLevelJournal(join(home, 'journal')));
-          expect((await holdAgainst(opened, streams)).right).toBeGreaterThan(0);
+          expect((await compareWith(opened, streams)).right).toBeGreaterThan(0);
           await opened.close();
         }
       }),
@@ -238,7 +238,7 @@ describe('a journal of which tables are damaged', () => {
           continue;
         }
         twice += 1;
-        await holdAgainst(opened.right, streams);
+        await compareWith(opened.right, streams);
         for (const id of first.damage?.sessions.keys() ?? []) {
           expect(opened.right.damage?.sessions.has(id)).toBe(true);
         }
@@ -299,7 +299,7 @@ describe('a journal whose CURRENT is damaged', () => {
       else if (how === 'missing') await rm(current);
       else await truncate(current, 0);
       const journal = await done(openLevelJournal(path));
-      expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+      expect(await compareWith(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
       await journal.close();
     }),
   );
@@ -316,7 +316,7 @@ describe('a journal whose CURRENT is damaged', () => {
         if (how === 'two') await writeFile(join(path, 'MANIFEST-999999'), '');
         const journal = await done(openLevelJournal(path));
         expect(journal.notices[0]).toMatch(/^(?:CURRENT|MANIFEST-\d+) of the journal was damaged/);
-        expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+        expect(await compareWith(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
         await goOn(path, journal, streams);
       }
     }));
@@ -346,7 +346,7 @@ describe('a journal whose CURRENT is damaged', () => {
       for (let at = 0; at < bytes.length; at += 7 + bytes.readUInt16LE(at + 4)) last = at;
       await flipBit(file, last + 5, 3);
       const journal = await done(openLevelJournal(path));
-      expect(await holdAgainst(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
+      expect(await compareWith(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
       await journal.close();
     }));
 });

@@ -158,7 +158,7 @@ export function blobsContract(name: string, open: Open): void {
         fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
           const opened = await open();
           try {
-            await holdAgainstSet(opened, steps);
+            await compareWithSet(opened, steps);
           } finally {
             await opened.dispose();
           }
@@ -169,7 +169,7 @@ export function blobsContract(name: string, open: Open): void {
   });
 }
 
-async function holdAgainstSet(
+async function compareWithSet(
   opened: OpenedBlobs,
   steps: readonly { readonly what: Step; readonly n: number }[],
 ): Promise<void> {

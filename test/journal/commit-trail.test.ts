@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SessionId, Version } from '../../schemas/ids.ts';
-import { type Trail, decodeTrail, encodeTrail, newTrailWriter } from '../../src/journal/trail.ts';
+import { type Trail, decodeTrail, encodeTrail, newTrailWriter } from '../../src/journal/commit-trail.ts';
 import { session, version } from '../support/journal/samples.ts';
 
 interface Commit {

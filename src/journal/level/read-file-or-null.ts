@@ -5,7 +5,7 @@ import { codeOf, fileFailure } from '../../files/file-failure.ts';
 import { Refusal } from '../refusal.ts';
 
 /** Null when there is no such file. */
-export async function readIfThere(path: string, doing: string): Promise<Buffer | null> {
+export async function readFileOrNull(path: string, doing: string): Promise<Buffer | null> {
   try {
     return await readFile(path);
   } catch (error) {

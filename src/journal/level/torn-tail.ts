@@ -5,8 +5,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SessionId } from '../../../schemas/ids.ts';
 import { TORN_TAILS_KEPT } from '../../../schemas/limits.ts';
-import { readTorn } from './log.ts';
-import { sessionsWritten } from './writes.ts';
+import { readTorn } from './log-format.ts';
+import { sessionsWritten } from './write-batch.ts';
 
 /** A last write that a crash tore, and that is cut off. */
 export interface TornTail {

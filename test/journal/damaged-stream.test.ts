@@ -1,14 +1,14 @@
 // Each way in which head, records, index and genesis can fail to fit each other.
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
-import type { Journal } from '../../../src/journal/journal.ts';
-import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../../src/journal/keys.ts';
-import { openStoredJournal } from '../../../src/journal/stored-journal.ts';
-import { encodeNumber } from '../../../src/journal/stored-numbers.ts';
-import { encodeHead, encodeStretch } from '../../../src/journal/stored-values.ts';
-import { makeMemoryStore } from '../../support/journal/memory-store.ts';
-import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
-import { eventId, position, recordOf, recordsOf, session, version } from '../../support/journal/samples.ts';
+import type { Journal } from '../../src/journal/journal.ts';
+import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../src/journal/keys.ts';
+import { openStoredJournal } from '../../src/journal/stored-journal.ts';
+import { encodeNumber } from '../../src/journal/stored-numbers.ts';
+import { encodeHead, encodeStretch } from '../../src/journal/stored-values.ts';
+import { makeMemoryStore } from '../support/journal/memory-store.ts';
+import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { eventId, position, recordOf, recordsOf, session, version } from '../support/journal/samples.ts';
 
 const id = session('s');
 const other = session('other');

@@ -4,8 +4,8 @@
 import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { TRAIL_KEY } from '../keys.ts';
 import type { VerifiedFiles } from '../level/verify-files.ts';
-import { spanOfBatch, writeOf } from '../level/writes.ts';
-import { decodeTrail } from '../trail.ts';
+import { spanOfBatch, writeOf } from '../level/write-batch.ts';
+import { decodeTrail } from '../commit-trail.ts';
 
 /** Sequence numbers, the last one not in it. */
 interface Numbers {
@@ -13,7 +13,7 @@ interface Numbers {
   readonly to: number;
 }
 
-export interface LogDamage {
+export interface LostWrites {
   /** Whether any write is lost. */
   readonly isLossy: boolean;
   /** The versions that sessions had at least, of all that the logs name. */
@@ -23,7 +23,7 @@ export interface LogDamage {
 }
 
 /** `tablesEnd`: the number behind the newest write that is in a table. */
-export function surveyLogs(files: VerifiedFiles, tablesEnd: number): LogDamage {
+export function findLostWrites(files: VerifiedFiles, tablesEnd: number): LostWrites {
   const { logs, closed } = files;
   const named = new Map<SessionId, Version>();
   const told: Numbers[] = [];

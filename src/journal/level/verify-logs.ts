@@ -3,11 +3,11 @@
 import type { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from './read-if-there.ts';
+import { readFileOrNull } from './read-file-or-null.ts';
 import type { ClosedLogs } from './closed-file.ts';
-import { type LogContents, canBeTorn, readLog } from './log.ts';
+import { type LogContents, canBeTorn, readLog } from './log-format.ts';
 import type { LiveFiles } from './manifest.ts';
-import { type TornTail, tornTailAt } from './tail.ts';
+import { type TornTail, tornTailAt } from './torn-tail.ts';
 
 export interface FileFault {
   readonly name: string;
@@ -42,7 +42,7 @@ export async function verifyLogs(
   const names = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name) && isLive(name));
   const read: ReadLog[] = [];
   for (const name of names.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))) {
-    const bytes = await readIfThere(join(directory, name), 'verifying the journal');
+    const bytes = await readFileOrNull(join(directory, name), 'verifying the journal');
     if (bytes !== null) read.push({ name, bytes, contents: readLog(bytes) });
   }
   const oldest = live === null || live.firstLog === 0 ? [] : [`${String(live.firstLog).padStart(6, '0')}.log`];

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { sessionIn } from '../keys.ts';
-import type { NewestEntry } from './merge.ts';
+import type { NewestEntry } from './newest-entries.ts';
 
 const SEQUENCE_BYTES = 8;
 const COUNT_BYTES = 4;

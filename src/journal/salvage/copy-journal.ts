@@ -3,7 +3,7 @@
 // anew from the events, heads and the count of sessions from what is found in the end.
 import type { Buffer } from 'node:buffer';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { BulkWrites } from './bulk-writes.ts';
+import type { BulkWriter } from './bulk-writer.ts';
 import { DAMAGE_LETTER } from './damage-record.ts';
 import type { JournalRecord } from '../journal.ts';
 import {
@@ -18,9 +18,9 @@ import {
 } from '../keys.ts';
 import { LAYOUT_1, decodeHead1, decodeRecord1, placeOfRecord1 } from './layout-1.ts';
 import { refuse } from '../refusal.ts';
-import { type Remains, noteEvents, nothingOf } from './session-survey.ts';
+import { type Remains, noteEvents, nothingOf } from './session-verdict.ts';
 import { type StoredHead, decodeHead, decodeMeta, decodeStretch } from '../stored-values.ts';
-import { putsOfRecords } from '../stretches.ts';
+import { putsOfRecords } from '../record-puts.ts';
 
 export interface Copied {
   /** Of what was copied. */
@@ -35,14 +35,14 @@ interface Entry {
   readonly value: Buffer | null;
 }
 
-export async function copyJournal(entries: AsyncIterable<Entry>, writes: BulkWrites): Promise<Copied> {
+export async function copyJournal(entries: AsyncIterable<Entry>, writes: BulkWriter): Promise<Copied> {
   const copy = new Copy(writes);
   for await (const { key, value } of entries) {
     if (value !== null) copy.add(key, value);
-    await writes.writeMuch();
+    await writes.flushIfFull();
   }
   copy.join();
-  await writes.writeRest();
+  await writes.flush();
   return copy;
 }
 
@@ -53,7 +53,7 @@ class Copy implements Copied {
   readonly sessions = new Map<SessionId, Remains>();
   layout: number = LAYOUT;
   sessionCount: number | null = null;
-  readonly #writes: BulkWrites;
+  readonly #writes: BulkWriter;
   #joined: { readonly place: StretchPlace; readonly records: JournalRecord[] } | null = null;
 
   /** By the first letter of a key. What is of none of these is made anew. */
@@ -67,7 +67,7 @@ class Copy implements Copied {
     [LAYOUT_1.record]: (key, value) => this.#addRecord(placeOfRecord1(key), decodeRecord1(value)),
   };
 
-  constructor(writes: BulkWrites) {
+  constructor(writes: BulkWriter) {
     this.#writes = writes;
   }
 

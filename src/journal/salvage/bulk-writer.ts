@@ -2,20 +2,20 @@
 import { REBUILD_WRITE_BYTES } from '../../../schemas/limits.ts';
 import type { Put, Store } from '../store.ts';
 
-export interface BulkWrites {
+export interface BulkWriter {
   add(...puts: readonly Put[]): void;
   /** Writes what was added, if it is much. */
-  writeMuch(): Promise<void>;
-  writeRest(): Promise<void>;
+  flushIfFull(): Promise<void>;
+  flush(): Promise<void>;
 }
 
 /** `beforeWrite` gets the bytes that are written so far. */
-export function openBulkWrites(store: Store, beforeWrite: (writtenBytes: number) => Promise<void>): BulkWrites {
+export function openBulkWriter(store: Store, beforeWrite: (writtenBytes: number) => Promise<void>): BulkWriter {
   let waiting: Put[] = [];
   let bytes = 0;
   let written = 0;
 
-  async function writeRest(): Promise<void> {
+  async function flush(): Promise<void> {
     if (waiting.length === 0) return;
     await beforeWrite(written);
     await store.write(waiting);
@@ -29,7 +29,7 @@ export function openBulkWrites(store: Store, beforeWrite: (writtenBytes: number)
       waiting.push(...puts);
       for (const { key, value } of puts) bytes += key.length + value.length;
     },
-    writeMuch: () => (bytes < REBUILD_WRITE_BYTES ? Promise.resolve() : writeRest()),
-    writeRest,
+    flushIfFull: () => (bytes < REBUILD_WRITE_BYTES ? Promise.resolve() : flush()),
+    flush,
   };
 }
