@@ -77,7 +77,7 @@ async function verifyTables(
     if (span === null) {
       return refuse(
         'damaged',
-        `${name} of the journal cannot be read, and no manifest tells whether it was in use; ${NEXT}`,
+        `${name} of the journal cannot be read, and no manifest states whether it was in use; ${NEXT}`,
       );
     }
     const fault: TableFault | null =

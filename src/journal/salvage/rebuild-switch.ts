@@ -58,12 +58,12 @@ export async function endSwitch(directory: string, onStep: OnStep): Promise<void
     await rename(join(directory, name), join(rebuilt, name));
   }
   if (await exists(directory)) {
-    await onStep('putting the old journal aside');
+    await onStep('moving the old journal aside');
     const isDamaged = (await readRebuilt(rebuilt)).length > 0;
     await rename(directory, join(parent, await freeName(directory, isDamaged)));
     await syncDirectory(parent);
   }
-  await onStep('putting the rebuilt journal in its place');
+  await onStep('moving the rebuilt journal into its place');
   await rename(rebuilt, directory);
   await syncDirectory(parent);
 }

@@ -137,7 +137,7 @@ async function fill(
     const copied = await copyJournal(mergeNewest(tables, [...logged.values()], noteStored), writes);
     await onStep('looking for what is lost');
     const { named, unnamed, isLossy } = findLostWrites(files, tablesEnd);
-    if (unnamed) refuse('damaged', `nobody can tell whose writes its log lost; ${NEXT}`);
+    if (unnamed) refuse('damaged', `cannot tell which sessions lost writes in the log; ${NEXT}`);
     const isLogged = (key: Uint8Array): boolean => logged.has(Buffer.from(key).toString('latin1'));
     const losses = { layout: copied.layout, spans, isLogged, named };
     const before = await store.view(readDamage);

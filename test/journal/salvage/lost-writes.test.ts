@@ -49,7 +49,9 @@ const untold = { isLossy: true, unnamed: true };
 describe('the numbers of the puts around a hole', () => {
   test('say that nothing is lost where none is missing', () => {
     expect(findLostWrites(files([log('1', [commit(1, 0, 'a'), commit(3, 2, 'a')])]), 1)).toMatchObject(whole);
-    expect(findLostWrites(files([log('1', [commit(1, 0, 'a')]), log('2', [commit(3, 2, 'a')])]), 1)).toMatchObject(whole);
+    expect(findLostWrites(files([log('1', [commit(1, 0, 'a')]), log('2', [commit(3, 2, 'a')])]), 1)).toMatchObject(
+      whole,
+    );
     // What is damaged held nothing, or what the tables hold as well.
     expect(findLostWrites(files([log('2', [commit(3, 2, 'a')], 'head')]), 3)).toMatchObject(whole);
     expect(findLostWrites(files([]), 9)).toMatchObject(whole);
