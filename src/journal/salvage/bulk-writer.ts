@@ -1,15 +1,16 @@
-// Fills a store that nobody reads yet, in writes of a bounded size.
+// Fills a store that has no readers yet, in writes of a bounded size.
 import { REBUILD_WRITE_BYTES } from '../../../schemas/limits.ts';
 import type { Put, Store } from '../store.ts';
 
 export interface BulkWriter {
   add(...puts: readonly Put[]): void;
-  /** Writes what was added, if it is much. */
+  /** Writes the added puts when they have reached REBUILD_WRITE_BYTES. */
   flushIfFull(): Promise<void>;
+  /** Writes the added puts. */
   flush(): Promise<void>;
 }
 
-/** `beforeWrite` gets the bytes that are written so far. */
+/** `beforeWrite` receives the number of bytes written so far. */
 export function openBulkWriter(store: Store, beforeWrite: (writtenBytes: number) => Promise<void>): BulkWriter {
   let waiting: Put[] = [];
   let bytes = 0;

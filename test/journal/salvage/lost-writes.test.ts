@@ -27,7 +27,7 @@ const log = (name: string, commits: readonly Buffer[], damaged: 'head' | 'tail' 
   faults:
     damaged === 'none'
       ? []
-      : [{ at: damaged === 'head' ? 0 : 900, end: damaged === 'head' ? 99 : 999, isMended: false }],
+      : [{ at: damaged === 'head' ? 0 : 900, end: damaged === 'head' ? 99 : 999, isReadable: false }],
   lostFrom: damaged === 'tail' ? 900 : null,
 });
 
@@ -35,7 +35,7 @@ const files = (logs: readonly LogFile[], rest: Partial<VerifiedFiles> = {}): Ver
   tables: [],
   lost: [],
   logs,
-  isOneGone: false,
+  isOneMissing: false,
   closed: null,
   faults: [],
   torn: [],
@@ -73,7 +73,7 @@ describe('the numbers of the puts around a hole', () => {
     expect(findLostWrites(files([log('1', [commit(1, 0, 'a'), commit(7, 2, 'b')])]), 1)).toMatchObject(untold);
     expect(findLostWrites(files([log('2', [commit(5, 2, 'b')], 'head')]), 1)).toMatchObject(untold);
     expect(findLostWrites(files([log('1', [commit(1, 0, 'a')], 'tail')]), 1)).toMatchObject(untold);
-    expect(findLostWrites(files([], { isOneGone: true }), 1)).toMatchObject(untold);
+    expect(findLostWrites(files([], { isOneMissing: true }), 1)).toMatchObject(untold);
   });
 
   test('mean nothing between a leftover and the next log: the tables have what was there', () => {
@@ -86,10 +86,10 @@ describe('the numbers of the puts around a hole', () => {
     const cut = findLostWrites(files([log('1', [commit(1, 0, 'a')], 'tail')], { closed }), 1);
     expect(cut).toMatchObject(told);
     expect(cut.named).toEqual(new Map([['z', 4]]));
-    expect(findLostWrites(files([], { closed, isOneGone: true }), 1)).toMatchObject(told);
-    expect(findLostWrites(files([], { closed, isOneGone: true }), 9)).toMatchObject(whole);
+    expect(findLostWrites(files([], { closed, isOneMissing: true }), 1)).toMatchObject(told);
+    expect(findLostWrites(files([], { closed, isOneMissing: true }), 9)).toMatchObject(whole);
     // Layout 1 did not say what it had written.
     const silent = { ...closed, first: 0, end: 0, sessions: new Map() };
-    expect(findLostWrites(files([], { closed: silent, isOneGone: true }), 1)).toMatchObject(untold);
+    expect(findLostWrites(files([], { closed: silent, isOneMissing: true }), 1)).toMatchObject(untold);
   });
 });
