@@ -43,7 +43,11 @@ export function encodeStretch(records: readonly JournalRecord[]): Uint8Array {
 }
 
 /** Whether the chain value of an event can be derived when read; true for the first and the last one, which are stored. */
-const isChainDerivable = ({ event, state_digest, chain }: JournalRecord, index: number, all: readonly JournalRecord[]) => {
+const isChainDerivable = (
+  { event, state_digest, chain }: JournalRecord,
+  index: number,
+  all: readonly JournalRecord[],
+) => {
   const before = all[index - 1];
   if (before === undefined || index === all.length - 1) return true;
   return chain === nextChain(before.chain, digestText(event), state_digest);

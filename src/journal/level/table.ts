@@ -78,7 +78,8 @@ function attempt<T>(work: () => T, faults: string[]): T | null {
 function readFooter(table: Buffer): { readonly meta: BlockHandle; readonly index: BlockHandle } {
   if (table.length < FOOTER_BYTES) throw new RangeError('its file is too short');
   const footer = table.subarray(-FOOTER_BYTES);
-  if (footer.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC) throw new RangeError('its file does not end with the mark of a table');
+  if (footer.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC)
+    throw new RangeError('its file does not end with the mark of a table');
   const handles = new ByteReader(footer);
   return { meta: readHandle(handles), index: readHandle(handles) };
 }

@@ -89,7 +89,8 @@ function judgeLog({ name, bytes, contents }: ReadLog, closedSize: number | null,
   const log = { name, records, faults, lostFrom: torn === null ? (tailAt ?? cutAt) : null };
   const [first] = torn === null ? faults : faults.slice(0, -1);
   if (first !== undefined) {
-    const known = closedSize !== null && first.at === tailAt ? ', although it was whole when the journal was closed' : '';
+    const known =
+      closedSize !== null && first.at === tailAt ? ', although it was whole when the journal was closed' : '';
     const message = `the checksum or the length of the write at ${first.at} does not match${known}`;
     return { log, torn, fault: { name, message } };
   }

@@ -41,9 +41,7 @@ export interface RebuildOptions {
 /** Completes a switch that a crash interrupted. */
 export const finishSwitch = async (directory: string, onStep: OnStep): Promise<void> => {
   if (!(await isSwitchPending(directory))) return;
-  await holdingLock(lockDirectory(directory), () =>
-    catchFileErrors(() => endSwitch(directory, onStep)),
-  );
+  await holdingLock(lockDirectory(directory), () => catchFileErrors(() => endSwitch(directory, onStep)));
 };
 
 /** Verifies the files again under the lock, and rebuilds the journal if it is still damaged or of layout 1. */

@@ -33,7 +33,8 @@ export async function writeSessions(writes: BulkWriter, found: Found): Promise<r
     if (lost !== null) {
       if (!lostBefore.has(id)) damaged += 1;
       // Every opening reads the whole record, which has one more key.
-      if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `${damaged} sessions are damaged, which is the most that can be recorded; ${RESTORE_ADVICE}`);
+      if (damaged >= DAMAGED_SESSIONS_MAX)
+        refuse('damaged', `more than ${DAMAGED_SESSIONS_MAX - 1} sessions are damaged; ${RESTORE_ADVICE}`);
       writes.add(putLost(id, widest(lost, lostBefore.get(id) ?? lost)));
     }
     await writes.flushIfFull();
@@ -60,7 +61,10 @@ function vanishedOf(count: number, { copied, losses, isLogLossy }: Found): reado
   const heads = layout === LAYOUT_1.layout ? LAYOUT_1.head : HEAD_LETTER;
   const vanished = intersectSessions(sessionsIn(spans, GENESIS_LETTER), sessionsIn(spans, heads));
   if (stated !== null && (stated > count ? vanished.length === 0 : !isLogLossy)) {
-    refuse('damaged', `the journal states that it holds ${stated} sessions, but ${count} were found; ${RESTORE_ADVICE}`);
+    refuse(
+      'damaged',
+      `the journal states that it holds ${stated} sessions, but ${count} were found; ${RESTORE_ADVICE}`,
+    );
   }
   return vanished;
 }

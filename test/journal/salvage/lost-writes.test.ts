@@ -1,4 +1,5 @@
-// Holes in logs told by the numbers of the puts around them: what no real directory shows on demand, two logs at once.
+// Finds holes in logs by the numbers of the puts around them, in cases that a real directory does not produce on demand,
+// such as two logs at once.
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
 import { TRAIL_KEY, headKey } from '../../../src/journal/keys.ts';
@@ -9,7 +10,7 @@ import { encodeHead } from '../../../src/journal/stored-values.ts';
 import { encodeTrail } from '../../../src/journal/commit-trail.ts';
 import { session, version } from '../../support/journal/samples.ts';
 
-/** A commit of two puts: its trail, which goes back so many puts over one session, and a head. */
+/** A commit of two puts: a head, and a trail that covers `back` puts and names one session. */
 function commit(first: number, back: number, name: string): Buffer {
   const header = Buffer.alloc(12);
   header.writeBigUInt64LE(BigInt(first));
@@ -43,53 +44,53 @@ const files = (logs: readonly LogFile[], rest: Partial<VerifiedFiles> = {}): Ver
 });
 
 const whole = { isLossy: false, unnamed: false };
-const told = { isLossy: true, unnamed: false };
-const untold = { isLossy: true, unnamed: true };
+const named = { isLossy: true, unnamed: false };
+const unnamed = { isLossy: true, unnamed: true };
 
 describe('the numbers of the puts around a hole', () => {
-  test('say that nothing is lost where none is missing', () => {
+  test('show that nothing is lost when no number is missing', () => {
     expect(findLostWrites(files([log('1', [commit(1, 0, 'a'), commit(3, 2, 'a')])]), 1)).toMatchObject(whole);
     expect(findLostWrites(files([log('1', [commit(1, 0, 'a')]), log('2', [commit(3, 2, 'a')])]), 1)).toMatchObject(
       whole,
     );
-    // What is damaged held nothing, or what the tables hold as well.
+    // The damaged part held no writes, or writes that are in tables too.
     expect(findLostWrites(files([log('2', [commit(3, 2, 'a')], 'head')]), 3)).toMatchObject(whole);
     expect(findLostWrites(files([]), 9)).toMatchObject(whole);
   });
 
-  test('lead to the sessions that are named behind it, within a log and from one log to the next', () => {
+  test('lead to the sessions that later commits name, within a log and from one log to the next', () => {
     const within = findLostWrites(files([log('1', [commit(1, 0, 'a'), commit(5, 2, 'b')])]), 1);
-    expect(within).toMatchObject(told);
+    expect(within).toMatchObject(named);
     expect(within.named).toEqual(new Map([['b', 5]]));
     const between = files([log('1', [commit(1, 0, 'a')], 'tail'), log('2', [commit(5, 2, 'b')])]);
-    expect(findLostWrites(between, 1)).toMatchObject(told);
-    expect(findLostWrites(files([log('2', [commit(5, 4, 'b')], 'head')]), 1)).toMatchObject(told);
-    // By a later commit too, and by several together.
+    expect(findLostWrites(between, 1)).toMatchObject(named);
+    expect(findLostWrites(files([log('2', [commit(5, 4, 'b')], 'head')]), 1)).toMatchObject(named);
+    // A hole may be covered by several later commits together.
     const later = [commit(1, 0, 'a'), commit(7, 2, 'b'), commit(9, 6, 'c')];
-    expect(findLostWrites(files([log('1', later)]), 1)).toMatchObject(told);
+    expect(findLostWrites(files([log('1', later)]), 1)).toMatchObject(named);
   });
 
-  test('lead nowhere when nothing goes back far enough', () => {
-    expect(findLostWrites(files([log('1', [commit(1, 0, 'a'), commit(7, 2, 'b')])]), 1)).toMatchObject(untold);
-    expect(findLostWrites(files([log('2', [commit(5, 2, 'b')], 'head')]), 1)).toMatchObject(untold);
-    expect(findLostWrites(files([log('1', [commit(1, 0, 'a')], 'tail')]), 1)).toMatchObject(untold);
-    expect(findLostWrites(files([], { isOneMissing: true }), 1)).toMatchObject(untold);
+  test('leave lost writes unnamed when no trail covers the whole hole', () => {
+    expect(findLostWrites(files([log('1', [commit(1, 0, 'a'), commit(7, 2, 'b')])]), 1)).toMatchObject(unnamed);
+    expect(findLostWrites(files([log('2', [commit(5, 2, 'b')], 'head')]), 1)).toMatchObject(unnamed);
+    expect(findLostWrites(files([log('1', [commit(1, 0, 'a')], 'tail')]), 1)).toMatchObject(unnamed);
+    expect(findLostWrites(files([], { isOneMissing: true }), 1)).toMatchObject(unnamed);
   });
 
-  test('mean nothing between a leftover and the next log: the tables have what was there', () => {
+  test('show no loss between a leftover log and the next one: the tables hold those writes', () => {
     const leftover = files([log('1', [commit(1, 0, 'a')]), log('7', [commit(99, 0, 'b')])]);
     expect(findLostWrites(leftover, 99)).toMatchObject(whole);
   });
 
-  test('are known to the end when the journal was closed', () => {
+  test('are known up to the last write after a clean stop', () => {
     const closed = { sizes: new Map([['1', 999]]), first: 1, end: 9, sessions: new Map([[session('z'), version(4)]]) };
     const cut = findLostWrites(files([log('1', [commit(1, 0, 'a')], 'tail')], { closed }), 1);
-    expect(cut).toMatchObject(told);
+    expect(cut).toMatchObject(named);
     expect(cut.named).toEqual(new Map([['z', 4]]));
-    expect(findLostWrites(files([], { closed, isOneMissing: true }), 1)).toMatchObject(told);
+    expect(findLostWrites(files([], { closed, isOneMissing: true }), 1)).toMatchObject(named);
     expect(findLostWrites(files([], { closed, isOneMissing: true }), 9)).toMatchObject(whole);
-    // Layout 1 did not say what it had written.
+    // In layout 1 the file of a clean stop did not name sessions.
     const silent = { ...closed, first: 0, end: 0, sessions: new Map() };
-    expect(findLostWrites(files([], { closed: silent, isOneMissing: true }), 1)).toMatchObject(untold);
+    expect(findLostWrites(files([], { closed: silent, isOneMissing: true }), 1)).toMatchObject(unnamed);
   });
 });

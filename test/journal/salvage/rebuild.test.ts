@@ -143,7 +143,9 @@ describe('a journal of which tables are damaged', () => {
       const told: string[] = [];
       const journal = await done(openLevelJournal(path, { tell: (message) => told.push(message) }));
       expect(told[0]).toContain('rebuilding the journal');
-      expect(journal.notices.join('\n')).toMatch(/\d+\.ldb of the journal was damaged: the block at \d+/);
+      expect(journal.notices.join('\n')).toMatch(
+        /\d+\.ldb of the journal was damaged: the checksum of the block at \d+/,
+      );
       expect(journal.notices.join('\n')).toContain('kept in journal.damaged-1');
       expect(await storedFiles(join(directory, 'journal.damaged-1'), TABLE)).toEqual(before);
       expect(await readFile(join(directory, 'journal.damaged-1', before[0]?.name ?? ''))).toEqual(bytes);
