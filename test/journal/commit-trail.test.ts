@@ -46,10 +46,10 @@ function commitsOf(inputs: readonly { bytes: number; puts: number; sessions: rea
 /** The indexes of the commits that a hole takes and that no later commit covers. */
 function uncovered(commits: readonly Commit[], hole: number, size: number): readonly number[] {
   const isLost = ({ from, bytes }: Commit): boolean => from < hole + size && from + bytes > hole;
-  const behind = commits.filter(({ from }) => from >= hole + size);
+  const later = commits.filter(({ from }) => from >= hole + size);
   return commits.flatMap((commit, index) => {
     if (!isLost(commit)) return [];
-    const covering = behind.filter(({ first, trail }) => first - trail.back <= commit.first);
+    const covering = later.filter(({ first, trail }) => first - trail.back <= commit.first);
     const isNamed = [...commit.versions].every(([id, at]) =>
       covering.some(({ trail, versions }) => (trail.sessions.get(id) ?? 0) >= at || versions.has(id)),
     );

@@ -78,9 +78,9 @@ describe('stored values', () => {
     const record = { ...recordOf('e'), event: '{}' };
     const digests = `${record.state_digest.slice(7)}${record.chain.slice(7)}`;
     expect(Buffer.from(encodeStretch([record])).toString('hex')).toBe(`836165627b7d5840${digests}`);
-    const said = { ...record, event: '{"event_id":"e"}' };
+    const inText = { ...record, event: '{"event_id":"e"}' };
     expect(
-      Buffer.from(encodeStretch([said]))
+      Buffer.from(encodeStretch([inText]))
         .toString('hex')
         .slice(0, 6),
     ).toBe('830070');

@@ -128,7 +128,7 @@ async function appendAndReopen(path: string, journal: LevelJournal, { streams }:
   await again.close();
 }
 
-describe('a journal of which the log is damaged', () => {
+describe('a journal with a damaged log', () => {
   test.each([
     ['closed', 'grouped', { commits: 90, sessions: 40, together: 6 }],
     ['crashed', 'grouped', { commits: 90, sessions: 40, together: 6 }],
@@ -217,7 +217,7 @@ describe('a journal of which the log is damaged', () => {
           await writeFile(join(path, busy.log), bytes);
           const opened = await openLevelJournal(path)();
           if (back > 0) {
-            // Nothing names the sessions of the writes behind the first lost one.
+            // Nothing names the sessions of the writes after the first lost one.
             expect(opened).toMatchObject({ left: { code: 'damaged' } });
             continue;
           }
@@ -266,7 +266,7 @@ describe('a journal of which the log is damaged', () => {
     }));
 });
 
-describe('a journal of which the manifest is damaged', () => {
+describe('a journal with a damaged manifest', () => {
   test(`loses nothing, in ${MANIFEST_DAMAGES} ways`, { timeout: 300_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const random = randomFrom(93_000);

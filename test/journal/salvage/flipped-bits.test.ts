@@ -123,7 +123,7 @@ async function flipBits(pattern: RegExp, flips: number): Promise<Readonly<Record
   });
 }
 
-describe('a journal whose files are damaged', () => {
+describe('a journal with one flipped bit', () => {
   test(`refuses what a table lost and returns the rest, for ${FLIPS} flipped bits`, async () => {
     const { unopened, right } = await flipBits(/\.ldb$/, FLIPS);
     // Damage to padding in the footer of a table has no effect. Other damage hits only what the rebuild derives again:

@@ -71,9 +71,9 @@ describe('a journal of layout 1', () => {
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const streams = new Map(await writeLayout1(path));
-      const told: string[] = [];
-      const journal = await done(openLevelJournal(path, { tell: (message) => told.push(message) }));
-      expect(told).toContain('the journal has an older layout; converting it');
+      const messages: string[] = [];
+      const journal = await done(openLevelJournal(path, { tell: (message) => messages.push(message) }));
+      expect(messages).toContain('the journal has an older layout; converting it');
       await expectStreams(journal, streams);
       expect(journal.damage).toBeNull();
       expect((await done(journal.sessions())).map(({ owing }) => owing)).toEqual([
@@ -94,10 +94,10 @@ describe('a journal of layout 1', () => {
       await done(journal.create(session('new'), 'genesis of new'));
       streams.set(a, [...before, ...added]).set(session('new'), []);
       await journal.close();
-      const again = await done(openLevelJournal(path, { tell: (message) => told.push(message) }));
+      const again = await done(openLevelJournal(path, { tell: (message) => messages.push(message) }));
       await expectStreams(again, streams);
       expect(again.notices).toEqual([]);
-      expect(told).toHaveLength(1);
+      expect(messages).toHaveLength(1);
       // The journal of layout 1 is kept, under a name that does not suggest damage.
       expect((await readdir(directory)).sort()).toEqual(['journal', 'journal.converted-1', 'journal.salvage']);
       await again.close();

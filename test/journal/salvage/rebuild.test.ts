@@ -106,8 +106,8 @@ async function damagedJournal(directory: string, seed: number): Promise<Streams>
   return streams;
 }
 
-describe('a journal of which tables are damaged', () => {
-  test(`gives each session right or as damaged, in ${ROUNDS} rounds`, { timeout: 600_000 }, () =>
+describe('a journal with damaged tables', () => {
+  test(`returns each session unharmed or refuses it as damaged, in ${ROUNDS} rounds`, { timeout: 600_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const counts = { unopened: 0, right: 0, damaged: 0, others: 0 };
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -140,9 +140,9 @@ describe('a journal of which tables are damaged', () => {
       await damagedJournal(path, 5);
       const before = await storedFiles(path, TABLE);
       const bytes = await readFile(join(path, before[0]?.name ?? ''));
-      const told: string[] = [];
-      const journal = await done(openLevelJournal(path, { tell: (message) => told.push(message) }));
-      expect(told[0]).toContain('rebuilding the journal');
+      const messages: string[] = [];
+      const journal = await done(openLevelJournal(path, { tell: (message) => messages.push(message) }));
+      expect(messages[0]).toContain('rebuilding the journal');
       expect(journal.notices.join('\n')).toMatch(
         /\d+\.ldb of the journal was damaged: the checksum of the block at \d+/,
       );

@@ -54,6 +54,6 @@ export async function openLayout1(directory: string, versions: Map<SessionId, nu
 function recordItems({ event, event_id, state_digest, chain }: JournalRecord, position: number): readonly unknown[] {
   const bytesOf = (digest: string): Buffer => Buffer.from(digest.slice('sha256:'.length), 'hex');
   if (position % 3 === 2) return [event_id, event, bytesOf(state_digest), bytesOf(chain)];
-  const said = event.indexOf(`"event_id":${JSON.stringify(event_id)}`);
-  return [said === -1 ? event_id : said, event, Buffer.concat([bytesOf(state_digest), bytesOf(chain)])];
+  const offset = event.indexOf(`"event_id":${JSON.stringify(event_id)}`);
+  return [offset === -1 ? event_id : offset, event, Buffer.concat([bytesOf(state_digest), bytesOf(chain)])];
 }
