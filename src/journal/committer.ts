@@ -55,13 +55,13 @@ export function openCommitter(handle: StoreHandle): Commit {
     return group.map(({ session }, index) =>
       pipe(
         answers[index] ?? left(notRecorded()),
-        // A write was refused because of an admitted write that is not recorded now: both fail for the same reason.
+        // A refusal may rest on an admitted write of this group that is not recorded now, so refused writes fail as well.
         E.mapLeft(notRecorded),
         E.chain((version) =>
           pipe(
             stored.get(session) ?? right(null),
             E.mapLeft((cause) => outcomeUnknown(session, failure, cause)),
-            // The group is atomic and has the only writer: the stream is at this version only if the group is on disk.
+            // The group is atomic and there is no other writer: the stream is at this version only if the group is on disk.
             E.chain((at) => (at !== null && at >= version ? right(version) : left(notRecorded()))),
           ),
         ),

@@ -37,8 +37,8 @@ const QUIETLY: RebuildOptions = { tell: () => undefined, onStep: () => Promise.r
 
 /**
  * Opens or creates the journal in `directory`, which only one process can have open at a time. Verifies its files first.
- * When some are damaged, the journal is rebuilt from the others, and sessions that lost events are refused as `damaged`. A
- * journal of layout 1 is converted in the same way, without loss.
+ * When some are damaged, the journal is rebuilt from the readable parts, and sessions that lost events are refused as
+ * `damaged`. A journal of layout 1 is converted in the same way, without loss.
  */
 export const openLevelJournal = (
   directory: string,
@@ -95,7 +95,8 @@ async function openStore(
       store = await openLevelStore(directory);
     }
     // Another process may have moved the journal away since it was verified; this opening then created an empty one.
-    if (await isSwitchPending(directory)) refuse('storage_failed', 'the journal is being rebuilt; try again');
+    if (await isSwitchPending(directory))
+      refuse('storage_failed', 'another process is rebuilding the journal; try again');
     return { store, damage: await store.view(readDamage) };
   } catch (error) {
     await store.close();

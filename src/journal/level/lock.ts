@@ -1,5 +1,5 @@
-// Locks on directories. Node has no file locks of its own, so the lock that LevelDB takes on its directory serves for both;
-// the system releases it when the process ends.
+// The lock that LevelDB takes on its directory: shows whether a process has a database open, and serves as a general lock,
+// because Node has no file locks. The system releases it when its process ends.
 import { Level } from 'level';
 import { type Store } from '../store.ts';
 import { openLevelStore } from './store.ts';

@@ -1,5 +1,5 @@
-// Torn tails: a crash may tear the last write of a log. That write was never acknowledged, and LevelDB drops it without a
-// message; this file records it for the operator.
+// Torn tails: a crash may tear the last write of a log. That write was never acknowledged, and LevelDB drops it silently.
+// refold reports it to the operator and records it in `torn-tails.jsonl`.
 import type { Buffer } from 'node:buffer';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
