@@ -61,7 +61,7 @@ describe('the readers of LevelDB files', () => {
       await done(journal.create(id, '{}'));
       for (let at = 0; at < 4; at += 1) await done(journal.append(id, version(at), [recordOf(`e${at}`, text)], false));
       await journal.close();
-      const [log = ''] = (await readdir(directory)).filter((name) => name.endsWith('.log'));
+      const log = (await readdir(directory)).find((name) => name.endsWith('.log')) ?? '';
       const { records, faults } = readLog(await readFile(join(directory, log)));
       expect(faults).toEqual([]);
       expect(records).toHaveLength(5);
