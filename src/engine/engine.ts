@@ -15,7 +15,7 @@ import { makeDirectory } from '../files/directories.ts';
 import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
-import { describeTornTail } from '../journal/level/tail.ts';
+import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './epochs.ts';

@@ -1,6 +1,6 @@
-// Which writes of a group are admitted, and what they put into the store. Pure: the group is judged in order of
-// arrival against the streams as the store has them, plus what the group itself wrote before. Nothing else writes
-// meanwhile, so of two appends at one version exactly one is admitted.
+// Decides which writes of a group are admitted, and what they put into the store. Pure: each write is checked, in order of
+// arrival, against the stored streams and the earlier writes of the group. Nothing else writes meanwhile, so of two
+// appends at the same version exactly one is admitted.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, unreachable } from '../../schemas/rejection.ts';
@@ -12,7 +12,7 @@ import type { Put } from './store.ts';
 export interface CreateWrite {
   readonly kind: 'create';
   readonly session: SessionId;
-  /** As it is stored. */
+  /** In its stored form. */
   readonly genesis: Uint8Array;
 }
 
@@ -21,41 +21,42 @@ export interface AppendWrite {
   readonly session: SessionId;
   readonly expected: Version;
   readonly events: readonly EventId[];
-  /** Stretches and index, as they are stored when the stream is at `expected`. */
+  /** The stretches and index entries, in their stored form for a stream at `expected`. */
   readonly puts: readonly Put[];
   readonly owing: boolean;
 }
 
 export type Write = CreateWrite | AppendWrite;
 
-/** What the store knows of one session: its version, that there is none, or why that cannot be told. */
-export type Standing = Either<Rejection, Version | null>;
+/** The stored version of a session, null when the session does not exist, or the rejection when it cannot be read. */
+export type StoredVersion = Either<Rejection, Version | null>;
 
-export interface Standings {
-  readonly standing: (session: SessionId) => Standing;
+/** What is stored before the group. */
+export interface StreamFacts {
+  readonly versionOf: (session: SessionId) => StoredVersion;
   /** Whether the stream of a session held an event id before this group. */
   readonly holds: (session: SessionId, event: EventId) => boolean;
   readonly sessionCount: number;
 }
 
 export interface Admission {
-  /** For each write the version of its stream after it, or why it is refused. */
+  /** For each write: the version of its stream after it, or its refusal. */
   readonly answers: readonly Either<Rejection, Version>[];
   readonly puts: readonly Put[];
-  /** The versions after the group, of the sessions it changed. */
+  /** The versions, after the group, of the sessions that it changed. */
   readonly versions: ReadonlyMap<SessionId, Version>;
   readonly sessionCount: number;
 }
 
-export function admit(group: readonly Write[], standings: Standings): Admission {
+export function admit(group: readonly Write[], stored: StreamFacts): Admission {
   const puts: Put[] = [];
   const versions = new Map<SessionId, Version>();
   const added = new Map<SessionId, Set<EventId>>();
-  let { sessionCount } = standings;
+  let { sessionCount } = stored;
 
-  const standing = (session: SessionId): Standing => {
+  const versionOf = (session: SessionId): StoredVersion => {
     const written = versions.get(session);
-    return written === undefined ? standings.standing(session) : right(written);
+    return written === undefined ? stored.versionOf(session) : right(written);
   };
 
   function create({ session, genesis }: CreateWrite, version: Version | null): Either<Rejection, Version> {
@@ -76,7 +77,7 @@ export function admit(group: readonly Write[], standings: Standings): Admission 
     if (version === null) return left(unknownSession(session));
     if (version !== expected) return left(versionConflict(session, expected, version));
     const ids = added.get(session) ?? new Set<EventId>();
-    const repeated = events.find((event) => ids.has(event) || standings.holds(session, event));
+    const repeated = events.find((event) => ids.has(event) || stored.holds(session, event));
     if (repeated !== undefined) return left(eventRepeated(session, repeated));
     const after = (version + events.length) as Version;
     puts.push(...write.puts, { key: headKey(session), value: encodeHead({ version: after, owing }) });
@@ -87,13 +88,13 @@ export function admit(group: readonly Write[], standings: Standings): Admission 
   }
 
   const answers = group.map((write): Either<Rejection, Version> => {
-    const stands = standing(write.session);
-    if (isLeft(stands)) return stands;
+    const version = versionOf(write.session);
+    if (isLeft(version)) return version;
     switch (write.kind) {
       case 'create':
-        return create(write, stands.right);
+        return create(write, version.right);
       case 'append':
-        return append(write, stands.right);
+        return append(write, version.right);
       default:
         return unreachable(write);
     }

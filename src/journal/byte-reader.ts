@@ -1,5 +1,5 @@
-// Reads the small pieces of LevelDB's files in order. Reading past the end, or a number that is none, is a
-// RangeError: whoever reads a file catches it and says what it means for that file.
+// Reads fields of binary data in order: of LevelDB's files and of the journal's stored values. A read past the end, or an
+// invalid number, throws a RangeError; the reader of the file catches it and decides what it means for that file.
 import { Buffer } from 'node:buffer';
 
 export class ByteReader {
@@ -16,7 +16,7 @@ export class ByteReader {
 
   /** The next bytes, without a copy. */
   take(length: number): Buffer {
-    if (length > this.#bytes.length - this.#at) throw new RangeError('the bytes end too early');
+    if (length > this.#bytes.length - this.#at) throw new RangeError('the data ends too early');
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
@@ -25,7 +25,7 @@ export class ByteReader {
     return this.take(1).readUInt8();
   }
 
-  /** A number of seven bits a byte, low first; exact up to 2^53. */
+  /** A number with seven bits in each byte, lowest first; exact up to 2^53. */
   varint(): number {
     let value = 0;
     for (let scale = 1; scale < 2 ** 70; scale *= 128) {
@@ -36,7 +36,7 @@ export class ByteReader {
     throw new RangeError('a number has too many bytes');
   }
 
-  /** Bytes with their length before them. */
+  /** Bytes that are preceded by their length. */
   sized(): Buffer {
     return this.take(this.varint());
   }

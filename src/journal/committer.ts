@@ -1,39 +1,42 @@
-// Commits groups of writes: learns where their streams stand, admits, writes once, and answers for what is on disk.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+// Commits groups of writes: looks up the versions of their streams, admits writes, makes one write to the store, and
+// answers each request according to what is on disk.
+import * as E from 'fp-ts/lib/Either.js';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { type Admission, type Standing, type Standings, type Write, admit } from './admission.ts';
+import { type Admission, type StoredVersion, type StreamFacts, type Write, admit } from './admission.ts';
 import { eventKey } from './keys.ts';
 import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
 import type { Put, StoreView } from './store.ts';
 import { locateEvent, readHead, readSessionCount } from './stream-reads.ts';
-import { newTrailWriter } from './trail.ts';
+import { newTrailWriter } from './commit-trail.ts';
 
 type Answer = Either<Rejection, Version>;
 type Commit = (group: readonly Write[]) => Promise<readonly Answer[]>;
 
-/** The only writer of its store: one group at a time. */
+/** The only writer of its store. Commits one group at a time. */
 export function openCommitter(handle: StoreHandle): Commit {
   const known = newKnownStreams();
   const trail = newTrailWriter();
   let sessionCount: number | null = null;
 
-  /** Without a reading when everything is known: a group of appends then costs one write and nothing else. */
-  async function standingsOf(group: readonly Write[]): Promise<Standings> {
+  /** Reads nothing when all facts are cached: a group of appends then costs exactly one write. */
+  async function factsOf(group: readonly Write[]): Promise<StreamFacts> {
     const unread = group.filter(({ session }) => known.version(session) === undefined);
     const asked = idsToLookUp(group, known);
     const count = sessionCount;
-    if (unread.length === 0 && asked.length === 0 && count !== null) return standings(known, EMPTY, EMPTY_IDS, count);
+    if (unread.length === 0 && asked.length === 0 && count !== null) return joinFacts(known, EMPTY, EMPTY_IDS, count);
     return await handle.use((store) =>
       store.view(async (view) => {
         const [sessions, held, counted] = await Promise.all([
-          readStandings(view, unread),
+          readVersions(view, unread),
           readHeld(view, asked),
           count ?? readSessionCount(view),
         ]);
-        return standings(known, sessions, held, counted);
+        return joinFacts(known, sessions, held, counted);
       }),
     );
   }
@@ -46,25 +49,30 @@ export function openCommitter(handle: StoreHandle): Commit {
     known.forget();
     trail.forget();
     sessionCount = null;
-    const standings = await standingsAfterFailure(handle, group);
-    // A conflict with a write that failed is no conflict, so that what was refused beside it fails as well.
-    const failed = left(
-      reject(failure.code === 'storage_full' ? 'storage_full' : 'storage_failed', '', failure.message),
+    const stored = await versionsAfterFailure(handle, group);
+    const code = failure.code === 'storage_full' ? 'storage_full' : 'storage_failed';
+    const notRecorded = (): Rejection => reject(code, '', failure.message);
+    return group.map(({ session }, index) =>
+      pipe(
+        answers[index] ?? left(notRecorded()),
+        // A refusal may rest on an admitted write of this group that is not recorded now, so refused writes fail as well.
+        E.mapLeft(notRecorded),
+        E.chain((version) =>
+          pipe(
+            stored.get(session) ?? right(null),
+            E.mapLeft((cause) => outcomeUnknown(session, failure, cause)),
+            // The group is atomic and there is no other writer: the stream is at this version only if the group is on disk.
+            E.chain((at) => (at !== null && at >= version ? right(version) : left(notRecorded()))),
+          ),
+        ),
+      ),
     );
-    return group.map(({ session }, index) => {
-      const answer = answers[index] ?? failed;
-      if (isLeft(answer)) return failed;
-      const stands = standings.get(session) ?? right(null);
-      if (isLeft(stands)) return left(outcomeUnknown(session, failure, stands.left));
-      // The group is atomic and nobody else writes: the stream has come this far only if the group is on disk.
-      return stands.right !== null && stands.right >= answer.right ? answer : failed;
-    });
   }
 
   return async (group) => {
     let admission: Admission;
     try {
-      admission = admit(group, await standingsOf(group));
+      admission = admit(group, await factsOf(group));
     } catch (error) {
       const failure = rejectionOf(error);
       return group.map(() => left(failure));
@@ -93,20 +101,20 @@ const outcomeUnknown = (session: SessionId, failure: Rejection, cause: Rejection
   reject(
     'storage_unknown',
     '',
-    `a write to session ${session} failed (${failure.message}) and could not be looked up (${cause.message})`,
+    `a write to session ${session} failed (${failure.message}), and reading whether it was recorded failed too (${cause.message}); look the event id up`,
   );
 
-const EMPTY: ReadonlyMap<SessionId, Standing> = new Map();
+const EMPTY: ReadonlyMap<SessionId, StoredVersion> = new Map();
 const EMPTY_IDS: ReadonlySet<string> = new Set();
 
-/** What is known, and for the rest what was read. */
-const standings = (
+/** The cached facts, completed with those that were read. */
+const joinFacts = (
   known: KnownStreams,
-  sessions: ReadonlyMap<SessionId, Standing>,
+  sessions: ReadonlyMap<SessionId, StoredVersion>,
   held: ReadonlySet<string>,
   sessionCount: number,
-): Standings => ({
-  standing: (session) => {
+): StreamFacts => ({
+  versionOf: (session) => {
     const version = known.version(session);
     return version === undefined ? (sessions.get(session) ?? right(null)) : right(version);
   },
@@ -114,18 +122,18 @@ const standings = (
   sessionCount,
 });
 
-/** Where each session of a group stands, by the store. */
-async function readStandings(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, Standing>> {
+/** The stored version of each session of a group. */
+async function readVersions(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, StoredVersion>> {
   const sessions = [...new Set(group.map(({ session }) => session))];
-  const read = sessions.map(async (session): Promise<[SessionId, Standing]> => [
+  const read = sessions.map(async (session): Promise<[SessionId, StoredVersion]> => [
     session,
-    await readStanding(view, session),
+    await readVersion(view, session),
   ]);
   return new Map(await Promise.all(read));
 }
 
-/** One damaged stream must not fail the others of its group, so that its rejection is an answer here. */
-async function readStanding(view: StoreView, session: SessionId): Promise<Standing> {
+/** A damaged stream must not fail the other streams of its group, so its rejection is returned, not thrown. */
+async function readVersion(view: StoreView, session: SessionId): Promise<StoredVersion> {
   try {
     const head = await readHead(view, session);
     return right(head?.version ?? null);
@@ -139,7 +147,7 @@ interface AskedId {
   readonly event: EventId;
 }
 
-/** The event ids of a group of which only the store knows whether they are there. */
+/** The event ids of a group that must be looked up in the store. */
 const idsToLookUp = (group: readonly Write[], known: KnownStreams): readonly AskedId[] =>
   group.flatMap((write) => {
     if (write.kind !== 'append') return [];
@@ -147,21 +155,21 @@ const idsToLookUp = (group: readonly Write[], known: KnownStreams): readonly Ask
     return events.flatMap((event) => (known.holds(session, event) === undefined ? [{ session, event }] : []));
   });
 
-/** Those of these event ids that their streams hold already. */
+/** Those of these event ids that their streams already hold. */
 async function readHeld(view: StoreView, asked: readonly AskedId[]): Promise<ReadonlySet<string>> {
   if (asked.length === 0) return EMPTY_IDS;
   const found = await view.getMany(asked.map(({ session, event }) => eventKey(session, event)));
   const held = await Promise.all(
     asked.map(async (one, index) => {
       const bytes = found[index];
-      // Rarely: only of what is there has it to be told whether it is this event.
+      // Rare: only an index entry that exists must be compared with the event that it leads to.
       return bytes !== undefined && (await isHeld(view, one, bytes)) ? [idOf(one.session, one.event)] : [];
     }),
   );
   return new Set(held.flat());
 }
 
-/** One damaged stream must not fail the others of its group: where it cannot be read, its index is believed. */
+/** A damaged stream must not fail the other streams of its group: when it cannot be read, its index is trusted. */
 async function isHeld(view: StoreView, { session, event }: AskedId, indexed: Uint8Array): Promise<boolean> {
   try {
     const version = (await readHead(view, session))?.version ?? (0 as Version);
@@ -175,14 +183,14 @@ async function isHeld(view: StoreView, { session, event }: AskedId, indexed: Uin
 const bytesOf = (puts: readonly Put[]): number =>
   puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 
-/** What is on disk after a write failed: read from the store opened anew, because only recovery decides it. */
-async function standingsAfterFailure(
+/** The stored versions after a failed write, read from the reopened store: only recovery decides what is on disk. */
+async function versionsAfterFailure(
   handle: StoreHandle,
   group: readonly Write[],
-): Promise<ReadonlyMap<SessionId, Standing>> {
+): Promise<ReadonlyMap<SessionId, StoredVersion>> {
   try {
     await handle.reopen();
-    return await handle.use((store) => store.view((view) => readStandings(view, group)));
+    return await handle.use((store) => store.view((view) => readVersions(view, group)));
   } catch (error) {
     const cause = rejectionOf(error);
     return new Map(group.map(({ session }) => [session, left(cause)]));

@@ -1,5 +1,5 @@
-// Chain values that a store does not keep, because they follow from those that it keeps. They are worked out when
-// somebody asks for them; whoever folds the records works them out anyway, and has nothing to hold against them.
+// Chain values that the store does not keep because they follow from the values that it keeps. They are computed on first
+// access: the fold computes the chain itself, and has no stored value to compare it with.
 import { digestText } from '../../schemas/canonical.ts';
 import type { Digest, EventId } from '../../schemas/ids.ts';
 import { nextChain } from '../core/chain.ts';
@@ -25,9 +25,9 @@ class DerivedRecord implements JournalRecord {
   }
 }
 
-/** The same record with the chain value that follows from the record before it. */
+/** The record with the chain value that follows from the record before it. */
 export const withDerivedChain = (record: Omit<JournalRecord, 'chain'>, before: JournalRecord): JournalRecord =>
   new DerivedRecord(record, before);
 
-/** Whether the store says nothing of its own about the chain value of a record. */
+/** Whether the chain value of a record is derived, not stored. */
 export const hasDerivedChain = (record: JournalRecord): boolean => record instanceof DerivedRecord;

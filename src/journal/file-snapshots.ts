@@ -1,6 +1,6 @@
-// Snapshots as files, `<directory>/<session>/<version>.snapshot`, and not in the journal's store: a disk that is full or
-// fails takes a hint and no stream with it, opening a journal reads none of them, and whoever wants them gone deletes
-// the directory. A file appears whole or not at all; what a power cut does to it shows in its digest.
+// Snapshots as files, `<directory>/<session>/<version>.snapshot`, outside the journal's store: a full or failing disk then
+// costs a hint and no stream, opening a journal reads no snapshot, and the operator may delete the directory. A file
+// appears completely or not at all; damage by a power cut shows in the digest.
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, constants, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,13 +16,13 @@ import { type Snapshots, keptVersions } from './snapshots.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-values.ts';
 
 const FILE_MODE = 0o600;
-/** A character is at most three bytes, and the rest of a snapshot is small. */
+/** A character takes three bytes at most, and the rest of a snapshot is small. */
 const FILE_BYTES_MAX = 3 * SNAPSHOT_CHARS_MAX + 4_096;
 
-/** The snapshots below a directory, which is made when the first one is put. */
+/** The snapshots below a directory, which is created with the first snapshot. */
 export function openFileSnapshots(directory: string): Snapshots {
-  // Most sessions have none when an engine starts, which loads thousands: they are listed once. One that somebody puts
-  // there by hand is found at the next opening.
+  // An engine may load thousands of sessions when it starts, and most have no snapshot: the directory is listed once. A
+  // snapshot that is copied into it by hand is found at the next opening.
   let listed: Promise<Set<string>> | null = null;
   const list = (): Promise<Set<string>> =>
     (listed ??= namesIn(directory)
@@ -33,17 +33,17 @@ export function openFileSnapshots(directory: string): Snapshots {
       }));
   return {
     put: (snapshot) =>
-      filing('writing a snapshot', async () => {
+      fileTask('writing a snapshot', async () => {
         (await list()).add(snapshot.session_id);
         await writeSnapshot(join(directory, snapshot.session_id), snapshot);
       }),
     versions: (session) =>
-      filing('looking for snapshots', async () =>
+      fileTask('listing the snapshots', async () =>
         (await list()).has(session) ? await versionsIn(join(directory, session)) : [],
       ),
-    get: (session, version) => filing('reading a snapshot', () => readSnapshotFile(directory, session, version)),
+    get: (session, version) => fileTask('reading a snapshot', () => readSnapshotFile(directory, session, version)),
     drop: (session, version) =>
-      filing('dropping a snapshot', () => rm(join(directory, session, nameOf(version)), { force: true })),
+      fileTask('deleting a snapshot', () => rm(join(directory, session, nameOf(version)), { force: true })),
   };
 }
 
@@ -67,7 +67,7 @@ async function writeSnapshot(directory: string, snapshot: Snapshot): Promise<voi
   }
   const kept = new Set(keptVersions(await versionsIn(directory), snapshot.version, SNAPSHOTS_KEPT).map(nameOf));
   for (const name of await namesIn(directory)) {
-    // With the old ones goes what an interrupted write left.
+    // This also deletes the temporary file of an interrupted write.
     if (!kept.has(name)) await rm(join(directory, name), { force: true });
   }
 }
@@ -91,7 +91,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
 
 async function readSnapshotFile(directory: string, session: SessionId, version: Version): Promise<Snapshot | null> {
   const path = join(directory, session, nameOf(version));
-  const file = await openIfThere(path);
+  const file = await openOrNull(path);
   if (file === null) return null;
   try {
     const stats = await file.stat();
@@ -103,7 +103,7 @@ async function readSnapshotFile(directory: string, session: SessionId, version: 
   }
 }
 
-async function openIfThere(path: string): Promise<FileHandle | null> {
+async function openOrNull(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
@@ -112,8 +112,8 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** Runs `work`; what the file system throws becomes a rejection. */
-const filing =
+/** A task that runs `work`; an error of the file system becomes a rejection. */
+const fileTask =
   <T>(doing: string, work: () => Promise<T>): TaskEither<Rejection, T> =>
   async (): Promise<Either<Rejection, T>> => {
     try {

@@ -1,11 +1,11 @@
-// Merges the writes that arrive while one is under way into the next, so that many sessions share one fsync.
+// Merges the writes that arrive while a write is under way into the next one, so that many sessions share one fsync.
 import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../schemas/limits.ts';
 import { refuse } from './refusal.ts';
 
 export interface GroupCommit<Request, Answer> {
-  /** Queues a request of about `bytes` bytes and gives its answer once its group is settled. */
+  /** Queues a request of about `bytes` bytes; resolves with its answer once its group is committed. */
   submit(request: Request, bytes: number): Promise<Answer>;
-  /** Resolves when everything submitted so far is answered. */
+  /** Resolves when every request submitted so far is answered. */
   settled(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ interface Waiting<Request, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** `commit` gets one group at a time, in order of arrival, and gives one answer for each request. */
+/** `commit` receives one group at a time, in order of arrival, and returns one answer for each request. */
 export function openGroupCommit<Request, Answer>(
   commit: (group: readonly Request[]) => Promise<readonly Answer[]>,
 ): GroupCommit<Request, Answer> {
@@ -25,7 +25,7 @@ export function openGroupCommit<Request, Answer>(
   let running: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    // One turn of the microtask queue, so that what is submitted together is committed together.
+    // One turn of the microtask queue, so that requests submitted together are committed together.
     await Promise.resolve();
     while (waiting.length > 0) {
       const size = groupSize(waiting);
@@ -41,7 +41,7 @@ export function openGroupCommit<Request, Answer>(
     submit: (request, bytes) =>
       new Promise((resolve, reject) => {
         if (waiting.length > 0 && waitingBytes + bytes > COMMIT_WAITING_BYTES_MAX) {
-          refuse('queue_full', `${waitingBytes} bytes of events wait for the disk; try again later`);
+          refuse('queue_full', `${waitingBytes} bytes of events are waiting to be written; try again later`);
         }
         waiting.push({ request, bytes, resolve, reject });
         waitingBytes += bytes;

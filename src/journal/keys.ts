@@ -1,26 +1,26 @@
-// The layout of the journal in an ordered key-value store. A key begins with the letter of its table:
+// The layout of the journal in an ordered key-value store. The first letter of a key names its table:
 //
-//   d, d <session>                    what damage took of the journal, if any ever did (damage-record.ts)
+//   d, d <session>                    what the journal lost to damage, if anything (salvage/damage-record.ts)
 //   e <hash of session and event id>  position of the event
 //   g <session>                       genesis text
 //   m                                 [layout, number of sessions]
-//   s <session> 00 <first position>   a stretch of the stream: the events of one append, with their digests
-//   t                                 the trail: what the commits before the last one wrote to (trail.ts)
+//   s <session> 00 <first position>   a stretch: the events of one append with their digests, as one value
+//   t                                 the trail: the sessions that earlier commits wrote to (commit-trail.ts)
 //   v <session>                       version, and whether the session owes effects
 //
-// Ids are ASCII and hold no byte below 0x21, so the zero byte after a session ends it: no session's keys lie among
-// those of another whose id it begins. Positions are written so that byte order is stream order. Layout 1 has other
-// letters for what it holds in another form (layout-1.ts), so that the two are never taken for each other.
+// Ids are ASCII and hold no byte below 0x21, so the zero byte after a session id ends it: the keys of two sessions do not mix
+// when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
+// Layout 1 uses other letters for what it stores in another form (salvage/layout-1.ts), so the two cannot be confused.
 import { Buffer } from 'node:buffer';
 import { digestText } from '../../schemas/canonical.ts';
 import { type EventId, type Position, SessionId } from '../../schemas/ids.ts';
 import type { KeyRange } from './store.ts';
 import { decodeNumber, encodeNumber } from './stored-numbers.ts';
 
-/** The number of this layout. A store of layout 1 is converted when it is opened, and one of any other is not touched. */
+/** The number of this layout. A store of layout 1 is converted when it is opened; any other layout is refused. */
 export const LAYOUT = 2;
 
-/** A hash may be shared, by chance or on purpose: what it leads to is compared, and costs time and nothing else. */
+/** Two ids may share a hash, by chance or on purpose: the event it leads to is compared, so this costs only time. */
 const HASH_HEX = 16;
 const DIGEST_PREFIX = 'sha256:'.length;
 
@@ -31,7 +31,7 @@ export const HEAD_LETTER = 'v';
 
 export const META_KEY: Uint8Array = ascii(META_LETTER);
 export const TRAIL_KEY: Uint8Array = ascii('t');
-/** Every key there can be. */
+/** Every possible key. */
 export const WHOLE_RANGE: KeyRange = { gte: Buffer.of(0x00), lt: Buffer.of(0xff) };
 /** Every head, by session. */
 export const HEAD_RANGE: KeyRange = { gte: ascii(HEAD_LETTER), lt: ascii('w') };
@@ -51,7 +51,7 @@ export const stretchRange = (session: SessionId, from: Position, to: Position): 
   lt: stretchKey(session, to),
 });
 
-/** The stretches of a session that begin at a position or behind it. */
+/** The stretches of a session that begin at a position or after it. */
 export const stretchesFrom = (session: SessionId, from: Position): KeyRange => ({
   gte: stretchKey(session, from),
   lt: streamRange(session).lt,
@@ -68,7 +68,7 @@ export interface StretchPlace {
   readonly first: Position;
 }
 
-/** Where a stretch belongs by its key, or null when the key is not one of a stretch. */
+/** The session and the first position of a stretch, from its key; null when the key is not a stretch key. */
 export function placeOfStretch(key: Uint8Array): StretchPlace | null {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
   const end = bytes.indexOf(0);
@@ -78,14 +78,14 @@ export function placeOfStretch(key: Uint8Array): StretchPlace | null {
   return SessionId.is(session) && first !== null ? { session, first: first as Position } : null;
 }
 
-/** The session whose genesis, stretch or head has this key, or null when the key is of none. */
+/** The session whose genesis, stretch or head has this key; null for any other key. */
 export function sessionIn(key: Uint8Array): SessionId | null {
   const letter = String.fromCodePoint(key[0] ?? 0);
   if (letter === STRETCH_LETTER) return placeOfStretch(key)?.session ?? null;
   return letter === HEAD_LETTER || letter === GENESIS_LETTER ? sessionOfKey(key) : null;
 }
 
-/** The session in a key that is its letter and a session, or null when the key is none. */
+/** The session in a key that consists of a letter and a session id; null when it is not valid. */
 export function sessionOfKey(key: Uint8Array): SessionId | null {
   const session = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1').slice(1);
   return SessionId.is(session) ? session : null;

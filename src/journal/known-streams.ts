@@ -1,22 +1,23 @@
-// What a journal's only writer knows of its streams without reading: where they stand, and which event ids the ones
-// hold that it has made itself. All of it as of the last successful write, bounded, and forgotten when a write fails.
+// What the only writer of a journal knows about its streams without reading: their versions, and all event ids of the
+// streams that it created itself. The cache is bounded, holds the state after the last successful write, and is cleared
+// when a write fails.
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
 import type { Write } from './admission.ts';
 
 export interface KnownStreams {
   version(session: SessionId): Version | undefined;
-  /** Whether a stream holds an event id; undefined when only the store can tell. */
+  /** Whether a stream holds an event id; undefined when it must be read from the store. */
   holds(session: SessionId, event: EventId): boolean | undefined;
-  /** These writes are on disk, and led to these versions. */
+  /** Notes writes that are on disk, and the versions after them. */
   remember(written: readonly Write[], versions: ReadonlyMap<SessionId, Version>): void;
   forget(): void;
 }
 
 export function newKnownStreams(): KnownStreams {
-  // Maps keep insertion order, and what changes is inserted again: the first entry was not used for the longest time.
+  // Maps keep insertion order, and a changed entry is inserted again: the first entry is the least recently written one.
   const versions = new Map<SessionId, Version>();
-  /** All event ids of a stream, or nothing of it. */
+  /** All event ids of a stream, or no entry for it. */
   const ids = new Map<SessionId, Set<EventId>>();
   let idsKept = 0;
 
@@ -36,8 +37,8 @@ export function newKnownStreams(): KnownStreams {
 
   const hasExcessIds = (): boolean => idsKept > EVENT_IDS_CACHED_MAX || ids.size > HEADS_CACHED_MAX;
 
-  // A map keeps a gap where an entry was until it is laid out anew, and whoever looks for its first entry goes over all
-  // of them: some 10 µs with 20,000 sessions. So nobody looks while there is room.
+  // A map keeps a gap for each deleted entry until it is rehashed, and finding its first entry steps over all gaps: some
+  // 10 µs with 20,000 sessions. So the first entry is looked up only when the cache is full.
   function forgetOldest(): void {
     if (versions.size > HEADS_CACHED_MAX) {
       for (const oldest of versions.keys()) {

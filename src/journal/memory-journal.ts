@@ -1,4 +1,4 @@
-// A journal in memory: for tests, simulation and short-lived embedding. Nothing outlives the process.
+// A journal in memory, for tests, simulation and short-lived embedding. Its content ends with the process.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
@@ -22,27 +22,27 @@ export function openMemoryJournal(): Journal {
   const streams = new Map<SessionId, Stream>();
   let closed = false;
 
-  const answering =
+  const unlessClosed =
     <T>(work: () => Answer<T>): TaskEither<Rejection, T> =>
     async () =>
       closed ? left(reject('closing', '', 'the journal is closed')) : work();
 
   const onStream = <T>(session: SessionId, work: (stream: Stream) => Answer<T>): TaskEither<Rejection, T> =>
-    answering(() => {
+    unlessClosed(() => {
       const stream = streams.get(session);
       return stream === undefined ? left(unknownSession(session)) : work(stream);
     });
 
   return {
     create: (session, genesis) =>
-      answering(() => {
+      unlessClosed(() => {
         if (streams.has(session)) return left(sessionExists(session));
         streams.set(session, { genesis, records: [], positions: new Map(), owing: false });
         return right(undefined);
       }),
     genesis: (session) => onStream(session, (stream) => right(stream.genesis)),
     append: (session, expected, records, owing) =>
-      answering(() => {
+      unlessClosed(() => {
         const refused = checkRecords(session, records);
         if (refused !== null) return left(refused);
         const stream = streams.get(session);
@@ -54,7 +54,7 @@ export function openMemoryJournal(): Journal {
     head: (session) => onStream(session, (stream) => right(headOf(session, stream))),
     find: (session, event) => onStream(session, (stream) => right(stream.positions.get(event) ?? null)),
     sessions: () =>
-      answering(() => {
+      unlessClosed(() => {
         const inOrder = [...streams].sort(([a], [b]) => (a < b ? -1 : 1));
         return right(inOrder.map(([session, stream]) => headOf(session, stream)));
       }),

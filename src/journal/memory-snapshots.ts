@@ -1,4 +1,4 @@
-// Snapshots in memory, for journals that are.
+// Snapshots in memory, for journals in memory.
 import { right } from 'fp-ts/lib/Either.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { SNAPSHOTS_KEPT } from '../../schemas/limits.ts';

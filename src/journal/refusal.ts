@@ -1,6 +1,5 @@
-// How a rejection travels inside the journal. A store fails in the depth of a chain of promises; the rejection is
-// thrown there, once, and becomes data again at the port. Anything else that is thrown is a fault of ours and stays
-// an exception.
+// How a rejection travels inside the journal. A store fails deep inside a chain of promises: the rejection is thrown there
+// as a Refusal and becomes data again at the port. Any other exception is a fault of refold and stays an exception.
 import { left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
@@ -15,13 +14,13 @@ export class Refusal extends Error {
   }
 }
 
-/** Ends the work at hand with a rejection. */
+/** Ends the current work with a rejection. */
 export function refuse(code: RejectionCode, message: string): never {
   throw new Refusal(reject(code, '', message));
 }
 
-/** Runs `work` and gives what it made, or the rejection it ended with. */
-export const answering =
+/** A task that runs `work`; a Refusal that `work` throws becomes the rejection of the task. */
+export const catchRefusal =
   <T>(work: () => Promise<T>): TaskEither<Rejection, T> =>
   async () => {
     try {
@@ -31,7 +30,7 @@ export const answering =
     }
   };
 
-/** The rejection that was thrown; throws anything else again. */
+/** The rejection inside a Refusal; throws any other error again. */
 export function rejectionOf(error: unknown): Rejection {
   if (error instanceof Refusal) return error.rejection;
   throw error;

@@ -1,34 +1,34 @@
-// Where snapshots are kept, beside the streams. They may vanish at any time, all or some, and whatever is read is
-// garbage until it was checked: no stream is ever worse off for it than slower to load.
+// The port for snapshots, which are stored beside the streams. Snapshots may be deleted at any time, and a snapshot that
+// was read counts as garbage until the engine has checked it. A missing or wrong one only makes loading slower.
 import { left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 
-/** Every failure is a rejection: `storage_failed`, `storage_full`, `closing`. None of them touches the streams. */
+/** Every failure is a rejection: `storage_failed`, `storage_full`, `closing`. None of them affects the streams. */
 export interface Snapshots {
   /**
-   * Keeps a snapshot, whole or not at all, apart from the writes of the streams. Those of the session that are newer
-   * or beyond SNAPSHOTS_KEPT are dropped: the stream ends here, so that a newer one cannot be right.
+   * Stores a snapshot, completely or not at all, independently of the writes to streams. Drops the snapshots of the session
+   * beyond SNAPSHOTS_KEPT and the newer ones: the stream ends at this version, so a newer one cannot be right.
    */
   put(snapshot: Snapshot): TaskEither<Rejection, void>;
-  /** The versions of a session that have a snapshot, newest first. */
+  /** The versions at which a session has a snapshot, newest first. */
   versions(session: SessionId): TaskEither<Rejection, readonly Version[]>;
-  /** Null when there is none of this version, or none that can be read. */
+  /** Null when there is no readable snapshot of this version. */
   get(session: SessionId, version: Version): TaskEither<Rejection, Snapshot | null>;
-  /** Again is no error. */
+  /** Dropping a snapshot that does not exist succeeds. */
   drop(session: SessionId, version: Version): TaskEither<Rejection, void>;
 }
 
-/** Which of the versions a session has may stay once `put` has added one. */
+/** The versions that stay after a snapshot of version `put` was added. */
 export const keptVersions = (versions: readonly Version[], put: Version, keep: number): readonly Version[] =>
   versions
     .filter((version) => version <= put)
     .sort((a, b) => b - a)
     .slice(0, keep);
 
-/** The snapshots of a journal, which are refused as `closing` once it is. */
+/** The snapshots of a journal; refused as `closing` once the journal is closed. */
 export function guardSnapshots(snapshots: Snapshots, isClosed: () => boolean): Snapshots {
   const unlessClosed =
     <T>(task: TaskEither<Rejection, T>): TaskEither<Rejection, T> =>

@@ -1,14 +1,14 @@
-// A store that can be closed and opened again under its users. After a failed write LevelDB's log writer may be out
-// of step with its file (a short write still advances its block offset), so that records written and acknowledged
-// later could be dropped when the log is read back; and a write whose fsync failed may show up at the next opening.
-// Opening again settles both: recovery reads what is really there, writes it out, and begins a fresh log.
+// A store that can be closed and reopened while it has users. After a failed write the block offset of LevelDB's log writer
+// may no longer match its file (a short write still advances the offset): recovery could then drop records that were
+// written and acknowledged later. A write whose fsync failed may also reappear at the next opening. Reopening settles
+// both: recovery reads what the file really holds, writes it out and begins a new log.
 import { refuse } from './refusal.ts';
 import type { OpenStore, Store } from './store.ts';
 
 export interface StoreHandle {
-  /** Runs `work` on the open store; tries to open it first when the last attempt failed. */
+  /** Runs `work` on the open store; opens the store first when the last attempt failed. */
   use<T>(work: (store: Store) => Promise<T>): Promise<T>;
-  /** Closes the store, once its users are done, and opens it anew. Not to be called inside `use`. */
+  /** Closes the store once its users are done, and opens it again. Must not be called inside `use`. */
   reopen(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// The little a journal asks of an ordered key-value store. Every method may end with a Refusal: `damaged` when the
-// store itself notices that its files are corrupt, else `storage_failed`.
+// The port to an ordered key-value store. Every method may throw a Refusal: `damaged` when the store finds its files
+// corrupt, `storage_full` when the disk is full, otherwise `storage_failed`.
 
 export interface Put {
   readonly key: Uint8Array;
@@ -13,13 +13,13 @@ export interface KeyRange {
 }
 
 export interface ScanOptions {
-  /** Most entries; all of the range when not given. */
+  /** The maximum number of entries; all of the range when omitted. */
   readonly limit?: number;
-  /** From the end of the range. */
+  /** Starts at the end of the range. */
   readonly reverse?: boolean;
 }
 
-/** One consistent moment of the store: writes that finish later do not show. */
+/** A consistent snapshot of the store: writes that finish later are not visible in it. */
 export interface StoreView {
   get(key: Uint8Array): Promise<Uint8Array | undefined>;
   getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]>;
@@ -27,7 +27,7 @@ export interface StoreView {
 }
 
 export interface Store {
-  /** Writes all or nothing, and is on disk when it resolves. After a failure the outcome is unknown until reopened. */
+  /** Writes all puts or none; they are on disk when it resolves. After a failure the outcome is unknown until a reopening. */
   write(puts: readonly Put[]): Promise<void>;
   view<T>(work: (view: StoreView) => Promise<T>): Promise<T>;
   close(): Promise<void>;

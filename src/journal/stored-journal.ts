@@ -1,5 +1,5 @@
-// A journal on any ordered key-value store. All writes go through one group commit; reads look at the store alone,
-// so what they give is durable.
+// A journal on any ordered key-value store. All writes go through one group commit; reads use only the store, so whatever
+// they return is durable.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Version } from '../../schemas/ids.ts';
@@ -10,23 +10,23 @@ import { openCommitter } from './committer.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
-import { Refusal, answering, refuse } from './refusal.ts';
+import { Refusal, catchRefusal, refuse } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
 import { encodeGenesis } from './stored-values.ts';
-import { putsOfRecords } from './stretches.ts';
+import { putsOfRecords } from './record-puts.ts';
 import { findEvent, readGenesis, readRecords, readSessionCount, readSessions, requireHead } from './stream-reads.ts';
 
-/** What an append costs in the queue beside its puts: its head, its part of the trail, and what holds them. */
+/** Memory that an append takes in the queue besides its puts: its head, its share of the trail, and their containers. */
 const APPEND_OVERHEAD_BYTES = 512;
 
 /**
- * Opens a journal on the store that `open` opens; called again after a write has failed. Snapshots are kept elsewhere: by
- * default in memory.
+ * Opens a journal on the store that `open` opens. `open` is called again after a failed write. Snapshots are kept
+ * elsewhere, by default in memory.
  */
 export const openStoredJournal = (open: OpenStore, snapshots = openMemorySnapshots()): TaskEither<Rejection, Journal> =>
-  answering(async () => {
+  catchRefusal(async () => {
     const handle = await openStoreHandle(open);
     try {
       await handle.use((store) => store.view(readSessionCount));
@@ -43,7 +43,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
 
   /** Runs `work` unless the journal is closing. */
   const accepting = <T>(work: () => Promise<T>): TaskEither<Rejection, T> =>
-    answering(() => {
+    catchRefusal(() => {
       if (closing) refuse('closing', 'the journal is closing');
       return work();
     });
@@ -58,7 +58,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
   }
 
   return {
-    // Not `map` over the commit: it would begin a turn of the microtask queue later and lose its place.
+    // Not `map` over the commit: the commit would start one microtask later and lose its place in the queue.
     create: (session, genesis) =>
       accepting(async () => {
         const value = encodeGenesis(genesis);
@@ -68,7 +68,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       accepting(() => {
         const refused = checkRecords(session, records);
         if (refused !== null) throw new Refusal(refused);
-        // Encoded before they are queued, so that a fault of one caller meets it alone.
+        // Encoded before queueing, so that records that cannot be encoded fail only their own caller.
         const puts = putsOfRecords(session, expected, records);
         const bytes = puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
         const events = records.map(({ event_id }) => event_id);

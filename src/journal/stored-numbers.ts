@@ -1,5 +1,5 @@
-// How positions, versions and counts are written: short, of their own length, and so that byte order is the order of
-// the numbers. One below ONE_BYTE is that byte; of a greater one the first byte says how many follow, high first.
+// The encoding of positions, versions and counts: short, self-delimiting, and in byte order of the numbers. A number below
+// ONE_BYTE is one byte; for a greater one the first byte states how many bytes follow, highest first.
 import { Buffer } from 'node:buffer';
 import { ByteReader } from './byte-reader.ts';
 
@@ -15,24 +15,24 @@ export function encodeNumber(value: number): Buffer {
   return bytes;
 }
 
-/** The next number; a RangeError when there is none, or one that is written in another way. */
+/** The next number; throws a RangeError when there is none, or when it is not in its shortest form. */
 export function readNumber(reader: ByteReader): number {
   const head = reader.byte();
   if (head < ONE_BYTE) return head;
   let value = 0;
   for (const byte of reader.take(Math.min(head - ONE_BYTE, WIDTH_MAX))) value = value * 256 + byte;
   if (!Number.isSafeInteger(value) || !encodeNumber(value).subarray(0, 1).equals(Buffer.of(head))) {
-    throw new RangeError('a number is not written as it should be');
+    throw new RangeError('a number is not in its shortest form');
   }
   return value;
 }
 
-/** The number that the bytes are, or null. */
+/** The number that the bytes encode, or null. */
 export function decodeNumber(bytes: Uint8Array): number | null {
   return decodeWhole(bytes, readNumber);
 }
 
-/** What `read` makes of all of the bytes; null when it cannot, or when some are left. */
+/** What `read` returns for the bytes; null when it throws a RangeError or leaves bytes unread. */
 export function decodeWhole<T>(bytes: Uint8Array, read: (reader: ByteReader) => T): T | null {
   const reader = new ByteReader(bytes);
   try {

@@ -1,6 +1,6 @@
-// The values of the journal's store. CBOR (RFC 8949) is only the container of the larger ones: nothing here is ever hashed. Whatever
-// a store gives back is taken for garbage until it has exactly the expected shape; the readers give null, and never
-// throw, because a flipped bit on a disk is no fault of ours.
+// The values of the journal's store. CBOR (RFC 8949) is only the container of the larger ones: no digest is made of it.
+// Stored bytes count as garbage until they have exactly the expected shape. The decoders return null and never throw,
+// because a flipped bit on a disk is not a fault of refold.
 import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
 import { digestText } from '../../schemas/canonical.ts';
@@ -16,12 +16,13 @@ import { decodeWhole, encodeNumber, readNumber } from './stored-numbers.ts';
 const DIGEST_BYTES = 32;
 const DIGEST_PREFIX = 'sha256:';
 
-// Stateless: no value needs another to be read, so records can be lost, copied and read one by one.
+// Stateless: every value decodes without any other, so values can be lost, copied and read one by one.
 const cbor = new Encoder({ useRecords: false, variableMapSize: true, tagUint8Array: false });
 
 /**
- * For each event where its text says its id (or the id of one whose text does not) and the text; then the digests of the
- * states, and the chain values: of all events, or of the first and the last one when those between follow from them.
+ * For each event, the index of the field in its text that holds its id (or the id itself, when no field does) and the
+ * text. Then, in one byte string, the state digests, followed by the chain values: of all events, or only of the first and
+ * the last one when the values between them follow from the events.
  */
 export function encodeStretch(records: readonly JournalRecord[]): Uint8Array {
   const items: unknown[] = [];
@@ -31,18 +32,22 @@ export function encodeStretch(records: readonly JournalRecord[]): Uint8Array {
     items.push(placeOfId(event, event_id) ?? event_id, event);
     states += state_digest.slice(DIGEST_PREFIX.length);
   }
-  const told = records.length > 2 && records.every(followsFrom) ? [records[0], records.at(-1)] : records;
-  const chains = told.map((record) => record?.chain.slice(DIGEST_PREFIX.length) ?? '').join('');
+  const chained = records.length > 2 && records.every(isChainDerivable) ? [records[0], records.at(-1)] : records;
+  const chains = chained.map((record) => record?.chain.slice(DIGEST_PREFIX.length) ?? '').join('');
   const digests = Buffer.from(states + chains, 'hex');
-  const count = records.length + told.length;
+  const count = records.length + chained.length;
   invariant(states.length + chains.length === 2 * DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
   invariant(digests.length === DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
   items.push(digests);
   return cbor.encode(items);
 }
 
-/** Whether the chain value of an event need not be told; those of the first and the last one always are. */
-const followsFrom = ({ event, state_digest, chain }: JournalRecord, index: number, all: readonly JournalRecord[]) => {
+/** Whether the chain value of an event can be derived when read; true for the first and the last one, which are stored. */
+const isChainDerivable = (
+  { event, state_digest, chain }: JournalRecord,
+  index: number,
+  all: readonly JournalRecord[],
+) => {
   const before = all[index - 1];
   if (before === undefined || index === all.length - 1) return true;
   return chain === nextChain(before.chain, digestText(event), state_digest);
@@ -53,31 +58,31 @@ export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | nul
   if (!Array.isArray(items) || items.length < 3 || items.length % 2 === 0) return null;
   const digests = digestsIn(items.at(-1));
   const count = (items.length - 1) / 2;
-  const told = digests.length - count;
-  if (told !== count && (told !== 2 || count < 3)) return null;
+  const chainCount = digests.length - count;
+  if (chainCount !== count && (chainCount !== 2 || count < 3)) return null;
   const records: JournalRecord[] = [];
   for (let index = 0; index < count; index += 1) {
     const place = items[2 * index] as unknown;
     const event = items[2 * index + 1] as unknown;
     if (!isText(event)) return null;
-    const event_id = isPlace(place) ? idSaidAt(event, place) : place;
+    const event_id = isPlace(place) ? idInField(event, place) : place;
     if (!EventId.is(event_id)) return null;
     const state_digest = digests[index] as Digest;
-    const isTold = told === count || index === 0 || index === count - 1;
+    const isStored = chainCount === count || index === 0 || index === count - 1;
     const at = index === count - 1 ? digests.length - 1 : count + index;
     const before = records[index - 1];
     const record = { event, event_id, state_digest };
-    if (isTold || before === undefined) records.push({ ...record, chain: digests[at] as Digest });
+    if (isStored || before === undefined) records.push({ ...record, chain: digests[at] as Digest });
     else records.push(withDerivedChain(record, before));
   }
   return records;
 }
 
-// An id is most of what a record would say twice. Nearly every text gives a field of this name the very id, and the
-// first of that name: which one it is takes one byte.
+// The event id would be most of what a record stores twice. In nearly every text the first field of this name holds the id:
+// the index of the field takes one byte.
 const ID_FIELD = '"event_id":"';
 
-/** Which of the fields of this name says the id, or null when none does. */
+/** The index of the field of this name that holds the id; null when none does. */
 function placeOfId(event: string, id: EventId): number | null {
   const quoted = JSON.stringify(id);
   let place = 0;
@@ -87,7 +92,7 @@ function placeOfId(event: string, id: EventId): number | null {
   return null;
 }
 
-function idSaidAt(event: string, place: number): unknown {
+function idInField(event: string, place: number): unknown {
   let at = event.indexOf(ID_FIELD);
   for (let passed = 0; at !== -1 && passed < place; passed += 1) at = event.indexOf(ID_FIELD, at + 1);
   if (at === -1) return null;
@@ -114,7 +119,7 @@ export interface StoredHead {
   readonly owing: boolean;
 }
 
-/** The version, and one byte more when the session owes effects. */
+/** The version, followed by one byte when the session owes effects. */
 export const encodeHead = ({ version, owing }: StoredHead): Uint8Array =>
   owing ? Buffer.concat([encodeNumber(version), Buffer.of(OWING)]) : encodeNumber(version);
 
@@ -122,7 +127,7 @@ export const decodeHead = (bytes: Uint8Array): StoredHead | null =>
   decodeWhole(bytes, (reader) => {
     const version = readNumber(reader) as Version;
     if (reader.atEnd) return { version, owing: false };
-    if (reader.byte() !== OWING) throw new RangeError('a head does not end as one does');
+    if (reader.byte() !== OWING) throw new RangeError('a head ends with an unknown byte');
     return { version, owing: true };
   });
 
@@ -140,7 +145,7 @@ export function decodeGenesis(bytes: Uint8Array): string | null {
 
 export const encodeMeta = (sessionCount: number): Uint8Array => cbor.encode([LAYOUT, sessionCount]);
 
-/** The layout a store is in and how many sessions it holds. */
+/** The layout of a store and how many sessions it holds. */
 export function decodeMeta(bytes: Uint8Array): { readonly layout: number; readonly sessionCount: number } | null {
   const value = decodeValue(bytes);
   if (!Array.isArray(value) || value.length !== 2) return null;
@@ -148,7 +153,7 @@ export function decodeMeta(bytes: Uint8Array): { readonly layout: number; readon
   return Version.is(layout) && Version.is(sessionCount) ? { layout, sessionCount } : null;
 }
 
-/** The number of the form in which snapshots are kept. */
+/** The version of the stored form of snapshots. */
 const SNAPSHOT_FORM = 1;
 
 export function encodeSnapshot({ session_id, version, state_digest, chain, state }: Snapshot): Uint8Array {
@@ -181,7 +186,7 @@ function digestBytes(digest: Digest): Buffer {
   return bytes;
 }
 
-/** Several digests in one; none when the bytes are not just digests. */
+/** The digests in a byte string; none when its length is not a multiple of a digest's. */
 function digestsIn(value: unknown): readonly Digest[] {
   if (!(value instanceof Uint8Array) || value.length % DIGEST_BYTES !== 0) return [];
   const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');

@@ -1,5 +1,5 @@
-// What the journal reads from one moment of its store. Head, records, index and genesis are written together, so
-// whenever they do not fit each other the files are damaged: that is said, and nothing is skipped.
+// What the journal reads from one view of its store. Head, records, index and genesis are written together, so the files
+// are damaged whenever they disagree: the session is then refused as `damaged`, and no record is skipped.
 import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { unknownSession } from './append-rules.ts';
@@ -23,7 +23,7 @@ import { decodeNumber } from './stored-numbers.ts';
 import { decodeGenesis, decodeHead, decodeMeta, decodeStretch } from './stored-values.ts';
 import type { Put, StoreView } from './store.ts';
 
-/** The head of a stream, or null when there is none of that name. */
+/** The head of a stream, or null when the session does not exist. */
 export async function readHead(view: StoreView, session: SessionId): Promise<SessionHead | null> {
   const [bytes, [last]] = await Promise.all([
     view.get(headKey(session)),
@@ -41,7 +41,7 @@ export async function readHead(view: StoreView, session: SessionId): Promise<Ses
   const stretch = last === undefined ? null : stretchAt(session, last);
   const held = stretch === null ? 0 : stretch.first + stretch.records.length;
   if (held !== head.version) {
-    refuse('damaged', `the head of session ${session} is at version ${head.version}, its records end at ${held}`);
+    refuse('damaged', `the head of session ${session} is at version ${head.version}, but its records end at ${held}`);
   }
   return { session_id: session, version: head.version, owing: head.owing };
 }
@@ -68,8 +68,8 @@ export async function readRecords(
   limit: number,
 ): Promise<readonly JournalRecord[]> {
   const bytes = await view.get(headKey(session));
-  // The head is held against the end of the stream by whoever reads that far. What is wrong with one that cannot be read
-  // is found out with more care.
+  // Only a read that reaches the end compares the head with the stream. When the head cannot be read, `requireHead` finds
+  // out why.
   const { version } = (bytes === undefined ? null : decodeHead(bytes)) ?? (await requireHead(view, session));
   const end = Math.min(from + Math.min(limit, READ_PAGE_RECORDS), version) as Position;
   if (end > from) return await recordsBetween(view, session, from, { end, version });
@@ -83,7 +83,7 @@ interface Until {
   readonly version: Version;
 }
 
-/** The records of a stream that holds them all, and none behind its version. */
+/** The records from `from` to `end`; refuses when one is missing, or when the stream continues after its version. */
 async function recordsBetween(
   view: StoreView,
   session: SessionId,
@@ -93,7 +93,7 @@ async function recordsBetween(
   const records: JournalRecord[] = [];
   let next: number = from;
   if (from > 0) {
-    // The stretch that a record is in may begin before it.
+    // The stretch that holds a record may begin before it.
     const before = stretchRange(session, 0 as Position, (from + 1) as Position);
     const [last] = await view.scan(before, { limit: 1, reverse: true });
     if (last === undefined) return refuse('damaged', `session ${session} has no record ${from}`);
@@ -107,7 +107,7 @@ async function recordsBetween(
     const range = toEnd ? stretchesFrom(session, next as Position) : stretchRange(session, next as Position, end);
     for (const entry of await view.scan(range, { limit: end - next + 1 })) {
       const stretch = stretchAt(session, entry);
-      // The keys come in order, so any other position here means that this one is missing.
+      // Keys come in order, so any other position means that this one is missing.
       if (stretch.first !== next) refuse('damaged', `session ${session} has no record ${next}`);
       records.push(...stretch.records);
       next += stretch.records.length;
@@ -125,7 +125,7 @@ interface Stretch {
 
 function stretchAt(session: SessionId, { key, value }: Put): Stretch {
   const place = placeOfStretch(key);
-  if (place === null) return refuse('damaged', `a key of session ${session} names no position`);
+  if (place === null) return refuse('damaged', `a key of session ${session} does not name a position`);
   const records = decodeStretch(value);
   if (records === null) return refuse('damaged', `record ${place.first} of session ${session} does not decode`);
   return { first: place.first, records };
@@ -139,11 +139,11 @@ export async function findEvent(view: StoreView, session: SessionId, event: Even
 interface Sought {
   readonly session: SessionId;
   readonly event: EventId;
-  /** Of its stream. */
+  /** The version of its stream. */
   readonly version: Version;
 }
 
-/** The position of an event of which the index says something: of it, or of one that has the same hash. */
+/** The position of an event whose hash has an index entry: the entry is for this event, or for one with the same hash. */
 export async function locateEvent(
   view: StoreView,
   { session, event, version }: Sought,
@@ -155,8 +155,8 @@ export async function locateEvent(
     const [record] = await recordsBetween(view, session, position as Position, until);
     if (record?.event_id === event) return position as Position;
   }
-  // Two ids of one hash are chance, or somebody's long search. Every event has put its own entry there, so that one of
-  // which there is none is not in the stream; here it may be.
+  // Two ids share a hash by chance, or by a client's long search; the later event then overwrote the entry of the earlier
+  // one. An id without an entry is never in the stream, but this one may be anywhere in it.
   for (let from = 0; from < version;) {
     const page = await readRecords(view, session, from as Position, READ_PAGE_RECORDS);
     const index = page.findIndex(({ event_id }) => event_id === event);
@@ -170,33 +170,33 @@ export async function readSessions(view: StoreView): Promise<readonly SessionHea
   const sessionCount = await readSessionCount(view);
   const entries = await view.scan(HEAD_RANGE, {});
   if (entries.length !== sessionCount) {
-    refuse('damaged', `the journal holds ${sessionCount} sessions, and ${entries.length} heads`);
+    refuse('damaged', `the journal counts ${sessionCount} sessions, but has ${entries.length} heads`);
   }
   return entries.map(({ key, value }) => {
     const session = sessionOfKey(key);
-    if (session === null) return refuse('damaged', 'the key of a head names no session');
+    if (session === null) return refuse('damaged', 'the key of a head does not name a session');
     const head = decodeHead(value);
     if (head === null) return refuse('damaged', `the head of session ${session} does not decode`);
     return { session_id: session, version: head.version, owing: head.owing };
   });
 }
 
-/** The layout that a store says it has, or null. */
+/** The layout that a store states, or null. */
 export async function readLayout(view: StoreView): Promise<number | null> {
   const bytes = await view.get(META_KEY);
   return bytes === undefined ? null : (decodeMeta(bytes)?.layout ?? null);
 }
 
-/** How many sessions the store holds; refuses a store that is not one of a journal of this layout. */
+/** How many sessions the store holds; refuses a store that is not a journal of this layout. */
 export async function readSessionCount(view: StoreView): Promise<number> {
   const bytes = await view.get(META_KEY);
   if (bytes === undefined) {
     const entries = await view.scan(WHOLE_RANGE, { limit: 1 });
-    if (entries.length > 0) refuse('damaged', 'the data directory holds no journal, or one without its first record');
+    if (entries.length > 0) refuse('damaged', 'the store is not a journal, or its layout record is missing');
     return 0;
   }
   const meta = decodeMeta(bytes);
-  if (meta === null) return refuse('damaged', 'the first record of the journal does not decode');
+  if (meta === null) return refuse('damaged', 'the layout record of the journal does not decode');
   if (meta.layout !== LAYOUT) {
     refuse('storage_failed', `the journal has layout ${meta.layout}; this engine reads layout ${LAYOUT} only`);
   }

@@ -99,7 +99,9 @@ describe('a torn last write', () => {
     expect(lines[0]).toMatchObject({ source: id, verified: true, events: 1 });
     expect(lines[1]).toMatchObject({ torn_tails: [{ file: expect.stringMatching(/\.log$/) }] });
     // Also later on, when the journal itself has long been whole again.
-    expect((await refold(['verify', '--all', '--data-dir', crashed])).stdout).toMatch(/cut back +the last write of/);
+    expect((await refold(['verify', '--all', '--data-dir', crashed])).stdout).toMatch(
+      /cut back +a crash tore the last write of/,
+    );
   });
 });
 
@@ -126,7 +128,7 @@ describe('a table that is gone', () => {
       expect(lines.at(-2)).toMatchObject({
         rebuilt: [
           expect.stringContaining('.ldb of the journal was damaged: it is missing'),
-          expect.stringContaining('every session that is left is whole'),
+          expect.stringContaining('every remaining session is whole'),
           expect.stringMatching(/may be gone without a trace.*restore the data directory from a backup$/),
         ],
       });
@@ -134,7 +136,7 @@ describe('a table that is gone', () => {
       expect(code).toBe(1);
     }
     const { stdout } = await refold(['verify', '--all', '--data-dir', damaged]);
-    expect(stdout).toMatch(/\ngone\? +sessions between [^]*: all verified, and sessions may be gone\n$/);
+    expect(stdout).toMatch(/\ngone\? +sessions with ids between [^]*: all verified, and sessions may be gone\n$/);
   });
 
   test('is no fault of the sessions that are there', async () => {

@@ -12,7 +12,7 @@ const RESERVE_BYTES = 5 * 1_048_576;
 const EVENT_BYTES = 6_000;
 
 describe('a journal on a full disk', () => {
-  test('says so, keeps what it acknowledged, and goes on once there is space', async (context) => {
+  test('refuses appends, keeps every acknowledged event, and accepts appends once there is space', async (context) => {
     const disk = await mountSmallDisk(DISK);
     if ('reason' in disk) {
       process.stdout.write(`disk full: not run, ${disk.reason}\n`);
@@ -29,7 +29,7 @@ describe('a journal on a full disk', () => {
       const unknown = new Set<string>();
       const refusals: string[] = [];
       for (let attempt = 0; refusals.length < 20; attempt += 1) {
-        // Random text, so that no compression makes room.
+        // Random text, which does not compress.
         const record = recordOf(`e${attempt}`, randomBytes(EVENT_BYTES / 2).toString('hex'));
         const answer = await outcome(journal.append(id, version(kept.length), [record], false));
         if (answer === 'done') kept.push(record);

@@ -1,4 +1,4 @@
-// Every write of a scenario is made to fail once, in every way it can fail (SQLite's method: the k-th call for all k).
+// Makes every write of a scenario fail once, in every way a write can fail: the k-th call, for all k.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RejectionCode } from '../../schemas/rejection.ts';
@@ -11,6 +11,7 @@ import { type Faults, type WriteFault, makeMemoryStore } from '../support/journa
 import { done, outcome } from '../support/journal/outcomes.ts';
 import { eventId, readIds, recordsOf, session, version } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { roundsOf } from '../support/random.ts';
 
 const SESSIONS = ['a', 'b', 'c'].map(session);
 const ROUNDS = 4;
@@ -21,7 +22,7 @@ interface Appended {
   readonly answer: RejectionCode | 'done';
 }
 
-/** Creates the sessions and appends to all of them at once, round by round; reports what was answered. */
+/** Creates the sessions and appends to all of them at once, round by round; returns the answers. */
 async function runScenario(journal: Journal): Promise<readonly Appended[]> {
   const appended: Appended[] = [];
   for (const id of SESSIONS) await outcome(journal.create(id, '{}'));
@@ -37,17 +38,17 @@ async function runScenario(journal: Journal): Promise<readonly Appended[]> {
   return appended;
 }
 
-/** How many of the two events of an append may be there, by its answer. */
+/** How many of the two events of an append the stream may hold, by the answer to the append. */
 const ALLOWED: { readonly [answer: string]: readonly number[] } = {
   done: [2],
   storage_failed: [0],
   storage_unknown: [0, 2],
   unknown_session: [0],
-  // The version could not be read before.
+  // Reading the version failed before.
   version_conflict: [0],
 };
 
-/** What was acknowledged is there, what was refused is not, and what is unknown can be looked up. */
+/** Expects that acknowledged events are stored, refused ones are not, and unknown ones can be looked up. */
 async function checkHonesty(journal: Journal, appended: readonly Appended[]): Promise<void> {
   const streams = new Map<string, readonly string[]>();
   for (const id of SESSIONS) {
@@ -65,7 +66,7 @@ async function checkHonesty(journal: Journal, appended: readonly Appended[]): Pr
   }
 }
 
-/** Accepts writes again, each exactly once. */
+/** Expects that the journal accepts writes again, each exactly once. */
 async function checkUsable(journal: Journal): Promise<void> {
   for (const id of SESSIONS) {
     expect(['done', 'session_exists']).toContain(await outcome(journal.create(id, '{}')));
@@ -104,7 +105,7 @@ async function countWrites(): Promise<number> {
 }
 
 describe('a journal whose writes fail', () => {
-  test('reports a write that reached nothing, and goes on', async () => {
+  test('reports a write that did not reach the disk, and accepts later writes', async () => {
     const writes = await countWrites();
     for (let k = 1; k <= writes; k += 1) {
       const appended = await checkScenario({ write: (nth) => (nth === k ? 'lost' : null) });
@@ -112,7 +113,7 @@ describe('a journal whose writes fail', () => {
     }
   });
 
-  test('finds out that a write arrived although its answer was lost', async () => {
+  test('acknowledges a write that reached the disk although the store reported a failure', async () => {
     const writes = await countWrites();
     for (let k = 1; k <= writes; k += 1) {
       const appended = await checkScenario({ write: (nth) => (nth === k ? 'applied' : null) });
@@ -120,21 +121,24 @@ describe('a journal whose writes fail', () => {
     }
   });
 
-  test.each<WriteFault>(['lost', 'applied'])('says so when it cannot find out (%s)', async (fault) => {
-    expect.hasAssertions();
-    const writes = await countWrites();
-    // The first writes create the sessions; their unknown outcome is the create's own.
-    for (let k = SESSIONS.length + 1; k <= writes; k += 1) {
-      // The opening right after the failed write fails as well; the one after it, by whoever asks next, does not.
-      const appended = await checkScenario({
-        write: (nth) => (nth === k ? fault : null),
-        open: (nth) => nth === 2,
-      });
-      expect(appended.some(({ answer }) => answer === 'storage_unknown')).toBe(true);
-    }
-  });
+  test.each<WriteFault>(['lost', 'applied'])(
+    'answers storage_unknown when it cannot look the write up (%s)',
+    async (fault) => {
+      expect.hasAssertions();
+      const writes = await countWrites();
+      // The first writes create the sessions; their unknown outcome belongs to the creations.
+      for (let k = SESSIONS.length + 1; k <= writes; k += 1) {
+        // The opening right after the failed write fails too; the next request opens the store successfully.
+        const appended = await checkScenario({
+          write: (nth) => (nth === k ? fault : null),
+          open: (nth) => nth === 2,
+        });
+        expect(appended.some(({ answer }) => answer === 'storage_unknown')).toBe(true);
+      }
+    },
+  );
 
-  test('stays honest through any sequence of faults', async () => {
+  test('answers truthfully through any sequence of faults', async () => {
     expect.hasAssertions();
     const anyFault = fc.option(fc.constantFrom<WriteFault>('lost', 'applied'), { freq: 2 });
     await fc.assert(
@@ -148,23 +152,23 @@ describe('a journal whose writes fail', () => {
           });
         },
       ),
-      { numRuns: 300 },
+      { numRuns: roundsOf(60) },
     );
   });
 
-  test('fails what was refused on account of a write that failed', async () => {
+  test('reports both racing appends as failed when the write of the first one fails', async () => {
     const store = makeMemoryStore({ write: (nth) => (nth === 2 ? 'lost' : null) });
     const journal = await done(openStoredJournal(store.open));
     const id = session('s');
     await done(journal.create(id, '{}'));
     const racers = ['a', 'b'].map((event) => outcome(journal.append(id, version(0), recordsOf(event), false)));
-    // Neither is recorded, so a conflict with the other would be untrue.
+    // Neither is recorded, so a version conflict would be a false answer.
     expect(await Promise.all(racers)).toEqual(['storage_failed', 'storage_failed']);
     expect(await done(journal.append(id, version(0), recordsOf('a'), false))).toBe(1);
     await journal.close();
   });
 
-  test('serves no one while the store cannot be opened, and everyone once it can', async () => {
+  test('refuses all requests while the store cannot be opened, and serves them once it can', async () => {
     const store = makeMemoryStore({
       write: (nth) => (nth === 2 ? 'applied' : null),
       open: (nth) => nth >= 2 && nth <= 5,
@@ -200,7 +204,7 @@ describe('LevelDB with failing writes', () => {
     };
   };
 
-  test.each<WriteFault>(['lost', 'applied'])('is opened anew under its readers, for every k (%s)', async (fault) => {
+  test.each<WriteFault>(['lost', 'applied'])('is reopened while readers use it, for every k (%s)', async (fault) => {
     expect.hasAssertions();
     const writes = await countWrites();
     for (let k = 1; k <= writes; k += 1) {

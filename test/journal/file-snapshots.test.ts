@@ -11,20 +11,20 @@ const a = session('a');
 const pathOf = (directory: string, at: number): string => join(directory, 'a', `${at}.snapshot`);
 
 describe('snapshots in files', () => {
-  test('lie below their session, for their owner only, and leave nothing temporary', () =>
+  test('lie in the directory of their session, readable by their owner only, without temporary files', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'snapshots');
       const snapshots = openFileSnapshots(directory);
       expect(await done(snapshots.versions(a))).toEqual([]);
       await mkdir(join(directory, 'a'), { recursive: true });
-      // What an interrupted write left goes with the next one.
+      // The next write deletes the temporary file of an interrupted one.
       await writeFile(join(directory, 'a', 'left.tmp'), 'half');
       await done(snapshots.put(snapshotOf('a', 12)));
       expect(await readdir(join(directory, 'a'))).toEqual(['12.snapshot']);
       expect((await stat(pathOf(directory, 12))).mode & 0o777).toBe(0o600);
     }));
 
-  test('may be deleted at any time, all of them', () =>
+  test('may all be deleted at any time', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'snapshots');
       const snapshots = openFileSnapshots(directory);
@@ -36,7 +36,7 @@ describe('snapshots in files', () => {
       expect(await done(snapshots.versions(a))).toEqual([2]);
     }));
 
-  test('give nothing, or what has the shape of one, when their file is damaged', () =>
+  test('read as null, or as another well-formed snapshot, when their file is damaged', () =>
     inTemporaryDirectory(async (directory) => {
       const snapshots = openFileSnapshots(directory);
       const put = snapshotOf('a', 3, `"${'x'.repeat(300)}"`);
@@ -61,7 +61,7 @@ describe('snapshots in files', () => {
       }
     }));
 
-  test('are only of the session and version whose name they bear', () =>
+  test('read as null under the name of another session or version', () =>
     inTemporaryDirectory(async (directory) => {
       const snapshots = openFileSnapshots(directory);
       await done(snapshots.put(snapshotOf('a', 3)));
@@ -75,7 +75,7 @@ describe('snapshots in files', () => {
       expect(await done(snapshots.get(a, version(3)))).toEqual(snapshotOf('a', 3));
     }));
 
-  test('that cannot be written are refused', () =>
+  test('are refused as storage_failed when they cannot be written', () =>
     inTemporaryDirectory(async (directory) => {
       await writeFile(join(directory, 'a'), 'a file where the directory should be');
       expect(await outcome(openFileSnapshots(directory).put(snapshotOf('a', 1)))).toBe('storage_failed');

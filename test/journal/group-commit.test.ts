@@ -7,7 +7,7 @@ import { makeMemoryStore } from '../support/journal/memory-store.ts';
 import { done, outcome } from '../support/journal/outcomes.ts';
 import { readIds, recordsOf, session, version } from '../support/journal/samples.ts';
 
-/** A commit that records its groups and waits to be let go. */
+/** A commit that records its groups and waits until it is released. */
 function heldCommit(): {
   readonly groups: (readonly number[])[];
   readonly commit: (group: readonly number[]) => Promise<readonly number[]>;
@@ -30,7 +30,7 @@ function heldCommit(): {
 }
 
 describe('group commit', () => {
-  test('commits together what is submitted together, in order, and answers each', async () => {
+  test('commits requests that are submitted together as one group, in order, and answers each', async () => {
     const { groups, commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     release();
@@ -38,7 +38,7 @@ describe('group commit', () => {
     expect(groups).toEqual([[1, 2, 3]]);
   });
 
-  test('merges what arrives while a commit is under way into the next one', async () => {
+  test('merges requests that arrive during a commit into the next one', async () => {
     const { groups, commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     const first = queue.submit(1, 1);
@@ -52,7 +52,7 @@ describe('group commit', () => {
     expect(groups).toEqual([[1], [2, 3, 4]]);
   });
 
-  test('splits a group at the named bounds, and commits one that is larger alone', async () => {
+  test('splits a group at its maximum size, and commits a larger request alone', async () => {
     const { groups, commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     release();
@@ -64,7 +64,7 @@ describe('group commit', () => {
     expect(groups.map((group) => group.length)).toEqual([COMMIT_REQUESTS_MAX, 1]);
   });
 
-  test('refuses what would wait beyond the named bound, and accepts again afterwards', async () => {
+  test('refuses requests beyond the maximum of waiting bytes, and accepts requests again afterwards', async () => {
     const { commit, release } = heldCommit();
     const queue = openGroupCommit(commit);
     const waiting = queue.submit(1, COMMIT_WAITING_BYTES_MAX);
@@ -74,7 +74,7 @@ describe('group commit', () => {
     expect(await queue.submit(3, 1)).toBe(30);
   });
 
-  test('goes on after a commit that throws', async () => {
+  test('commits later requests after a commit that throws', async () => {
     let attempts = 0;
     const queue = openGroupCommit(async (group: readonly number[]) => {
       attempts += 1;
@@ -88,7 +88,7 @@ describe('group commit', () => {
 });
 
 describe('the stored journal', () => {
-  test('writes the appends of a hundred sessions at once in one batch', async () => {
+  test('writes concurrent appends of a hundred sessions in one write', async () => {
     const store = makeMemoryStore();
     const journal = await done(openStoredJournal(store.open));
     const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
@@ -101,7 +101,7 @@ describe('the stored journal', () => {
     await journal.close();
   });
 
-  test('merges what arrives during a write into one more, also of one session', async () => {
+  test('merges requests that arrive during a write into one more write, even of the same session', async () => {
     const store = makeMemoryStore();
     const journal = await done(openStoredJournal(store.open));
     const id = session('s');
@@ -134,7 +134,7 @@ describe('the stored journal', () => {
     await journal.close();
   });
 
-  test('writes nothing for a group that is refused whole', async () => {
+  test('writes nothing for a group in which every request is refused', async () => {
     const store = makeMemoryStore();
     const journal = await done(openStoredJournal(store.open));
     const id = session('s');

@@ -41,7 +41,7 @@ describe('journal keys', () => {
     );
   });
 
-  test('lie in the range of their own session only', () => {
+  test('lie only in the range of their own session', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(
@@ -57,7 +57,7 @@ describe('journal keys', () => {
     );
   });
 
-  test('are told apart, and read back only as what they are', () => {
+  test('are distinct, and decode only as their own kind', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anySession, anyPosition, (session, first) => {
@@ -73,14 +73,14 @@ describe('journal keys', () => {
     );
   });
 
-  test('give the event ids of two sessions different places', () => {
+  test('differ for the event ids of two sessions', () => {
     expect(eventKey('a' as SessionId, eventId('be'))).not.toEqual(eventKey('ab' as SessionId, eventId('e')));
     expect(eventKey('a' as SessionId, eventId('e'))).toHaveLength(9);
   });
 });
 
 describe('stored numbers', () => {
-  test('come back, in the order of their bytes and in one form only', () => {
+  test('decode to the same number, sort in byte order, and have only one accepted form', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anyNumber, anyNumber, (one, two) => {
@@ -93,7 +93,7 @@ describe('stored numbers', () => {
     expect(others.map((hex) => decodeNumber(Buffer.from(hex, 'hex')))).toEqual(others.map(() => null));
   });
 
-  test('are short', () => {
+  test('take one byte up to 239 and eight at most', () => {
     const sizes = [0, 239, 240, 255, 65_535, 65_536, Number.MAX_SAFE_INTEGER].map((n) => encodeNumber(n).length);
     expect(sizes).toEqual([1, 1, 2, 2, 3, 4, 8]);
   });

@@ -9,8 +9,9 @@ import { loopEvent, loopSessions } from '../support/journal/loop-events.ts';
 import { done } from '../support/journal/outcomes.ts';
 import { eventId, numbersFrom, readAll, recordOf } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { roundsOf } from '../support/random.ts';
 
-const ROUNDS = 10 * Number(process.env['REFOLD_TEST_ROUNDS'] ?? 1);
+const ROUNDS = roundsOf(3);
 
 let bundle: Awaited<ReturnType<typeof bundleScript>>;
 
@@ -22,7 +23,7 @@ afterAll(async () => {
   await bundle.remove();
 });
 
-/** Runs the appending process, kills it after that many acknowledgements, and gives the last of each session. */
+/** Runs the appending process and kills it after that many acknowledgements; returns the last one of each session. */
 async function runUntilKilled(directory: string, acknowledgements: number): Promise<ReadonlyMap<string, number>> {
   const child = spawn(process.execPath, [bundle.script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
@@ -33,7 +34,7 @@ async function runUntilKilled(directory: string, acknowledgements: number): Prom
     if (id === undefined || version === undefined) continue;
     acknowledged.set(id, Number(version));
     seen += 1;
-    // What is still in the pipe was acknowledged as well: the loop goes on until the pipe is at its end.
+    // Lines that are still in the pipe were acknowledged too: the loop continues to the end of the pipe.
     if (seen === acknowledgements) child.kill('SIGKILL');
   }
   const [, signal] = await exited;
@@ -42,7 +43,7 @@ async function runUntilKilled(directory: string, acknowledgements: number): Prom
 }
 
 describe('a process that is killed while it appends', () => {
-  test(`loses nothing it acknowledged, in ${ROUNDS} rounds`, () =>
+  test(`loses no acknowledged event, in ${ROUNDS} rounds`, () =>
     inTemporaryDirectory(async (directory) => {
       const below = numbersFrom(20_260_801);
       let slowestOpenMs = 0;

@@ -1,4 +1,4 @@
-// What the committer knows without reading is bounded, complete where it answers, and gone after a failed write.
+// The cache of the committer is bounded, complete for every session that it answers for, and cleared by a failed write.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
@@ -20,7 +20,7 @@ const at = (session: string, version: number): ReadonlyMap<SessionId, Version> =
   new Map([[id(session), version as Version]]);
 
 describe('known streams', () => {
-  test('hold every id of a stream that was made here, and say nothing of any other', () => {
+  test('hold every event id of a stream that was created here, and answer undefined for any other', () => {
     const known = newKnownStreams();
     known.remember([create('a'), append('a', 'x', 'y')], at('a', 2));
     known.remember([append('b', 'x')], at('b', 9));
@@ -29,7 +29,7 @@ describe('known streams', () => {
     expect(known.holds(id('b'), event('x'))).toBeUndefined();
   });
 
-  test('forget the ids of the stream that was not written for the longest time, as a whole', () => {
+  test('drop all ids of the least recently written stream when the cache is full', () => {
     const known = newKnownStreams();
     known.remember([create('old')], at('old', 0));
     known.remember([append('old', 'x')], at('old', 1));
@@ -39,18 +39,18 @@ describe('known streams', () => {
     known.remember([append('new', 'e0')], at('new', names.length));
     expect(known.holds(id('old'), event('x'))).toBeUndefined();
     expect(known.holds(id('new'), event('e0'))).toBe(true);
-    // What was forgotten stays so: what comes later is not all of it.
+    // Dropped ids stay unknown: the ids of later appends are not complete.
     known.remember([append('old', 'y')], at('old', 2));
     expect(known.holds(id('old'), event('y'))).toBeUndefined();
   });
 
-  test('are as many sessions as fit; the one that was not written for the longest time goes, and each that comes', () => {
+  test('drop the least recently written session for each new one when the cache is full', () => {
     const known = newKnownStreams();
     const first = Array.from({ length: HEADS_CACHED_MAX }, (_, index) => [id(`s${index}`), 1 as Version] as const);
     known.remember([], new Map(first));
     known.remember([], at('s0', 2));
     for (const name of ['x', 'y']) known.remember([], at(name, 1));
-    // Those after what was removed stand where they stood, and what was written again is the youngest.
+    // The entries after the dropped ones keep their order, and a session that is written again becomes the newest.
     expect(['s0', 's1', 's2', 's3', 'x', 'y'].map((name) => known.version(id(name)))).toEqual([
       2,
       undefined,
@@ -65,7 +65,7 @@ describe('known streams', () => {
     expect(['s0', 's1', 'x'].map((name) => known.version(id(name)))).toEqual([undefined, 1, 1]);
   });
 
-  test('are not gone through while there is room', () => {
+  test('are not iterated while the cache has room', () => {
     const known = newKnownStreams();
     const starts = vi.spyOn(Map.prototype, 'keys');
     onTestFinished(() => starts.mockRestore());
@@ -78,7 +78,7 @@ describe('known streams', () => {
     expect([roomy, full]).toEqual([0, 2]);
   });
 
-  test('know nothing after a failed write', () => {
+  test('are empty after a failed write', () => {
     const known = newKnownStreams();
     known.remember([create('a'), append('a', 'x')], at('a', 1));
     known.forget();

@@ -6,6 +6,7 @@ import { journalContract } from '../support/journal/journal-contract.ts';
 import { done, refusal } from '../support/journal/outcomes.ts';
 import { readIds, recordsOf, session, version } from '../support/journal/samples.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { roundsOf } from '../support/random.ts';
 
 journalContract(
   'the journal on LevelDB',
@@ -25,11 +26,11 @@ journalContract(
       },
     };
   },
-  { modelRuns: 300 },
+  { modelRuns: roundsOf(60) },
 );
 
 describe('the journal on LevelDB', () => {
-  test('makes its directory for its owner only', () =>
+  test('creates its directory with access for its owner only', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'deeper', 'journal');
       const journal = await done(openLevelJournal(path));
@@ -38,7 +39,7 @@ describe('the journal on LevelDB', () => {
       expect((await stat(join(directory, 'deeper'))).mode & 0o777).toBe(0o700);
     }));
 
-  test('says who has the directory when it is opened twice', () =>
+  test('refuses a second opening of its directory as in use', () =>
     inTemporaryDirectory(async (directory) => {
       const journal = await done(openLevelJournal(directory));
       const second = await refusal(openLevelJournal(directory));
@@ -58,7 +59,7 @@ describe('the journal on LevelDB', () => {
       expect(refused.code).toBe('storage_failed');
     }));
 
-  test('waits for accepted appends when it is closed', () =>
+  test('waits for accepted appends when it closes', () =>
     inTemporaryDirectory(async (directory) => {
       const journal = await done(openLevelJournal(directory));
       const id = session('s');

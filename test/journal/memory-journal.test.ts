@@ -1,5 +1,6 @@
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { journalContract } from '../support/journal/journal-contract.ts';
+import { roundsOf } from '../support/random.ts';
 
 journalContract(
   'the memory journal',
@@ -7,5 +8,5 @@ journalContract(
     const journal = openMemoryJournal();
     return { journal, reopen: async () => journal, dispose: () => journal.close() };
   },
-  { modelRuns: 1_000 },
+  { modelRuns: roundsOf(200) },
 );

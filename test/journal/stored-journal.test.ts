@@ -3,6 +3,7 @@ import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { journalContract } from '../support/journal/journal-contract.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
 import { done } from '../support/journal/outcomes.ts';
+import { roundsOf } from '../support/random.ts';
 
 journalContract(
   'the stored journal on a store in memory',
@@ -20,5 +21,5 @@ journalContract(
       dispose: () => journal.close(),
     };
   },
-  { modelRuns: 1_000 },
+  { modelRuns: roundsOf(200) },
 );

@@ -14,21 +14,21 @@ import {
   encodeStretch,
 } from '../../src/journal/stored-values.ts';
 import { hasDerivedChain } from '../../src/journal/derived-chain.ts';
-import { decodeTrail } from '../../src/journal/trail.ts';
+import { decodeTrail } from '../../src/journal/commit-trail.ts';
 import { nextChain } from '../../src/core/chain.ts';
 import { digestText } from '../../schemas/canonical.ts';
 import { recordOf, version } from '../support/journal/samples.ts';
 
 const readers = { decodeStretch, decodeHead, decodeGenesis, decodeMeta, decodeTrail };
 
-/** What a stretch says, chain values that follow from others among it. */
+/** The records of a stretch, with their derived chain values. */
 const recordsIn = (bytes: Uint8Array): readonly JournalRecord[] | null =>
   decodeStretch(bytes)?.map(({ event, event_id, state_digest, chain }) => ({ event, event_id, state_digest, chain })) ??
   null;
 
 const text = fc.string({ unit: 'binary', maxLength: 300 }).filter((value) => value.isWellFormed());
 
-/** Records whose chain values follow from each other, as those of a stream do. */
+/** Records whose chain values follow from each other, as in a stream. */
 function chained(count: number): readonly JournalRecord[] {
   let chain = digestText('genesis');
   return Array.from({ length: count }, (_, index) => {
@@ -39,7 +39,7 @@ function chained(count: number): readonly JournalRecord[] {
 }
 
 describe('stored values', () => {
-  test('come back as they were written', () => {
+  test('decode to what was encoded', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(
@@ -57,7 +57,7 @@ describe('stored values', () => {
     );
   });
 
-  test('leave out the chain values that follow from what is there, and only those', () => {
+  test('omit exactly the chain values that follow from stored ones', () => {
     for (let count = 1; count < 9; count += 1) {
       const records = chained(count);
       const bytes = encodeStretch(records);
@@ -69,18 +69,18 @@ describe('stored values', () => {
         expect(recordsIn(encodeStretch(others))).toEqual(others);
       }
       const whole = encodeStretch(records.map((record) => ({ ...record, chain: digestText('x') })));
-      // The length of all digests may take a byte more itself.
+      // The length field of the digests may take one byte more.
       expect([0, 1]).toContain(whole.length - bytes.length - 32 * Math.max(0, count - 2));
     }
   });
 
-  test('have the bytes they had when the layout was settled', () => {
+  test('have the exact bytes of layout 2', () => {
     const record = { ...recordOf('e'), event: '{}' };
     const digests = `${record.state_digest.slice(7)}${record.chain.slice(7)}`;
     expect(Buffer.from(encodeStretch([record])).toString('hex')).toBe(`836165627b7d5840${digests}`);
-    const said = { ...record, event: '{"event_id":"e"}' };
+    const inText = { ...record, event: '{"event_id":"e"}' };
     expect(
-      Buffer.from(encodeStretch([said]))
+      Buffer.from(encodeStretch([inText]))
         .toString('hex')
         .slice(0, 6),
     ).toBe('830070');
@@ -89,14 +89,14 @@ describe('stored values', () => {
     expect(Buffer.from(encodeMeta(3)).toString('hex')).toBe('820203');
   });
 
-  test('cost few bytes beside the text of the event', () => {
+  test('take few bytes besides the text of the event', () => {
     const record = recordOf('event-12345', 'x'.repeat(500));
     expect(encodeStretch([record]).length - 500).toBeLessThanOrEqual(12 + 2 * 32 + 7);
     const many = Array.from({ length: 6 }, (_, index) => recordOf(`event-${index}`, 'x'.repeat(500)));
     expect(encodeStretch(many).length - 3_000).toBeLessThanOrEqual(6 * (8 + 2 * 32 + 4) + 4);
   });
 
-  test('say an event id that the text says where the text says it', () => {
+  test('store an event id as the index of the field in the text that holds it', () => {
     const id = fc.string({ unit: fc.constantFrom('a', '"', '\\', '~', '/', '}'), minLength: 1, maxLength: 9 });
     const other = fc.record({ event_id: id, note: fc.string() });
     fc.assert(
@@ -109,7 +109,7 @@ describe('stored values', () => {
     );
   });
 
-  test('are refused, never thrown at, when they are garbage', () => {
+  test('decode without an exception when they are garbage', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
@@ -119,7 +119,7 @@ describe('stored values', () => {
     );
   });
 
-  test('have the right structure or are refused when any one bit is flipped', () => {
+  test('decode to the right structure or to null when any one bit is flipped', () => {
     const good = encodeStretch(chained(4));
     let refused = 0;
     for (let bit = 0; bit < good.length * 8; bit += 1) {
@@ -136,7 +136,7 @@ describe('stored values', () => {
     expect(decodeStretch(Buffer.concat([good, Buffer.of(0)]))).toBeNull();
   });
 
-  test('are refused when their parts are not of the right kind', () => {
+  test('decode to null when a part has the wrong type', () => {
     const digests = `5840${'00'.repeat(64)}`;
     const wrong = [
       `826165627b7d`,
@@ -153,7 +153,7 @@ describe('stored values', () => {
     expect(heads.map((hex) => decodeHead(Buffer.from(hex, 'hex')))).toEqual(heads.map(() => null));
   });
 
-  test('are not made of text or digests that are none', () => {
+  test('are not encoded from ill-formed text or digests', () => {
     expect(() => encodeStretch([recordOf('e', '\ud800')])).toThrow(InvariantError);
     expect(() => encodeGenesis('\udc00')).toThrow(InvariantError);
     expect(() => encodeStretch([{ ...recordOf('e'), chain: 'sha256:00' as never }])).toThrow(InvariantError);

@@ -1,7 +1,7 @@
 // What opening a journal found that no stream of it tells: last writes that were torn, and damage that was put aside.
 import pc from 'picocolors';
-import { tellsOfGone } from '../../journal/salvage/damage-record.ts';
-import { describeTornTail, readTornTails } from '../../journal/level/tail.ts';
+import { mentionsVanishedSessions } from '../../journal/salvage/damage-record.ts';
+import { describeTornTail, readTornTails } from '../../journal/level/torn-tail.ts';
 import { readRebuilt } from '../../journal/salvage/rebuild-switch.ts';
 import { journalOf } from '../data-dir.ts';
 import type { Output } from '../output.ts';
@@ -17,7 +17,7 @@ export async function reportFindings(dataDir: string, output: Output): Promise<n
   const rebuilt = await readRebuilt(journalOf(dataDir));
   if (rebuilt.length > 0) output.object({ rebuilt });
   for (const notice of rebuilt) {
-    output.line(`${tellsOfGone(notice) ? pc.red('gone?   ') : pc.yellow('rebuilt ')}    ${notice}`);
+    output.line(`${mentionsVanishedSessions(notice) ? pc.red('gone?   ') : pc.yellow('rebuilt ')}    ${notice}`);
   }
-  return rebuilt.filter(tellsOfGone).length;
+  return rebuilt.filter(mentionsVanishedSessions).length;
 }

@@ -1,6 +1,6 @@
-// A journal that was closed says so in a file of its own, CLOSED: which logs there are, how long they are, and which
-// sessions they wrote to. A log that was whole then and is not now was not torn by a crash but damaged afterwards; and
-// whatever of it is lost, the sessions are known.
+// The file CLOSED, which a clean stop writes into the directory of the journal: the names and sizes of the logs, and the
+// sessions that they wrote to. A log that was whole then and is not now was damaged later, not torn by a crash; and the
+// sessions of all writes in it are known.
 import { Buffer } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { crc32c } from './crc32c.ts';
 import { codeOf } from '../../files/file-failure.ts';
 import { HEAD_LETTER, sessionOfKey } from '../keys.ts';
-import { readLog } from './log.ts';
-import type { NewestEntry } from './merge.ts';
-import { addWrites, spanOfBatch } from './writes.ts';
+import { readLog } from './log-format.ts';
+import type { NewestEntry } from './newest-entries.ts';
+import { addWrites, spanOfBatch } from './write-batch.ts';
 import { decodeHead } from '../stored-values.ts';
 
 const CLOSED = 'CLOSED';
@@ -18,21 +18,21 @@ const CLOSED = 'CLOSED';
 export interface ClosedLogs {
   /** The sizes of the logs, by name. */
   readonly sizes: ReadonlyMap<string, number>;
-  /** The sequence numbers of the first write in them, and of the one behind the last; the same when there is none. */
+  /** The sequence number of the first write in them, and the one after the last write; equal when there are no writes. */
   readonly first: number;
   readonly end: number;
-  /** The sessions they wrote to, with their versions. Layout 1 does not say them. */
+  /** The sessions they wrote to, with their versions; empty in layout 1, whose file did not name them. */
   readonly sessions: ReadonlyMap<SessionId, Version>;
 }
 
-/** Null after a crash. Every opening begins another log, so that what an earlier closing said is about none. */
+/** Null after a crash. Every opening begins a new log, so the file of an earlier stop does not apply to it. */
 export async function readClosed(directory: string): Promise<ClosedLogs | null> {
   const text = await readFile(join(directory, CLOSED), 'utf8').catch(() => '');
   const [, name, size] = /^(\d+\.log) (\d+)\n$/.exec(text) ?? [];
   if (name !== undefined) return { sizes: new Map([[name, Number(size)]]), first: 0, end: 0, sessions: new Map() };
   const [body = '', sum = ''] = text.split('\n');
   if (sum !== sumOf(body)) return null;
-  // It has its checksum, so that it is as it was written.
+  // The checksum matches, so the text is as it was written.
   const { sizes, first, end, sessions } = JSON.parse(body) as Written;
   return { sizes: new Map(sizes), first, end, sessions: new Map(sessions) };
 }
@@ -44,7 +44,7 @@ interface Written {
   readonly sessions: readonly (readonly [SessionId, Version])[];
 }
 
-/** Puts the logs on record as whole, if they are. Without it they are read as if a crash had left them. */
+/** Writes the file when all logs are whole. Without it the next opening reads the logs as those of a crash. */
 export async function markClosed(directory: string): Promise<void> {
   try {
     const written = await readLogs(directory);

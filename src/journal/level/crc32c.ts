@@ -1,10 +1,10 @@
-// CRC-32C (Castagnoli; RFC 3720 appendix B.4), which LevelDB keeps beside every block. Node has only CRC-32 (IEEE).
+// CRC-32C (Castagnoli; RFC 3720 appendix B.4), which LevelDB stores with every block. Node offers only CRC-32 (IEEE).
 
 const POLYNOMIAL = 0x82f63b78;
-/** LevelDB stores a CRC rotated and offset, because a CRC of data that holds CRCs is weak. */
+/** LevelDB rotates and offsets a CRC before it stores it, because a CRC of data that contains CRCs is weak. */
 const MASK_DELTA = 0xa282ead8;
 
-// Four tables, four bytes a step: three times as fast as one, and a check reads every byte of the journal.
+// Four tables, four bytes a step: three times as fast as one table. Verification reads every byte of the journal.
 const TABLES = makeTables();
 
 export function crc32c(bytes: Uint8Array): number {
@@ -23,7 +23,7 @@ export function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-/** The checksums of the first byte, of the first two, and so on. */
+/** The checksums of the first byte, of the first two bytes, and so on. */
 export function* crc32cEach(bytes: Uint8Array): Generator<number> {
   const [one] = TABLES;
   let crc = 0xffffffff;

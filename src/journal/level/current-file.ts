@@ -1,6 +1,6 @@
-// Finds the manifest of a LevelDB database. Its name stands in a file of its own, CURRENT. When that is gone LevelDB
-// makes a new database in its place, and deletes the tables of the old one; when it is damaged nothing is opened.
-// There is one manifest except for a moment of an opening, so that the name can be written again.
+// Finds the manifest of a LevelDB database, which the file CURRENT names. When CURRENT is missing, LevelDB creates a new
+// database and deletes the tables of the old one; when it is damaged, LevelDB does not open the database. Except for a
+// moment during an opening there is exactly one manifest, so its name can be restored.
 import type { Buffer } from 'node:buffer';
 import { open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { refuse } from '../refusal.ts';
 
 export interface Manifest {
   readonly name: string;
-  /** Null when it cannot be told which one it is. */
+  /** Null when no manifest is usable. */
   readonly bytes: Buffer | null;
 }
 
@@ -21,7 +21,7 @@ export async function findManifest(directory: string): Promise<Manifest | null> 
   try {
     return await readNamed(directory);
   } catch (error) {
-    // What is no directory, LevelDB itself reports.
+    // A path that is not a directory is reported by LevelDB itself.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
     if (!(error instanceof Error) || codeOf(error) === null) throw error;
     return refuse('storage_failed', `verifying the journal: ${withRemedy(error.message)}`);
@@ -35,7 +35,7 @@ async function readNamed(directory: string): Promise<Manifest | null> {
   if (named !== undefined && names.includes(named)) {
     return { name: named, bytes: await readFile(join(directory, named)) };
   }
-  // A database whose making was interrupted has neither tables nor logs yet.
+  // A database whose creation was interrupted has neither tables nor logs.
   if (!names.some((name) => /^\d+\.(?:ldb|sst|log)$/.test(name))) return null;
   const manifests = names.filter((name) => /^MANIFEST-\d+$/.test(name));
   const [only] = manifests;
@@ -48,7 +48,7 @@ async function readNamed(directory: string): Promise<Manifest | null> {
 }
 
 async function writeCurrent(directory: string, manifest: string): Promise<void> {
-  const temporary = join(directory, 'CURRENT.mended');
+  const temporary = join(directory, 'CURRENT.tmp');
   const file = await open(temporary, 'w', 0o600);
   try {
     await file.writeFile(`${manifest}\n`);

@@ -1,28 +1,28 @@
-// Spans of keys that may be lost with a damaged piece of a table, and which sessions they touch.
+// Spans of keys that may be lost with a damaged part of a table, and the sessions in such spans.
 import { Buffer } from 'node:buffer';
 
-/** From the first to the last key, both of them in it. */
+/** From the first to the last key, both included. */
 export interface KeySpan {
   readonly first: Buffer;
   readonly last: Buffer;
 }
 
-/** From the first to the last session id, both of them in it; no last one: to the end. Ids are ASCII, in byte order. */
+/** From the first to the last session id, both included; null: to the end. Ids are ASCII, in byte order. */
 export interface SessionSpan {
   readonly first: string;
   readonly last: string | null;
 }
 
-/** Every key in LevelDB's files ends with eight bytes of sequence number and kind. */
+/** Every key in LevelDB's tables ends with eight bytes that hold its sequence number and kind. */
 const TAG_BYTES = 8;
 
-/** The key without its sequence number; a RangeError when it is too short for one. */
+/** The key without its sequence number; throws a RangeError when the key is too short. */
 export function userKey(key: Buffer): Buffer {
   if (key.length < TAG_BYTES) throw new RangeError('a key is too short');
   return key.subarray(0, -TAG_BYTES);
 }
 
-/** The sequence number of a key, and whether it is one of a deletion. */
+/** The sequence number of a key, and whether the entry is a deletion. */
 export function tagOf(key: Buffer): { readonly sequence: number; readonly deletes: boolean } {
   const tag = key.readBigUInt64LE(key.length - TAG_BYTES);
   return { sequence: Number(tag >> 8n), deletes: (tag & 0xffn) === 0n };
@@ -31,7 +31,7 @@ export function tagOf(key: Buffer): { readonly sequence: number; readonly delete
 export const spansHold = (spans: readonly KeySpan[], key: Uint8Array): boolean =>
   spans.some(({ first, last }) => Buffer.compare(first, key) <= 0 && Buffer.compare(key, last) <= 0);
 
-/** The same spans in order, with those that overlap made one. */
+/** The spans in order, with overlapping ones merged. */
 export function mergeSpans(spans: readonly KeySpan[]): readonly KeySpan[] {
   const merged: KeySpan[] = [];
   for (const span of [...spans].sort((a, b) => Buffer.compare(a.first, b.first))) {
@@ -56,7 +56,7 @@ export function sessionsIn(spans: readonly KeySpan[], letter: string): readonly 
   );
 }
 
-// A key in an index of a table may be cut short. What is left of it still lies between the keys on both its sides.
+// The index of a table may hold shortened keys. A shortened key still lies between the keys on both of its sides.
 const idIn = (key: string): string => key.slice(1).split('\0', 1)[0] ?? '';
 
 function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
@@ -71,7 +71,7 @@ function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
   return merged;
 }
 
-/** The ids in both. */
+/** The spans of the ids that are in both. */
 export const intersectSessions = (
   some: readonly SessionSpan[],
   others: readonly SessionSpan[],

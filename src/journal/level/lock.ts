@@ -1,13 +1,14 @@
-// The one lock that Node can take on a file is the one LevelDB takes on its directory. It goes with its process.
+// The lock that LevelDB takes on its directory: shows whether a process has a database open, and serves as a general lock,
+// because Node has no file locks. The system releases it when its process ends.
 import { Level } from 'level';
 import { type Store } from '../store.ts';
 import { openLevelStore } from './store.ts';
 import { makeDirectory } from '../../files/directories.ts';
 import { refuse } from '../refusal.ts';
 
-/** Refuses when a process has the database in `directory` open. Changes nothing in it. */
+/** Refuses when a process has the database in `directory` open. Does not change the database. */
 export async function refuseWhenOpen(directory: string): Promise<void> {
-  // LevelDB takes its lock first, and sees then that it may neither open nor make anything.
+  // LevelDB takes its lock first; with these options it may then neither open nor create anything.
   const database = new Level(directory, { createIfMissing: false, errorIfExists: true });
   try {
     await database.open();
@@ -22,7 +23,7 @@ export async function refuseWhenOpen(directory: string): Promise<void> {
   await database.close();
 }
 
-/** Runs `work` while this process alone holds the lock that is kept in `directory`. */
+/** Runs `work` while this process holds the lock in `directory`. */
 export async function holdingLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   await makeDirectory(directory);
   const lock: Store = await openLevelStore(directory);

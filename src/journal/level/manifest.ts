@@ -1,18 +1,18 @@
-// Which files a LevelDB database is made of, by its manifest: a log of edits (LevelDB, db/version_edit.cc). Tables
-// and logs that it does not name are leftovers, which LevelDB deletes.
+// Reads the manifest of a LevelDB database, which states the files that are in use: a log of edits (LevelDB,
+// db/version_edit.cc). Tables and logs that it does not name are leftovers, which LevelDB deletes.
 import type { Buffer } from 'node:buffer';
 import { ByteReader } from '../byte-reader.ts';
 import { type KeySpan, userKey } from './key-spans.ts';
-import { readLog } from './log.ts';
+import { readLog } from './log-format.ts';
 
 export interface LiveFiles {
   /** The tables by number, each with its first and last key. */
   readonly tables: ReadonlyMap<number, KeySpan>;
-  /** The oldest log that is in use: it is there, if only empty; 0 before there was one. */
+  /** The oldest log in use, which always exists but may be empty; 0 before the first log. */
   readonly firstLog: number;
-  /** Whether the log of this number holds writes that no table holds yet. */
+  /** Whether the log of this number may hold writes that are in no table yet. */
   readonly isLiveLog: (number: number) => boolean;
-  /** What is wrong with it, or null. Then it may name files that are no more, and not name others that are in use. */
+  /** What is wrong with the manifest, or null. A faulty one may name deleted files and may omit files in use. */
   readonly fault: string | null;
 }
 
@@ -26,7 +26,7 @@ export function readManifest(manifest: Buffer): LiveFiles {
   const edits: Edits = { tables: new Map(), firstLog: 0, previousLog: 0 };
   const { records, faults } = readLog(manifest);
   const [first] = faults;
-  let fault = first === undefined ? null : `the edit at ${first.at} does not have its checksum or its length`;
+  let fault = first === undefined ? null : `the checksum or the length of the edit at ${first.at} does not match`;
   try {
     for (const { bytes } of records) applyEdit(bytes, edits);
   } catch (error) {
@@ -57,7 +57,7 @@ function applyEdit(record: Uint8Array, edits: Edits): void {
         reader.varint();
         reader.sized();
         break;
-      case 6: // a table that is gone: level and number
+      case 6: // a removed table: level and number
         reader.varint();
         edits.tables.delete(reader.varint());
         break;
@@ -69,7 +69,7 @@ function applyEdit(record: Uint8Array, edits: Edits): void {
         edits.previousLog = reader.varint();
         break;
       default:
-        throw new RangeError(`an edit of unknown kind ${tag}`);
+        throw new RangeError(`an edit has the unknown kind ${tag}`);
     }
   }
 }

@@ -1,5 +1,5 @@
-// Expands one raw Snappy block (google/snappy, format_description.txt): LevelDB compresses the index of a table, and
-// nothing in Node expands it. A RangeError when the bytes are no such block.
+// Expands one raw Snappy block (google/snappy, format_description.txt): LevelDB compresses the blocks of its tables, and
+// Node has no Snappy. Throws a RangeError when the bytes are not a valid block.
 import { Buffer } from 'node:buffer';
 import { ByteReader } from '../byte-reader.ts';
 
@@ -14,15 +14,15 @@ export function expandSnappy(bytes: Uint8Array, bytesMax: number): Buffer {
     if ((tag & 3) === 0) at += copyLiteral(reader, tag, output, at);
     else at += copyBack(reader, tag, output, at);
   }
-  if (at !== length) throw new RangeError('a compressed block does not have its length');
+  if (at !== length) throw new RangeError('a compressed block is shorter than its stated length');
   return output;
 }
 
 function copyLiteral(reader: ByteReader, tag: number, output: Buffer, at: number): number {
   const short = tag >>> 2;
-  // 60 to 63 say in how many bytes, 1 to 4, the length follows.
+  // The values 60 to 63 state in how many bytes (1 to 4) the length follows.
   const length = short < 60 ? short + 1 : reader.take(short - 59).readUIntLE(0, short - 59) + 1;
-  if (length > output.length - at) throw new RangeError('a compressed block is longer than it says');
+  if (length > output.length - at) throw new RangeError('a compressed block is longer than its stated length');
   output.set(reader.take(length), at);
   return length;
 }
@@ -32,9 +32,9 @@ function copyBack(reader: ByteReader, tag: number, output: Buffer, at: number): 
   const length = kind === 1 ? ((tag >>> 2) & 7) + 4 : (tag >>> 2) + 1;
   const offset = kind === 1 ? ((tag >>> 5) << 8) | reader.byte() : readOffset(reader, kind);
   if (offset === 0 || offset > at || length > output.length - at) {
-    throw new RangeError('a compressed block copies from outside');
+    throw new RangeError('a compressed block copies from outside its bounds');
   }
-  // Byte by byte: a copy may overlap itself, which repeats it.
+  // Byte by byte: a copy may overlap its own output, which repeats the bytes.
   for (let index = at; index < at + length; index += 1) output[index] = output[index - offset] ?? 0;
   return length;
 }

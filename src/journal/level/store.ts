@@ -1,5 +1,5 @@
-// The store on LevelDB: one directory, one process. Writes are always synchronous: without it a power cut loses
-// acknowledged events. LevelDB has the write in view only after it is on disk, so whatever can be read is durable.
+// The store on LevelDB: one directory, one process. Every write is synchronous, because a power cut would otherwise lose
+// acknowledged events. LevelDB makes a write visible only after it is on disk, so whatever can be read is durable.
 import { Level } from 'level';
 import { makeDirectory } from '../../files/directories.ts';
 import { LEVEL_FILES_OPEN_MAX, LEVEL_FILE_BYTES, SCAN_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -10,10 +10,10 @@ import type { KeyRange, Put, ScanOptions, Store, StoreView } from '../store.ts';
 type Database = Level<Uint8Array, Uint8Array>;
 type Snapshot = ReturnType<Database['snapshot']>;
 
-/** Entries one step of a scan asks for; SCAN_BYTES_MAX ends the step earlier. */
+/** Entries that one step of a scan requests; SCAN_BYTES_MAX may end the step earlier. */
 const SCAN_ENTRIES = 1_000;
 
-/** Opens or creates the database in `directory` (made with mode 0700). */
+/** Opens or creates the database in `directory` (created with mode 0700). */
 export async function openLevelStore(directory: string): Promise<Store> {
   const database: Database = await guard('opening the journal', async () => {
     await makeDirectory(directory);
@@ -24,7 +24,7 @@ export async function openLevelStore(directory: string): Promise<Store> {
   return {
     write: (puts) =>
       guard('writing to the journal', async () => {
-        // A third of what the same puts cost as an array, of which every one is copied with its options.
+        // Costs a third of passing an array, whose every put is copied together with its options.
         const batch = database.batch();
         for (const { key, value } of puts) batch.put(key, value);
         await batch.write({ sync: true });
@@ -42,7 +42,7 @@ export async function openLevelStore(directory: string): Promise<Store> {
 }
 
 const viewAt = (database: Database, snapshot: Snapshot): StoreView => ({
-  // The declared result leaves out `undefined`, which is what an absent key gives.
+  // The declared result type omits `undefined`, which LevelDB returns for an absent key.
   get: (key) =>
     guard('reading the journal', async (): Promise<Uint8Array | undefined> => database.get(key, { snapshot })),
   getMany: (keys) =>
@@ -71,7 +71,7 @@ async function scan(
   }
 }
 
-/** Runs `work`; what LevelDB or the file system throws becomes a Refusal. */
+/** Runs `work`; an error of LevelDB or the file system becomes a Refusal. */
 async function guard<T>(doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -84,7 +84,7 @@ async function guard<T>(doing: string, work: () => Promise<T>): Promise<T> {
 function refuseFailure(doing: string, error: unknown): never {
   const codes: string[] = [];
   let message = '';
-  // LevelDB's own error is the cause of the one that says that the database is not open.
+  // LevelDB's own error is the cause of the error that reports that the database is not open.
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && typeof cause.code === 'string') codes.push(cause.code);
     message = cause.message;

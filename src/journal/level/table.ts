@@ -8,7 +8,7 @@ import { expandSnappy } from './snappy.ts';
 const FOOTER_BYTES = 48;
 const TRAILER_BYTES = 5;
 const MAGIC = 0xdb4775248b80fb57n;
-/** An index has a few dozen bytes for each block of 4 KiB, and a block holds one value more than that at most. */
+/** An index holds a few dozen bytes for each block of 4 KiB, and a block exceeds 4 KiB by one value at most. */
 const BLOCK_BYTES_MAX = 1_024 * 1_048_576;
 
 interface BlockHandle {
@@ -17,38 +17,38 @@ interface BlockHandle {
 }
 
 export interface TableEntry {
-  /** With its sequence number. */
+  /** Including its sequence number. */
   readonly key: Buffer;
   readonly value: Buffer;
 }
 
 export interface TableFault {
-  /** What is wrong first. */
+  /** The first thing that is wrong. */
   readonly message: string;
-  /** Where keys may be lost; none when only hints are damaged. */
+  /** Spans in which keys may be lost; empty when only hints are damaged. */
   readonly lost: readonly KeySpan[];
 }
 
-/** What is wrong with a table of such keys, or null. */
-export function tableFault(table: Buffer, span: KeySpan): TableFault | null {
+/** What is wrong with a table that holds this span of keys, or null. */
+export function verifyTable(table: Buffer, span: KeySpan): TableFault | null {
   const faults: string[] = [];
   const lost: KeySpan[] = [];
   let first = span.first;
   const index = attempt(() => indexOf(table), faults);
   if (index === null) lost.push(span);
   for (const { handle, last } of index ?? []) {
-    // The index names a key that is not before any of its block, and before all of the next one.
+    // The index holds, for each block, a key that no key of the block is after, and that is before every key of the next.
     const end = Buffer.compare(last, span.last) < 0 ? last : span.last;
     if (attempt(() => verifyBlock(table, handle), faults) === null) lost.push({ first, last: end });
     first = last;
   }
-  // Filters are hints: nothing is lost with them, and LevelDB would still believe them.
+  // Filters are hints: a damaged one loses no key, but LevelDB would still trust it.
   attempt(() => verifyMeta(table), faults);
   const [message] = faults;
   return message === undefined ? null : { message, lost };
 }
 
-/** From the first to the last key of a table, or a little more; null when it cannot be told. */
+/** The span from the first to the last key of a table, or slightly more; null when the table does not tell. */
 export function spanOfTable(table: Buffer): KeySpan | null {
   const blocks = attempt(() => indexOf(table), []);
   const [first, last] = [blocks?.at(0), blocks?.at(-1)];
@@ -57,7 +57,7 @@ export function spanOfTable(table: Buffer): KeySpan | null {
   return { first: begin === null ? Buffer.alloc(0) : userKey(begin), last: last.last };
 }
 
-/** The entries of the blocks that have their checksum, in order. */
+/** The entries of the blocks whose checksum matches, in order. */
 export function* readTable(table: Buffer): Generator<TableEntry> {
   for (const { handle } of attempt(() => indexOf(table), []) ?? []) {
     if (attempt(() => verifyBlock(table, handle), []) !== null) yield* entriesOf(table, handle);
@@ -74,16 +74,17 @@ function attempt<T>(work: () => T, faults: string[]): T | null {
   }
 }
 
-/** Where the metaindex and the index are. */
+/** The positions of the metaindex and the index. */
 function readFooter(table: Buffer): { readonly meta: BlockHandle; readonly index: BlockHandle } {
   if (table.length < FOOTER_BYTES) throw new RangeError('its file is too short');
   const footer = table.subarray(-FOOTER_BYTES);
-  if (footer.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC) throw new RangeError('its file does not end as a table does');
+  if (footer.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC)
+    throw new RangeError('its file does not end with the mark of a table');
   const handles = new ByteReader(footer);
   return { meta: readHandle(handles), index: readHandle(handles) };
 }
 
-/** Every block of data, with a key that none of its keys is behind. */
+/** Every data block, with a key that no key of the block is after. */
 function indexOf(table: Buffer): readonly { readonly handle: BlockHandle; readonly last: Buffer }[] {
   return [...entriesOf(table, readFooter(table).index)].map(({ key, value }) => ({
     handle: readHandle(new ByteReader(value)),
@@ -100,24 +101,24 @@ function verifyMeta(table: Buffer): true {
 
 const readHandle = (reader: ByteReader): BlockHandle => ({ offset: reader.varint(), size: reader.varint() });
 
-/** The bytes of a block as stored; a RangeError when they do not have their checksum. */
+/** The stored bytes of a block; throws a RangeError when their checksum does not match. */
 function verifyBlock(table: Buffer, { offset, size }: BlockHandle): Buffer {
   if (offset + size + TRAILER_BYTES > table.length - FOOTER_BYTES)
     throw new RangeError('a block lies outside its file');
   const crc = table.readUInt32LE(offset + size + 1);
   if (maskCrc(crc32c(table.subarray(offset, offset + size + 1))) !== crc) {
-    throw new RangeError(`the block at ${offset} does not have its checksum`);
+    throw new RangeError(`the checksum of the block at ${offset} does not match`);
   }
   return table.subarray(offset, offset + size);
 }
 
-/** What a block holds: keys in order, each without what it shares with the one before. */
+/** The entries of a block: keys in order, each stored without the prefix that it shares with the key before it. */
 function* entriesOf(table: Buffer, handle: BlockHandle): Generator<TableEntry> {
   const stored = verifyBlock(table, handle);
   const compressed = table[handle.offset + handle.size] === 1;
   const block = compressed ? expandSnappy(stored, BLOCK_BYTES_MAX) : stored;
   if (block.length < 4) throw new RangeError('a block is too short');
-  // At the end of a block stand the offsets of its restart points, and their number.
+  // A block ends with the offsets of its restart points and their number.
   const restarts = block.readUInt32LE(block.length - 4);
   const entries = new ByteReader(block.subarray(0, Math.max(0, block.length - 4 * (restarts + 1))));
   let key = Buffer.alloc(0);
@@ -125,7 +126,7 @@ function* entriesOf(table: Buffer, handle: BlockHandle): Generator<TableEntry> {
     const sharedBytes = entries.varint();
     const keyBytes = entries.varint();
     const valueBytes = entries.varint();
-    if (sharedBytes > key.length) throw new RangeError('a key shares more than there is');
+    if (sharedBytes > key.length) throw new RangeError('a key shares more bytes than the key before it has');
     key = Buffer.concat([key.subarray(0, sharedBytes), entries.take(keyBytes)]);
     yield { key, value: entries.take(valueBytes) };
   }

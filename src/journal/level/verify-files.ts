@@ -1,18 +1,18 @@
-// Verifies the files of a LevelDB database before it is opened. LevelDB keeps a checksum beside every block, but its
-// binding for Node verifies none in tables: most flipped bits come back as silently wrong values, and some fail an
-// assertion in native code that ends the process. Of a damaged log it drops what it cannot read, acknowledged writes
-// among it, and says nothing. Of a manifest that is zeroed at its end it takes an older state, and deletes what it then
-// takes for leftovers.
+// Verifies the files of a LevelDB database before it is opened. LevelDB stores a checksum with every block, but its binding
+// for Node does not verify the checksums in tables: most flipped bits come back as wrong values without an error, and some
+// fail an assertion in native code, which ends the process. From a damaged log LevelDB drops what it cannot read, including
+// acknowledged writes, without an error. From a manifest that is zeroed at its end it takes an older state, and deletes the
+// files that this state does not name.
 import { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from './read-if-there.ts';
+import { readFileOrNull } from './read-file-or-null.ts';
 import type { KeySpan } from './key-spans.ts';
 import { readClosed } from './closed-file.ts';
 import { type Manifest, findManifest } from './current-file.ts';
-import { type FileFault, type VerifiedLogs, verifyLogs } from './logs.ts';
+import { type FileFault, type VerifiedLogs, verifyLogs } from './verify-logs.ts';
 import { type LiveFiles, readManifest } from './manifest.ts';
-import { type TableFault, spanOfTable, tableFault } from './table.ts';
+import { type TableFault, spanOfTable, verifyTable } from './table.ts';
 import { refuse } from '../refusal.ts';
 
 export interface TableFile {
@@ -22,11 +22,11 @@ export interface TableFile {
 }
 
 export interface VerifiedFiles extends VerifiedLogs {
-  /** Those that can be read at least in part. */
+  /** The tables that can be read at least in part. */
   readonly tables: readonly TableFile[];
-  /** Where keys of tables may be lost. */
+  /** Spans in which keys of tables may be lost. */
   readonly lost: readonly KeySpan[];
-  /** What LevelDB must not be given: the journal has to be rebuilt from what can be read. */
+  /** Damage that LevelDB must not read: the journal has to be rebuilt from the readable parts. */
   readonly faults: readonly FileFault[];
 }
 
@@ -34,13 +34,13 @@ const NOTHING: VerifiedFiles = {
   tables: [],
   lost: [],
   logs: [],
-  isOneGone: false,
+  isOneMissing: false,
   closed: null,
   faults: [],
   torn: [],
 };
 
-/** Which files a database is made of, and what is wrong with them. */
+/** The files that a database consists of, and what is wrong with them. */
 export async function verifyLevelFiles(directory: string): Promise<VerifiedFiles> {
   const found = await findManifest(directory);
   if (found === null) return NOTHING;
@@ -51,9 +51,9 @@ export async function verifyLevelFiles(directory: string): Promise<VerifiedFiles
   return { ...logs, tables, lost, faults: [...ofManifest, ...ofTables, ...logs.faults] };
 }
 
-/** What the manifest says is in use; null when it cannot be trusted, and every file that is there is read. */
+/** The files that the manifest states as in use; null when it cannot be trusted: every file in the directory is read then. */
 function readLive({ bytes }: Manifest): { readonly live: LiveFiles | null; readonly fault: string | null } {
-  if (bytes === null) return { live: null, fault: 'it names no manifest that is whole' };
+  if (bytes === null) return { live: null, fault: 'it does not name an undamaged manifest' };
   const live = readManifest(bytes);
   return live.fault === null ? { live, fault: null } : { live: null, fault: live.fault };
 }
@@ -72,16 +72,16 @@ async function verifyTables(
   for (const number of live?.tables.keys() ?? names.keys()) {
     const name = names.get(number) ?? `${String(number).padStart(6, '0')}.ldb`;
     const path = join(directory, name);
-    const bytes = await readIfThere(path, 'verifying the journal');
+    const bytes = await readFileOrNull(path, 'verifying the journal');
     const span = live?.tables.get(number) ?? spanOfTable(bytes ?? Buffer.alloc(0));
     if (span === null) {
       return refuse(
         'damaged',
-        `${name} of the journal cannot be read, and no manifest tells whether it was in use; ${NEXT}`,
+        `${name} of the journal cannot be read, and no manifest states whether it was in use; ${RESTORE_ADVICE}`,
       );
     }
     const fault: TableFault | null =
-      bytes === null ? { message: 'it is missing', lost: [span] } : tableFault(bytes, span);
+      bytes === null ? { message: 'it is missing', lost: [span] } : verifyTable(bytes, span);
     if (fault !== null) {
       faults.push({ name, message: fault.message });
       lost.push(...fault.lost);
@@ -91,4 +91,6 @@ async function verifyTables(
   return { tables, lost, faults };
 }
 
-export const NEXT = 'restore the data directory from a backup, or import exports of its sessions into another one';
+/** What the operator does about a journal that cannot be rebuilt. */
+export const RESTORE_ADVICE =
+  'restore the data directory from a backup, or import exports of its sessions into another data directory';

@@ -1,5 +1,5 @@
-// What a journal that was rebuilt after damage knows to be lost. It is kept in the store itself, under the letter `d`, so
-// that it comes and goes with the streams it speaks of:
+// The record of what a rebuilt journal lost, and the refusals and notices that follow from it. The record is kept in the
+// store itself, under the letter `d`, so that it is copied and deleted together with the streams:
 //
 //   d                the Rebuilding, as JSON
 //   d <session>      the lost positions of a session, as JSON
@@ -14,16 +14,16 @@ import { type SessionSpan, sessionsHold } from '../level/key-spans.ts';
 import { refuse } from '../refusal.ts';
 import type { KeyRange, Put, StoreView } from '../store.ts';
 
-/** The first and the last position that may be lost: -1 is the genesis, null is wherever the stream ended. */
+/** The first and the last position that may be lost: -1 is the genesis, null the unknown end of the stream. */
 export interface LostPositions {
   readonly first: number;
   readonly last: number | null;
 }
 
 export interface Rebuilding {
-  /** The directory with the files as they were found, beside the journal. */
+  /** The name of the directory, beside the journal, that keeps the files as they were found. */
   readonly aside: string;
-  /** Where sessions may have been of which nothing is left, not even their names. */
+  /** Spans of ids in which sessions may have existed of which nothing is left, not even their ids. */
   readonly vanished: readonly SessionSpan[];
 }
 
@@ -32,7 +32,7 @@ export interface Damage extends Rebuilding {
 }
 
 export const DAMAGE_LETTER = 'd';
-/** Every key of this record. Nothing of a journal comes before it. */
+/** Every key of this record. No other key of a journal comes before it. */
 export const DAMAGE_RANGE: KeyRange = { gte: Buffer.from(DAMAGE_LETTER), lt: Buffer.from('e') };
 
 export const putRebuilding = ({ aside, vanished }: Rebuilding): Put => ({
@@ -51,7 +51,7 @@ export async function readDamage(view: StoreView): Promise<Damage | null> {
   const [head, ...lost] = entries;
   if (head === undefined) return null;
   const rebuilding = head.key.length === 1 ? readJson(head.value) : null;
-  if (!isRebuilding(rebuilding)) return refuse('damaged', 'the record of what this journal lost does not decode');
+  if (!isRebuilding(rebuilding)) return refuse('damaged', 'the record of what the journal lost does not decode');
   const sessions = lost.map(({ key, value }): [SessionId, LostPositions] => {
     const session = Buffer.from(key).toString('latin1').slice(1);
     const positions = readJson(value);
@@ -61,7 +61,7 @@ export async function readDamage(view: StoreView): Promise<Damage | null> {
   return { aside: rebuilding.aside, vanished: rebuilding.vanished, sessions: new Map(sessions) };
 }
 
-/** A journal that refuses whatever may be lost of it as `damaged`, and otherwise goes on. */
+/** The journal, with every session that may have lost something refused as `damaged`. */
 export function refuseLost(journal: Journal, damage: Damage): Journal {
   const unlessLost =
     <T>(session: SessionId, task: TaskEither<Rejection, T>): TaskEither<Rejection, T> =>
@@ -89,17 +89,20 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
 
 const GONE = 'may be gone without a trace';
 
-/** Whether what an operator was told says that sessions may be gone of which nothing is left. */
-export const tellsOfGone = (notice: string): boolean => notice.includes(GONE);
+/**
+ * Whether a notice states that sessions may be gone of which nothing is left. Notices are stored with a rebuilt journal, so
+ * the words that this looks for must not change.
+ */
+export const mentionsVanishedSessions = (notice: string): boolean => notice.includes(GONE);
 
-/** What to tell an operator. */
+/** The notices for the operator. */
 export function describeDamage({ aside, sessions, vanished: spans }: Damage): readonly string[] {
   const gone = spans.map(
     ({ first, last }) =>
-      `sessions between "${first}" and ${last === null ? 'the end' : `"${last}"`} ${GONE}; their ids are refused as damaged. If there were any, restore the data directory from a backup`,
+      `sessions with ids between "${first}" and ${last === null ? 'the end' : `"${last}"`} ${GONE}; these ids are refused as damaged. If such sessions existed, restore the data directory from a backup`,
   );
-  const whole = gone.length === 0 ? 'every session is whole' : 'every session that is left is whole';
-  const lost = sessions.size === 0 ? whole : `${sessions.size} sessions lost something, the others are whole`;
+  const whole = gone.length === 0 ? 'every session is whole' : 'every remaining session is whole';
+  const lost = sessions.size === 0 ? whole : `damaged sessions: ${sessions.size}; all others are whole`;
   return [`the journal was rebuilt after damage to its files, which are kept in ${aside}: ${lost}`, ...gone];
 }
 
@@ -113,7 +116,7 @@ const lostOf = (session: SessionId, { first, last }: LostPositions, { aside }: D
   return reject(
     'damaged',
     '',
-    `session ${session}, ${where}: lost to damage in the files of the journal, which are kept in ${aside}; restore the data directory from a backup, or import an export of the session into another one`,
+    `session ${session}, ${where}: lost through damage to the files of the journal, which are kept in ${aside}; restore the data directory from a backup, or import an export of the session into another data directory`,
   );
 };
 
@@ -121,7 +124,7 @@ const vanished = (session: SessionId, { aside }: Damage): Rejection =>
   reject(
     'damaged',
     '',
-    `session ${session}, positions from -1 on: if there was one, damage in the files of the journal (kept in ${aside}) took all of it; restore the data directory from a backup, or use another id`,
+    `session ${session}, positions from -1 on: if it existed, all of it was lost through damage to the files of the journal (kept in ${aside}); restore the data directory from a backup, or use another id`,
   );
 
 function readJson(bytes: Uint8Array): unknown {

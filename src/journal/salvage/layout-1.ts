@@ -1,8 +1,8 @@
-// Layout 1 of the journal, which is only read, when a journal of it is converted. What differs from today's:
+// Layout 1 of the journal, which is read only to convert it. Its differences from the current layout:
 //
 //   h <session>                                      [version, owing]
-//   i <session> 00 <event id>                        position of the event; made anew
-//   r <session> 00 <position, 8 bytes, high first>   [where the event id is in the text, text, digests]
+//   i <session> 00 <event id>                        position of the event; not converted, the index is rebuilt
+//   r <session> 00 <position, 8 bytes, high first>   [offset of the event id in the text, text, digests]
 import { Buffer } from 'node:buffer';
 import { Decoder } from 'cbor-x';
 import { type Digest, EventId, Position, SessionId, Version } from '../../../schemas/ids.ts';
@@ -26,7 +26,7 @@ export function recordKey1(session: SessionId, position: Position): Uint8Array {
   return Buffer.concat([Buffer.from(`${LAYOUT_1.record}${session}\0`, 'latin1'), at]);
 }
 
-/** Whose record this is the key of, and which one, or null. */
+/** The session and the position of the record with this key; null when it is not a record key. */
 export function placeOfRecord1(key: Buffer): StretchPlace | null {
   const end = key.indexOf(0);
   if (end === -1 || key.length !== end + 1 + POSITION_BYTES) return null;
@@ -41,7 +41,7 @@ export function decodeHead1(bytes: Uint8Array): StoredHead | null {
 }
 
 export function decodeRecord1(bytes: Uint8Array): JournalRecord | null {
-  // The oldest have their two digests apart.
+  // The oldest records hold their two digests as two items.
   const three = itemsOf(bytes, 3);
   const [id, event, ...digests] = three.length === 3 ? three : itemsOf(bytes, 4);
   const hex = digests.map(hexOf).join('');
@@ -73,7 +73,7 @@ function idSaidAt(event: string, at: number): unknown {
     try {
       return JSON.parse(event.slice(start, end + 1));
     } catch {
-      // This one stands in the id.
+      // This quotation mark is a part of the id.
     }
   }
   return null;

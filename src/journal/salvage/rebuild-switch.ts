@@ -1,10 +1,11 @@
-// Puts a rebuilt journal in the place of a damaged one, or of one that was converted; its files are kept beside it. The rebuilt one is made in
+// Replaces a damaged or converted journal with the rebuilt one, and keeps the old files beside it. The rebuilt journal is
+// made in
 //
-//   <journal>.salvage/lock     held by whoever rebuilds or switches
-//   <journal>.salvage/store    the rebuilt journal; once REBUILT is in it, it is the journal
+//   <journal>.salvage/lock     locked by the process that rebuilds or switches
+//   <journal>.salvage/store    the rebuilt journal; once it holds the file REBUILT, it is the journal
 //
-// Before that file appears, every opening finds the old journal and begins anew; from then on every opening first
-// ends the switch, whichever of its steps a crash interrupted. Nothing of the old journal is deleted.
+// Before that file exists, every opening finds the old journal and starts the rebuild from the beginning. Once it exists,
+// every opening first completes the switch, at whichever step a crash interrupted it. No file of the old journal is deleted.
 import { access, open, readFile, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { syncDirectory } from '../../files/directories.ts';
@@ -15,25 +16,25 @@ export const rebuiltDirectory = (directory: string): string => join(salvageDirec
 export const lockDirectory = (directory: string): string => join(salvageDirectory(directory), 'lock');
 
 const REBUILT = 'REBUILT';
-/** What else is in the directory of a journal, and goes with the rebuilt one: hints, and a record of torn writes. */
+/** Other entries in the directory of a journal, which move to the rebuilt one: snapshots, and the record of torn writes. */
 const COMPANIONS = ['snapshots', 'torn-tails.jsonl'];
 
-/** Called before each step; what it throws ends the work there. */
+/** Called before each step; an error that it throws ends the work before this step. */
 export type OnStep = (step: string) => Promise<void>;
 
 export const isSwitchPending = (directory: string): Promise<boolean> =>
   exists(join(rebuiltDirectory(directory), REBUILT));
 
 /**
- * From here on the rebuilt journal is the journal; what an operator should know of the damage stays with it. Nothing, when
- * it was only converted.
+ * Makes the rebuilt journal the journal, and stores the notices for the operator with it. `notices` is empty after a mere
+ * conversion.
  */
 export async function commitRebuilt(directory: string, notices: readonly string[], onStep: OnStep): Promise<void> {
   const rebuilt = rebuiltDirectory(directory);
   await syncDirectory(rebuilt);
   await syncDirectory(salvageDirectory(directory));
   await syncDirectory(dirname(directory));
-  await onStep('writing what says that it is rebuilt');
+  await onStep('writing the file that marks the journal as rebuilt');
   const temporary = join(rebuilt, `${REBUILT}.tmp`);
   const file = await open(temporary, 'w', 0o600);
   try {
@@ -47,7 +48,7 @@ export async function commitRebuilt(directory: string, notices: readonly string[
   await syncDirectory(rebuilt);
 }
 
-/** Ends a switch that was begun, under the lock. */
+/** Completes a switch that was begun. The caller holds the lock. */
 export async function endSwitch(directory: string, onStep: OnStep): Promise<void> {
   if (!(await isSwitchPending(directory))) return;
   const rebuilt = rebuiltDirectory(directory);
@@ -58,23 +59,23 @@ export async function endSwitch(directory: string, onStep: OnStep): Promise<void
     await rename(join(directory, name), join(rebuilt, name));
   }
   if (await exists(directory)) {
-    await onStep('putting the old journal aside');
+    await onStep('moving the old journal aside');
     const isDamaged = (await readRebuilt(rebuilt)).length > 0;
     await rename(directory, join(parent, await freeName(directory, isDamaged)));
     await syncDirectory(parent);
   }
-  await onStep('putting the rebuilt journal in its place');
+  await onStep('moving the rebuilt journal into its place');
   await rename(rebuilt, directory);
   await syncDirectory(parent);
 }
 
-/** What a journal that was rebuilt says of it; nothing when it never was. */
+/** The notices that were stored with a rebuilt journal; empty when it was never rebuilt. */
 export async function readRebuilt(directory: string): Promise<readonly string[]> {
   const text = await readFile(join(directory, REBUILT), 'utf8').catch(() => '');
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** The name under which the old journal will be kept. */
+/** A free name for the directory that will keep the old journal. */
 export async function freeName(directory: string, isDamaged: boolean): Promise<string> {
   const taken = new Set(await readdir(dirname(directory)));
   for (let n = 1; ; n += 1) {

@@ -1,22 +1,23 @@
-// Makes a journal anew from everything that can be read of its files, and puts it in the place of the old one: when some
-// are damaged, because LevelDB cannot be trusted with them, not even to copy the rest; and when it is of layout 1.
+// Rebuilds a journal from everything readable in its files, and replaces the old journal with it. Used when files are
+// damaged, because LevelDB cannot be trusted to read them, not even to copy the undamaged parts, and to convert a journal of
+// layout 1.
 import { Buffer } from 'node:buffer';
 import { readFile, rm } from 'node:fs/promises';
 import { REBUILD_TOLD_BYTES } from '../../../schemas/limits.ts';
-import { openBulkWrites } from './bulk-writes.ts';
+import { openBulkWriter } from './bulk-writer.ts';
 import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
 import { codeOf, fileFailure } from '../../files/file-failure.ts';
-import { copyJournal } from './journal-copy.ts';
+import { copyJournal } from './copy-journal.ts';
 import { mergeSpans } from '../level/key-spans.ts';
 import { LAYOUT_1 } from './layout-1.ts';
 import { markClosed } from '../level/closed-file.ts';
-import { NEXT, type VerifiedFiles, verifyLevelFiles } from '../level/verify-files.ts';
+import { RESTORE_ADVICE, type VerifiedFiles, verifyLevelFiles } from '../level/verify-files.ts';
 import { holdingLock, refuseWhenOpen } from '../level/lock.ts';
-import type { FileFault } from '../level/logs.ts';
-import { type NewestEntry, mergeNewest } from '../level/merge.ts';
+import type { FileFault } from '../level/verify-logs.ts';
+import { type NewestEntry, mergeNewest } from '../level/newest-entries.ts';
 import { openLevelStore } from '../level/store.ts';
-import { addWrites } from '../level/writes.ts';
-import { surveyLogs } from './log-damage.ts';
+import { addWrites } from '../level/write-batch.ts';
+import { findLostWrites } from './lost-writes.ts';
 import {
   type OnStep,
   commitRebuilt,
@@ -32,29 +33,27 @@ import type { Store } from '../store.ts';
 import { readLayout } from '../stream-reads.ts';
 
 export interface RebuildOptions {
-  /** Told what is being done, for an operator who waits. */
+  /** Receives progress messages for the waiting operator. */
   readonly tell: (message: string) => void;
   readonly onStep: OnStep;
 }
 
-/** Ends a switch that a crash interrupted. */
+/** Completes a switch that a crash interrupted. */
 export const finishSwitch = async (directory: string, onStep: OnStep): Promise<void> => {
   if (!(await isSwitchPending(directory))) return;
-  await holdingLock(lockDirectory(directory), () =>
-    filing('rebuilding the journal', () => endSwitch(directory, onStep)),
-  );
+  await holdingLock(lockDirectory(directory), () => catchFileErrors(() => endSwitch(directory, onStep)));
 };
 
-/** Looks at the files again, under the lock, and makes the journal anew if it is still damaged, or of layout 1. */
+/** Verifies the files again under the lock, and rebuilds the journal if it is still damaged or of layout 1. */
 export const rebuildJournal = (directory: string, options: RebuildOptions): Promise<VerifiedFiles> =>
   holdingLock(lockDirectory(directory), () =>
-    filing('rebuilding the journal', async () => {
+    catchFileErrors(async () => {
       await endSwitch(directory, options.onStep);
       await refuseWhenOpen(directory);
       let files = await verifyLevelFiles(directory);
       if (files.faults.length === 0) {
         if (!(await isOfLayout1(directory))) return files;
-        // Opening it has written its log out as a table.
+        // Opening it wrote its log out as a table.
         files = { ...(await verifyLevelFiles(directory)), torn: files.torn };
       }
       const notices = await rebuild(directory, files, options);
@@ -74,7 +73,7 @@ async function isOfLayout1(directory: string): Promise<boolean> {
   }
 }
 
-/** Gives what an operator should know of the damage. */
+/** Returns the notices for the operator. */
 async function rebuild(directory: string, files: VerifiedFiles, options: RebuildOptions): Promise<readonly string[]> {
   const rebuilt = rebuiltDirectory(directory);
   await rm(rebuilt, { recursive: true, force: true });
@@ -92,12 +91,12 @@ async function rebuild(directory: string, files: VerifiedFiles, options: Rebuild
         : [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
     } finally {
       await store.close();
-      // Opening it writes its log out as a table: what this log holds no trail goes back over.
+      // Opening it writes its log out as a table, because no trail covers the writes in this log.
       await (await openLevelStore(rebuilt)).close();
       await markClosed(rebuilt);
     }
   } catch (error) {
-    // The old journal is as it was; what there is of the new one would only take space.
+    // The old journal is unchanged; the unfinished new one would only take space.
     await rm(rebuilt, { recursive: true, force: true }).catch(() => undefined);
     if (!(error instanceof Refusal)) throw error;
     const { code, message } = error.rejection;
@@ -117,14 +116,14 @@ async function fill(
 ): Promise<void> {
   const spans = mergeSpans(files.lost);
   if (spans.some(({ first }) => Buffer.compare(first, DAMAGE_RANGE.lt) < 0)) {
-    refuse('damaged', `what an earlier rebuilding lost is recorded in the damaged part; ${NEXT}`);
+    refuse('damaged', `the damage hit the record of what the journal lost earlier; ${RESTORE_ADVICE}`);
   }
-  let told = 0;
-  const writes = openBulkWrites(store, async (writtenBytes) => {
+  let reported = 0;
+  const writes = openBulkWriter(store, async (writtenBytes) => {
     await onStep('copying');
-    if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === told) return;
-    told = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
-    tell(`${Math.floor(writtenBytes / 1_048_576)} MiB of the journal are copied`);
+    if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === reported) return;
+    reported = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
+    tell(`copied ${Math.floor(writtenBytes / 1_048_576)} MiB of the journal`);
   });
   const logged = new Map<string, NewestEntry>();
   let tablesEnd = 1;
@@ -135,9 +134,9 @@ async function fill(
     for (const { records } of files.logs) for (const { bytes } of records) addWrites(bytes, logged);
     const tables = files.tables.map(({ path, span }) => ({ first: span.first, read: () => readFile(path) }));
     const copied = await copyJournal(mergeNewest(tables, [...logged.values()], noteStored), writes);
-    await onStep('looking for what is lost');
-    const { named, unnamed, isLossy } = surveyLogs(files, tablesEnd);
-    if (unnamed) refuse('damaged', `nobody can tell whose writes its log lost; ${NEXT}`);
+    await onStep('finding lost writes');
+    const { named, unnamed, isLossy } = findLostWrites(files, tablesEnd);
+    if (unnamed) refuse('damaged', `cannot tell which sessions lost writes in its log; ${RESTORE_ADVICE}`);
     const isLogged = (key: Uint8Array): boolean => logged.has(Buffer.from(key).toString('latin1'));
     const losses = { layout: copied.layout, spans, isLogged, named };
     const before = await store.view(readDamage);
@@ -145,17 +144,18 @@ async function fill(
     if (files.faults.length > 0) await store.write([putRebuilding({ aside, vanished })]);
   } catch (error) {
     if (error instanceof RangeError) {
-      refuse('damaged', `a block that has its checksum does not decode: ${error.message}`);
+      refuse('damaged', `a block with a valid checksum does not decode: ${error.message}`);
     }
     throw error;
   }
 }
 
-async function filing<T>(doing: string, work: () => Promise<T>): Promise<T> {
+/** Runs `work`; an error of the file system becomes a Refusal. */
+async function catchFileErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Refusal || codeOf(error) === null) throw error;
-    throw new Refusal(fileFailure(doing, error));
+    throw new Refusal(fileFailure('rebuilding the journal', error));
   }
 }

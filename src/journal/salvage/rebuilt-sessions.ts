@@ -1,28 +1,28 @@
-// The last part of a journal that is made anew: heads, what each session lost, and how many there are.
+// Writes the last part of a rebuilt journal: the heads, what each session lost, and the number of sessions.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
-import type { BulkWrites } from './bulk-writes.ts';
+import type { BulkWriter } from './bulk-writer.ts';
 import { type Damage, type LostPositions, putLost } from './damage-record.ts';
-import type { Copied } from './journal-copy.ts';
+import type { Copied } from './copy-journal.ts';
 import { type SessionSpan, intersectSessions, sessionsIn, spansHold } from '../level/key-spans.ts';
 import { GENESIS_LETTER, HEAD_LETTER, META_KEY, headKey } from '../keys.ts';
 import { LAYOUT_1 } from './layout-1.ts';
-import { NEXT } from '../level/verify-files.ts';
+import { RESTORE_ADVICE } from '../level/verify-files.ts';
 import { refuse } from '../refusal.ts';
-import { type Losses, judgeSession, nothingOf } from './session-survey.ts';
+import { type Losses, judgeSession, nothingOf } from './session-verdict.ts';
 import { encodeHead, encodeMeta } from '../stored-values.ts';
 
 export interface Found {
   readonly copied: Copied;
   readonly losses: Losses;
-  /** Whether the log lost writes; the newest count of sessions may have been among them. */
+  /** Whether the log lost writes; the newest number of sessions may have been among them. */
   readonly isLogLossy: boolean;
-  /** What an earlier rebuilding found lost. */
+  /** What earlier rebuilds found lost. */
   readonly before: Damage | null;
 }
 
-/** Gives where sessions may have been of which nothing is left, not even their names. */
-export async function writeSessions(writes: BulkWrites, found: Found): Promise<readonly SessionSpan[]> {
+/** Returns the spans of ids in which sessions may have existed of which nothing is left. */
+export async function writeSessions(writes: BulkWriter, found: Found): Promise<readonly SessionSpan[]> {
   const { copied, losses, before } = found;
   const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
   const ids = [...new Set([...copied.sessions.keys(), ...losses.named.keys()])];
@@ -32,16 +32,17 @@ export async function writeSessions(writes: BulkWrites, found: Found): Promise<r
     writes.add({ key: headKey(id), value: encodeHead(head) });
     if (lost !== null) {
       if (!lostBefore.has(id)) damaged += 1;
-      // The record of it is read back whole at every opening, under one more key.
-      if (damaged >= DAMAGED_SESSIONS_MAX) refuse('damaged', `more than ${damaged} sessions are damaged; ${NEXT}`);
+      // Every opening reads the whole record, which has one more key.
+      if (damaged >= DAMAGED_SESSIONS_MAX)
+        refuse('damaged', `more than ${DAMAGED_SESSIONS_MAX - 1} sessions are damaged; ${RESTORE_ADVICE}`);
       writes.add(putLost(id, widest(lost, lostBefore.get(id) ?? lost)));
     }
-    await writes.writeMuch();
+    await writes.flushIfFull();
   }
   if (ids.length === 0 && losses.spans.length > 0)
-    refuse('damaged', `nothing that can be read names a session; ${NEXT}`);
+    refuse('damaged', `no readable part of it names a session; ${RESTORE_ADVICE}`);
   if (ids.length > 0) writes.add({ key: META_KEY, value: encodeMeta(ids.length) });
-  await writes.writeRest();
+  await writes.flush();
   return [...(before?.vanished ?? []), ...vanishedOf(ids.length, found)];
 }
 
@@ -54,13 +55,16 @@ function vanishedOf(count: number, { copied, losses, isLogLossy }: Found): reado
   const { spans, isLogged } = losses;
   const { sessionCount, layout } = copied;
   const isSure = !spansHold(spans, META_KEY) || isLogged(META_KEY);
-  const said = isSure ? sessionCount : null;
-  if (said === count) return [];
-  // Genesis and head are written first, and together.
+  const stated = isSure ? sessionCount : null;
+  if (stated === count) return [];
+  // A session begins with its genesis and its head, in one write.
   const heads = layout === LAYOUT_1.layout ? LAYOUT_1.head : HEAD_LETTER;
   const vanished = intersectSessions(sessionsIn(spans, GENESIS_LETTER), sessionsIn(spans, heads));
-  if (said !== null && (said > count ? vanished.length === 0 : !isLogLossy)) {
-    refuse('damaged', `the journal held ${said} sessions, and ${count} are there; ${NEXT}`);
+  if (stated !== null && (stated > count ? vanished.length === 0 : !isLogLossy)) {
+    refuse(
+      'damaged',
+      `the journal states that it holds ${stated} sessions, but ${count} were found; ${RESTORE_ADVICE}`,
+    );
   }
   return vanished;
 }

@@ -1,10 +1,10 @@
-// A last write that a crash tore is cut off, and whoever looks after the journal is told.
+// A last write that a crash tore is cut off, reported and recorded.
 import { cp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { TORN_TAILS_KEPT } from '../../../schemas/limits.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { describeTornTail, readTornTails } from '../../../src/journal/level/tail.ts';
+import { describeTornTail, readTornTails } from '../../../src/journal/level/torn-tail.ts';
 import { done, refusal } from '../../support/journal/outcomes.ts';
 import { readIds, recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
@@ -17,7 +17,7 @@ async function logOf(directory: string): Promise<string> {
   return join(directory, logs.at(-1) ?? '');
 }
 
-/** A journal of so many events, as a crash leaves it: its files are copied while it is open. */
+/** Writes a journal with that many events, and copies its files while it is open: they are what a crash leaves. */
 async function crashed(directory: string, events: number): Promise<string> {
   const journal = await open(join(directory, 'live'));
   await done(journal.create(id, '{}'));
@@ -36,7 +36,7 @@ async function flip(path: string, fromEnd: number): Promise<void> {
 }
 
 describe('a torn last write', () => {
-  test('is cut back to the last whole one, told at that opening, and on record from then on', () =>
+  test('is cut off, reported at that opening, and stays on record', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const log = await logOf(path);
@@ -49,7 +49,9 @@ describe('a torn last write', () => {
       expect(tail).toMatchObject({ file: log.slice(path.length + 1) });
       expect((tail?.offset ?? 0) + (tail?.bytes ?? 0)).toBe(size - 10);
       if (tail !== undefined)
-        expect(describeTornTail(tail)).toContain('never acknowledged; what is left of it names s');
+        expect(describeTornTail(tail)).toContain(
+          'never acknowledged and was cut off. Sessions named in what is left of it: s',
+        );
       expect(await readTornTails(path)).toEqual(journal.tornTails);
       await done(journal.append(id, version(4), [recordOf('after')], false));
       await journal.close();
@@ -60,7 +62,7 @@ describe('a torn last write', () => {
       await again.close();
     }));
 
-  test('is none when nothing was torn, by a crash or not', () =>
+  test('is not reported when the log is whole, after a crash or a clean stop', () =>
     inTemporaryDirectory(async (directory) => {
       const journal = await open(await crashed(directory, 5));
       expect(journal.tornTails).toEqual([]);
@@ -69,17 +71,17 @@ describe('a torn last write', () => {
       expect((await open(join(directory, 'live'))).tornTails).toEqual([]);
     }));
 
-  test('is damage when the journal had been closed: then the write was whole', () =>
+  test('counts as damage after a clean stop, when the write was whole', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const live = join(directory, 'live');
       await flip(await logOf(live), 5);
       const damaged = await open(live);
       expect(damaged.tornTails).toEqual([]);
-      expect(damaged.notices[0]).toContain('it had when the journal was closed');
+      expect(damaged.notices[0]).toContain('although it was whole when the journal was closed');
       expect((await refusal(damaged.head(id))).message).toMatch(/^session s, position 4: lost/);
       await damaged.close();
-      // After a crash the same bit cannot be told from a write that was torn.
+      // After a crash the same flipped bit cannot be told from a torn write.
       await flip(await logOf(path), 5);
       const journal = await open(path);
       expect(journal.tornTails).toHaveLength(1);
@@ -87,20 +89,20 @@ describe('a torn last write', () => {
       await journal.close();
     }));
 
-  test('is not put on record by a process that finds the directory taken', () =>
+  test('is not recorded by a process that finds the directory in use', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const journal = await open(path);
       const log = await logOf(path);
       await done(journal.append(id, version(5), [recordOf('e5')], false));
-      // What another process would see in the middle of a write.
+      // What another process sees during a write.
       await truncate(log, (await stat(log)).size - 3);
       expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');
       expect(await readTornTails(path)).toEqual([]);
       await journal.close();
     }));
 
-  test('is remembered a bounded number of times, and a damaged record of it is passed over', () =>
+  test('is recorded up to a maximum number, and unreadable lines of the record are ignored', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 2);
       const line = (n: number): string => `{"file":"000003.log","offset":${n},"bytes":7}\n`;

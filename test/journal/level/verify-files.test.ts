@@ -1,19 +1,16 @@
-import { Buffer } from 'node:buffer';
+// Verifies journals whose files are whole, torn or damaged in one known place.
 import { randomBytes } from 'node:crypto';
 import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { crc32c } from '../../../src/journal/level/crc32c.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { readLog } from '../../../src/journal/level/log.ts';
-import { expandSnappy } from '../../../src/journal/level/snappy.ts';
 import { done, refusal } from '../../support/journal/outcomes.ts';
 import { numbersFrom, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
 const id = session('s');
 
-/** Appends that many records one by one, each of them with such a text. */
+/** Appends the records from `from` to `to` one by one, each with a text from `text`. */
 async function appendEach(directory: string, from: number, to: number, text?: () => string): Promise<void> {
   const journal = await done(openLevelJournal(directory));
   if (from === 0) await done(journal.create(id, '{}'));
@@ -29,16 +26,14 @@ async function only(directory: string, pattern: RegExp): Promise<string> {
   return join(directory, names[0] ?? '');
 }
 
-const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
-
 async function zero(path: string, offset: number, length: number): Promise<void> {
   const bytes = await readFile(path);
   bytes.fill(0, offset, offset + length);
   await writeFile(path, bytes);
 }
 
-describe('the check of a journal before it is opened', () => {
-  test('finds nothing wrong with a journal that is whole, whatever it holds', () =>
+describe('the verification of a journal before it is opened', () => {
+  test('finds no fault in an undamaged journal with compressible, random, large and small events', () =>
     inTemporaryDirectory(async (directory) => {
       const below = numbersFrom(3);
       const texts = [
@@ -51,7 +46,7 @@ describe('the check of a journal before it is opened', () => {
       for (let from = 0; from < end; from += 30) {
         await appendEach(directory, from, from + 30, () => (texts[below(texts.length)] ?? String)());
       }
-      // Large appends at once fill the write buffer, so that tables are made and merged beside the log.
+      // Large appends fill the write buffer, so that LevelDB writes and merges tables besides the log.
       const journal = await done(openLevelJournal(directory));
       for (let at = end; at < end + 120; at += 8) {
         const records = Array.from({ length: 8 }, (_, n) =>
@@ -65,7 +60,7 @@ describe('the check of a journal before it is opened', () => {
       await again.close();
     }));
 
-  test('takes a last write that is torn for what a crash leaves behind', () =>
+  test('accepts a torn last write after a crash, and keeps all events before it', () =>
     inTemporaryDirectory(async (directory) => {
       const intact = join(directory, 'intact');
       await appendEach(intact, 0, 20, () => 'x'.repeat(4_000));
@@ -89,14 +84,16 @@ describe('the check of a journal before it is opened', () => {
       expect(before).toBeGreaterThan(10);
     }));
 
-  test('names the file of which a page is zeroed, be it log or table', () =>
+  test('names the log or table in which a page is zeroed', () =>
     inTemporaryDirectory(async (directory) => {
       const logged = join(directory, 'logged');
       await appendEach(logged, 0, 20, () => 'x'.repeat(4_000));
       const log = await only(logged, /\.log$/);
       await zero(log, 8_192, 4_096);
       const ofLog = await done(openLevelJournal(logged));
-      expect(ofLog.notices[0]).toMatch(/^\d+\.log of the journal was damaged: the write at \d+ does not have its/);
+      expect(ofLog.notices[0]).toMatch(
+        /^\d+\.log of the journal was damaged: the checksum or the length of the write at \d+/,
+      );
       expect((await refusal(ofLog.head(id))).message).toMatch(/^session s, positions? \d+(?: to \d+)?: lost/);
       await ofLog.close();
 
@@ -105,30 +102,30 @@ describe('the check of a journal before it is opened', () => {
       await (await done(openLevelJournal(tabled))).close();
       await zero(await only(tabled, /\.ldb$/), 8_192, 4_096);
       const rebuilt = await done(openLevelJournal(tabled));
-      expect(rebuilt.notices[0]).toMatch(/^\d+\.ldb of the journal was damaged: the block at \d+ does not have its/);
+      expect(rebuilt.notices[0]).toMatch(/^\d+\.ldb of the journal was damaged: the checksum of the block at \d+/);
       const refused = await refusal(rebuilt.head(id));
       expect(refused.code).toBe('damaged');
       expect(refused.message).toMatch(/^session s, positions \d+ to \d+: lost/);
       await rebuilt.close();
     }));
 
-  test('says that a table is cut short or none', () =>
+  test('refuses a table that is cut short', () =>
     inTemporaryDirectory(async (directory) => {
       await appendEach(directory, 0, 5);
       await (await done(openLevelJournal(directory))).close();
       const table = await only(directory, /\.ldb$/);
       const { size } = await stat(table);
       await truncate(table, size - 1);
-      expect((await refusal(openLevelJournal(directory))).message).toContain('does not end as a table does');
+      expect((await refusal(openLevelJournal(directory))).message).toContain('does not end with the mark of a table');
       await truncate(table, 10);
       expect((await refusal(openLevelJournal(directory))).message).toContain('too short');
     }));
 
-  test('leaves files alone that are not, or no longer, of the journal', () =>
+  test('ignores files that are not, or no longer, part of the journal', () =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       const end = 20;
-      // The fifth opening finds four tables and merges them, so that the manifest names some that are gone.
+      // The fifth opening finds four tables and merges them, so that the manifest also names deleted tables.
       for (let at = 0; at < end; at += 4) await appendEach(path, at, at + 4, () => 'x'.repeat(4_000));
       const log = await only(path, /\.log$/);
       const damagedLog = await readFile(log);
@@ -147,62 +144,13 @@ describe('the check of a journal before it is opened', () => {
       const journal = await done(openLevelJournal(path));
       expect(await readAll(journal, id)).toHaveLength(end);
       await journal.close();
-      // The same log in the place of the live one is not left alone; the tables still have what it held.
+      // The same log in the place of the live one counts as damage; the tables still hold its writes.
       await writeFile(await only(path, /\.log$/), damagedLog);
       const rebuilt = await done(openLevelJournal(path));
-      expect(rebuilt.notices[0]).toMatch(/^\d+\.log of the journal was damaged: the write at 0 does not have its/);
+      expect(rebuilt.notices[0]).toMatch(
+        /^\d+\.log of the journal was damaged: the checksum or the length of the write at 0/,
+      );
       expect(await readAll(rebuilt, id)).toHaveLength(end);
       await rebuilt.close();
-    }));
-});
-
-describe('the readers of LevelDB files', () => {
-  test('compute the CRC-32C of RFC 3720', () => {
-    expect(crc32c(Buffer.alloc(32))).toBe(0x8a9136aa);
-    expect(crc32c(Buffer.alloc(32, 0xff))).toBe(0x62a8ab43);
-    expect(crc32c(Buffer.from(Array.from({ length: 32 }, (_, n) => n)))).toBe(0x46dd794e);
-    expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
-    expect(crc32c(new Uint8Array())).toBe(0);
-  });
-
-  test('expand literals and copies of every kind', () => {
-    const long = 'b'.repeat(100);
-    const blocks: readonly [string, string][] = [
-      ['00', ''],
-      ['03 08 616263', 'abc'],
-      // A copy of ten from one byte back repeats it.
-      ['0b 00 61 1901', 'a'.repeat(11)],
-      ['06 08 616263 0a0300', 'abcabc'],
-      ['06 08 616263 0b03000000', 'abcabc'],
-      [`64 f063 ${'62'.repeat(100)}`, long],
-      [`64 f46300 ${'62'.repeat(100)}`, long],
-    ];
-    for (const [hex, text] of blocks) expect(expandSnappy(bytesOf(hex), 1_000).toString()).toBe(text);
-  });
-
-  test('refuse a compressed block that is none', () => {
-    const blocks = [
-      '',
-      '80808080808080808080 80',
-      '05',
-      '05 08 616263',
-      '02 08 616263',
-      '03 08 6162',
-      '07 08 616263 0a0400',
-      '07 08 616263 0a0000',
-      '04 08 616263 0a0300',
-      'e907 00 61',
-    ];
-    for (const hex of blocks) expect(() => expandSnappy(bytesOf(hex), 1_000)).toThrow(RangeError);
-  });
-
-  test('read records that span blocks of a log', () =>
-    inTemporaryDirectory(async (directory) => {
-      const text = 'x'.repeat(100_000);
-      await appendEach(directory, 0, 4, () => text);
-      const { records, faults } = readLog(await readFile(await only(directory, /\.log$/)));
-      expect(faults).toEqual([]);
-      expect(records).toHaveLength(5);
-      expect(records.slice(1).every(({ bytes }) => bytes.includes(text))).toBe(true);
     }));
 });

@@ -1,5 +1,5 @@
 // A process that appends until it is killed: `append-loop <directory>`. Prints `ready`, then one line
-// `<session> <version>` for every append once it is acknowledged.
+// `<session> <version>` for every acknowledged append.
 import { writeSync } from 'node:fs';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { done } from './outcomes.ts';

@@ -1,4 +1,4 @@
-// What every blob store promises. Each adapter runs this suite.
+// The contract of the blob port. Every adapter runs this suite.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
@@ -10,7 +10,7 @@ import { done, outcome, refusal } from './outcomes.ts';
 
 export interface OpenedBlobs {
   readonly blobs: Blobs;
-  /** Closes what is open and opens it again; blobs that are not durable give themselves. */
+  /** Closes the store and opens it again; a store in memory returns itself. */
   readonly reopen: () => Promise<Blobs>;
   readonly dispose: () => Promise<void>;
 }
@@ -39,7 +39,7 @@ export function blobsContract(name: string, open: Open): void {
 
   describe(`${name} keep the blob contract`, () => {
     test(
-      'give back the bytes under their digest, also after they were opened again',
+      'return the bytes under their digest, also after a reopening',
       withBlobs(async ({ blobs, reopen }) => {
         const all = ['', 'a', 'ä€𝄞', 'x'.repeat(200_000)].map(bytesOf);
         for (const bytes of all) expect(await done(blobs.put(bytes))).toBe(digestText(bytes));
@@ -54,7 +54,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'know when they were last put',
+      'return the time of the last put',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('dated');
         const before = Date.now() - 2_000;
@@ -69,7 +69,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'do not know what was never put',
+      'refuse a digest that was never put as unknown',
       withBlobs(async ({ blobs }) => {
         expect((await refusal(blobs.get(absent))).code).toBe('unknown_blob');
         expect((await refusal(blobs.delete(absent))).code).toBe('unknown_blob');
@@ -79,7 +79,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'take the same bytes any number of times, also at once',
+      'accept the same bytes repeatedly, also concurrently',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('the same');
         const refs = await Promise.all(Array.from({ length: 20 }, () => done(blobs.put(bytes))));
@@ -89,7 +89,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'keep many at once apart',
+      'store many blobs concurrently',
       withBlobs(async ({ blobs, reopen }) => {
         const all = Array.from({ length: 100 }, (_, n) => bytesOf(`blob ${n}`));
         await Promise.all(all.map((bytes) => done(blobs.put(bytes))));
@@ -101,7 +101,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'forget what is deleted, and take it again',
+      'refuse a deleted blob as unknown, and accept it again',
       withBlobs(async ({ blobs, reopen }) => {
         const ref = await done(blobs.put(bytesOf('to go')));
         const kept = await done(blobs.put(bytesOf('to stay')));
@@ -115,7 +115,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'hand out bytes that are nobody else’s',
+      'return a copy of the bytes to each reader',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('mine');
         const ref = await done(blobs.put(bytes));
@@ -126,7 +126,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'take the largest blob there may be, and refuse one byte more',
+      'accept a blob of the maximum size, and refuse one byte more',
       withBlobs(async ({ blobs }) => {
         const tooLarge = await refusal(blobs.put(new Uint8Array(BLOB_BYTES_MAX + 1)));
         expect(tooLarge.code).toBe('too_large');
@@ -136,7 +136,7 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
-      'refuse everything once they are closed',
+      'refuse every request after closing',
       withBlobs(async ({ blobs }) => {
         const accepted = blobs.put(bytesOf('accepted'))();
         await blobs.close();
@@ -148,7 +148,7 @@ export function blobsContract(name: string, open: Open): void {
       }),
     );
 
-    test('answer as a set of bytes does, whatever is asked in whatever order', async () => {
+    test('answer like a set of byte strings, for random sequences of requests', async () => {
       expect.hasAssertions();
       const step = fc.record({
         what: fc.constantFrom<Step>('put', 'put', 'get', 'has', 'delete', 'reopen'),
@@ -158,7 +158,7 @@ export function blobsContract(name: string, open: Open): void {
         fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
           const opened = await open();
           try {
-            await holdAgainstSet(opened, steps);
+            await compareWithSet(opened, steps);
           } finally {
             await opened.dispose();
           }
@@ -169,7 +169,7 @@ export function blobsContract(name: string, open: Open): void {
   });
 }
 
-async function holdAgainstSet(
+async function compareWithSet(
   opened: OpenedBlobs,
   steps: readonly { readonly what: Step; readonly n: number }[],
 ): Promise<void> {

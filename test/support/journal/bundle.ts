@@ -1,5 +1,5 @@
-// Makes one JavaScript file of a TypeScript script, for child processes: Node 20 does not read TypeScript. It lies
-// below node_modules, so that the packages it imports resolve.
+// Bundles a TypeScript script into one JavaScript file for child processes, because Node 20 does not run TypeScript. The
+// bundle lies below node_modules so that the packages it imports resolve.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// A journal with a long log, of which every commit is known: where it lies in the log, and what it wrote. The dumb
-// reference of what damage to the log can have taken.
+// Writes a journal with a long log and records every commit: its place in the log, and what it wrote. This is the simple
+// reference for what damage to the log can lose.
 import { cp, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
@@ -9,18 +9,18 @@ import type { Random } from '../random.ts';
 import { done } from './outcomes.ts';
 import { recordOf, session, version } from './samples.ts';
 
-/** What one commit wrote, by session: the first position of it, or -1 when it created the session. */
+/** What one commit wrote, by session: the first position, or -1 when it created the session. */
 type Written = ReadonlyMap<SessionId, number>;
 
 export interface Commit {
-  /** Its bytes in the log. */
+  /** Its byte range in the log. */
   readonly from: number;
   readonly to: number;
   readonly written: Written;
 }
 
 export interface BusyLog {
-  /** As it was closed, and as a crash would have left it. */
+  /** The journal as a clean stop left it, and as a crash would have left it. */
   readonly closed: string;
   readonly crashed: string;
   readonly log: string;
@@ -31,11 +31,11 @@ export interface BusyLog {
 interface Shape {
   readonly commits: number;
   readonly sessions: number;
-  /** Most sessions of one commit. */
+  /** The maximum number of sessions in one commit. */
   readonly together: number;
 }
 
-/** Some sessions write at every other commit, most now and then, and some only in the tables, before the log begins. */
+/** Three sessions take part in about every second commit, the others rarely; idle ones wrote only before the log begins. */
 export async function writeBusyLog(directory: string, random: Random, shape: Shape): Promise<BusyLog> {
   const streams = new Map<SessionId, JournalRecord[]>();
   const closed = join(directory, 'closed', 'journal');
@@ -70,7 +70,7 @@ export async function writeBusyLog(directory: string, random: Random, shape: Sha
   return { closed, crashed, log, commits, streams };
 }
 
-/** One commit, because all of it is asked for at once. */
+/** Makes one commit: all its requests are submitted together. */
 async function write(
   journal: Journal,
   streams: Map<SessionId, JournalRecord[]>,
@@ -99,7 +99,7 @@ async function write(
   return written;
 }
 
-/** What each session lost with these bytes of the log, if nothing in them can be read: its first position. */
+/** For each session, the first position that it lost with this byte range of the log, if nothing in the range is readable. */
 export function firstLost({ commits }: BusyLog, from: number, to: number): ReadonlyMap<SessionId, number> {
   const lost = new Map<SessionId, number>();
   for (const commit of commits) {
@@ -109,7 +109,7 @@ export function firstLost({ commits }: BusyLog, from: number, to: number): Reado
   return lost;
 }
 
-/** The same journal as if nothing from there on had ever been written. */
+/** The same journal without the commits that end after this offset. */
 export function cutAt(busy: BusyLog, from: number): BusyLog {
   const cut = firstLost(busy, from, Number.POSITIVE_INFINITY);
   const streams = [...busy.streams].flatMap(([id, records]): [SessionId, readonly JournalRecord[]][] => {

@@ -1,4 +1,4 @@
-// What every journal promises. Each adapter runs this suite.
+// The contract of the journal port. Every adapter runs this suite.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS, SNAPSHOTS_KEPT } from '../../../schemas/limits.ts';
@@ -10,13 +10,13 @@ import { eventId, position, readAll, readIds, recordOf, recordsOf, session, snap
 
 export interface OpenedJournal {
   readonly journal: Journal;
-  /** Closes what is open and opens it again; a journal that is not durable gives itself. */
+  /** Closes the journal and opens it again; a journal in memory returns itself. */
   readonly reopen: () => Promise<Journal>;
   readonly dispose: () => Promise<void>;
 }
 
 interface ContractOptions {
-  /** Sequences of commands held against the model. */
+  /** How many random command sequences are compared with the model. */
   readonly modelRuns: number;
 }
 
@@ -46,7 +46,7 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
       scaleTests(withJournal);
     });
 
-    test('answers as the model does, whatever is asked in whatever order', async () => {
+    test('answers like the model, for random sequences of requests', async () => {
       expect.hasAssertions();
       await fc.assert(
         fc.asyncProperty(journalCommands, async (commands) => {
@@ -68,7 +68,7 @@ type WithJournal = (work: (opened: OpenedJournal) => Promise<void>) => () => Pro
 
 function streamTests(withJournal: WithJournal): void {
   test(
-    'is created once, empty and owing nothing, with its genesis',
+    'is created once, with its genesis, without events and owing no effects',
     withJournal(async ({ journal }) => {
       const id = session('one');
       await done(journal.create(id, '{"genesis":"ä"}'));
@@ -96,7 +96,7 @@ function streamTests(withJournal: WithJournal): void {
   );
 
   test(
-    'is created by exactly one of many at once',
+    'is created by exactly one of many concurrent requests',
     withJournal(async ({ journal }) => {
       const id = session('raced');
       const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => outcome(journal.create(id, `by ${n}`))));
@@ -107,7 +107,7 @@ function streamTests(withJournal: WithJournal): void {
   );
 
   test(
-    'gives back exactly what was appended, also after it was opened again',
+    'returns exactly what was appended, also after a reopening',
     withJournal(async ({ journal, reopen }) => {
       const id = session('kept');
       const texts = ['', '{}', '"\\u0000"', 'ü€𝄞', ' ', 'x'.repeat(70_000), '€'.repeat(70_000)];
@@ -125,7 +125,7 @@ function streamTests(withJournal: WithJournal): void {
   );
 
   test(
-    'is not mixed with streams whose ids begin alike',
+    'is not mixed with streams whose ids share a prefix',
     withJournal(async ({ journal }) => {
       const ids = ['s', 's-', 's.', 's0', 'S', 's_s', 's.0'].map(session);
       for (const id of ids) await done(journal.create(id, `genesis of ${id}`));
@@ -143,7 +143,7 @@ function streamTests(withJournal: WithJournal): void {
   );
 
   test(
-    'is read in pages of at most the named maximum',
+    'is read in pages of at most READ_PAGE_RECORDS',
     withJournal(async ({ journal }) => {
       const id = session('paged');
       await done(journal.create(id, '{}'));
@@ -162,7 +162,7 @@ function streamTests(withJournal: WithJournal): void {
   );
 
   test(
-    'refuses everything once it is closed, and may be closed twice',
+    'refuses every request after closing, and may be closed twice',
     withJournal(async ({ journal }) => {
       const id = session('closed');
       await done(journal.create(id, '{}'));
@@ -188,7 +188,7 @@ function streamTests(withJournal: WithJournal): void {
 
 function appendTests(withJournal: WithJournal): void {
   test(
-    'has exactly one winner among fifty at one version',
+    'admit exactly one of fifty requests at the same version',
     withJournal(async ({ journal, reopen }) => {
       const id = session('raced');
       await done(journal.create(id, '{}'));
@@ -208,7 +208,7 @@ function appendTests(withJournal: WithJournal): void {
   );
 
   test(
-    'takes an event id once in a stream, and names it when it comes again',
+    'admit an event id once in a stream, and name it when it is repeated',
     withJournal(async ({ journal, reopen }) => {
       const id = session('ids');
       await done(journal.create(id, '{}'));
@@ -225,7 +225,7 @@ function appendTests(withJournal: WithJournal): void {
   );
 
   test(
-    'is whole or not at all, with its owing mark',
+    'are recorded completely or not at all, together with the owing mark',
     withJournal(async ({ journal }) => {
       const id = session('whole');
       await done(journal.create(id, '{}'));
@@ -241,7 +241,7 @@ function appendTests(withJournal: WithJournal): void {
   );
 
   test(
-    'without records is a fault of the caller, and harms nobody else',
+    'without records violate an invariant, and do not affect other appends',
     withJournal(async ({ journal }) => {
       const id = session('empty');
       await done(journal.create(id, '{}'));
@@ -253,7 +253,7 @@ function appendTests(withJournal: WithJournal): void {
   );
 
   test(
-    'is seen whole by readers beside it',
+    'are never seen in part by concurrent readers',
     withJournal(async ({ journal }) => {
       const id = session('beside');
       await done(journal.create(id, '{}'));
@@ -277,7 +277,7 @@ function snapshotTests(withJournal: WithJournal): void {
   const a = session('a');
 
   test(
-    'are given back as they were put, also after the journal was opened again',
+    'are returned as they were put, also after a reopening',
     withJournal(async ({ journal, reopen }) => {
       await done(journal.create(a, '{}'));
       const large = snapshotOf('a', 7, `"${'ä€𝄞'.repeat(50_000)}"`);
@@ -286,14 +286,14 @@ function snapshotTests(withJournal: WithJournal): void {
       const again = await reopen();
       expect(await done(again.snapshots.versions(a))).toEqual([7]);
       expect(await done(again.snapshots.get(a, version(7)))).toEqual(large);
-      // Whether there is one changes nothing about the stream.
+      // A snapshot does not affect the stream.
       expect(await done(again.head(a))).toEqual({ session_id: a, version: 0, owing: false });
       expect(await done(again.sessions())).toHaveLength(1);
     }),
   );
 
   test(
-    'of which there are none give none',
+    'are null when there is none of the version',
     withJournal(async ({ journal }) => {
       expect(await done(journal.snapshots.versions(a))).toEqual([]);
       expect(await done(journal.snapshots.get(a, version(1)))).toBeNull();
@@ -305,7 +305,7 @@ function snapshotTests(withJournal: WithJournal): void {
   );
 
   test(
-    'are kept in a bounded number, the newest of them',
+    'are kept up to a maximum number, the newest ones',
     withJournal(async ({ journal }) => {
       const put = Array.from({ length: SNAPSHOTS_KEPT + 10 }, (_, n) => n + 5);
       for (const at of put) await done(journal.snapshots.put(snapshotOf('a', at)));
@@ -317,7 +317,7 @@ function snapshotTests(withJournal: WithJournal): void {
   );
 
   test(
-    'that are newer than what is put are dropped: the stream ends there',
+    'are dropped when an older one is put, because the stream ends there',
     withJournal(async ({ journal }) => {
       for (const at of [3, 900, 9_000]) await done(journal.snapshots.put(snapshotOf('a', at)));
       await done(journal.snapshots.put(snapshotOf('a', 5)));
@@ -326,7 +326,7 @@ function snapshotTests(withJournal: WithJournal): void {
   );
 
   test(
-    'are replaced, and dropped one by one',
+    'are replaced and dropped individually',
     withJournal(async ({ journal, reopen }) => {
       await done(journal.snapshots.put(snapshotOf('a', 3, '"old"')));
       await done(journal.snapshots.put(snapshotOf('a', 3, '"new"')));
@@ -340,7 +340,7 @@ function snapshotTests(withJournal: WithJournal): void {
 
 function scaleTests(withJournal: WithJournal): void {
   test(
-    'keeps every append of a hundred sessions at once',
+    'keeps every append of a hundred concurrent sessions',
     withJournal(async ({ journal, reopen }) => {
       const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
       await Promise.all(ids.map((id) => done(journal.create(id, `genesis ${id}`))));

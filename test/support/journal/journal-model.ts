@@ -1,4 +1,4 @@
-// The journal as simply as it can be told, and the commands that hold any adapter against it.
+// The simplest possible model of a journal, and the commands that compare an adapter with it.
 import * as fc from 'fast-check';
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -23,7 +23,7 @@ export interface JournalSubject {
 
 type Command = fc.AsyncCommand<JournalModel, JournalSubject>;
 
-// One id begins another, and one sorts between them, so that keys that run together would show.
+// One id is a prefix of another, and a third sorts between them, so that overlapping key ranges show.
 const SESSIONS = ['a', 'a.b', 'a-', 'B'].map(session);
 const EVENT_IDS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '~'];
 
@@ -33,8 +33,8 @@ const command = (name: string, run: (model: JournalModel, subject: JournalSubjec
   toString: () => name,
 });
 
-/** What a task gives, or the code it is refused with. */
-async function told(task: TaskEither<Rejection, unknown>): Promise<unknown> {
+/** The value of a task, or the code of its rejection. */
+async function answerOf(task: TaskEither<Rejection, unknown>): Promise<unknown> {
   const answer = await task();
   return isRight(answer) ? answer.right : answer.left.code;
 }
@@ -43,7 +43,7 @@ const createCommand = (id: SessionId, genesis: string): Command =>
   command(`create ${id}`, async (model, { journal }) => {
     const exists = model.has(id);
     if (!exists) model.set(id, { genesis, records: [], owing: false });
-    expect(await told(journal.create(id, genesis))).toBe(exists ? 'session_exists' : undefined);
+    expect(await answerOf(journal.create(id, genesis))).toBe(exists ? 'session_exists' : undefined);
   });
 
 interface AppendInput {
@@ -58,7 +58,7 @@ const appendCommand = ({ id, drift, events, owing }: AppendInput): Command =>
     const stream = model.get(id);
     const at = Math.max(0, (stream?.records.length ?? 0) + drift);
     const records = events.map((event) => recordOf(event));
-    const answer = await told(journal.append(id, version(at), records, owing));
+    const answer = await answerOf(journal.append(id, version(at), records, owing));
     const all = [...(stream?.records ?? []), ...records];
     if (new Set(events).size < events.length) expect(answer).toBe('version_conflict');
     else if (stream === undefined) expect(answer).toBe('unknown_session');
@@ -74,10 +74,10 @@ const appendCommand = ({ id, drift, events, owing }: AppendInput): Command =>
 const readCommand = (id: SessionId, from: number, limit: number): Command =>
   command(`read ${id} ${from} ${limit}`, async (model, { journal }) => {
     const stream = model.get(id);
-    expect(await told(journal.read(id, position(from), limit))).toEqual(
+    expect(await answerOf(journal.read(id, position(from), limit))).toEqual(
       stream === undefined ? 'unknown_session' : stream.records.slice(from, from + limit),
     );
-    expect(await told(journal.genesis(id))).toEqual(stream?.genesis ?? 'unknown_session');
+    expect(await answerOf(journal.genesis(id))).toEqual(stream?.genesis ?? 'unknown_session');
   });
 
 const findCommand = (id: SessionId, event: string): Command =>
@@ -85,7 +85,7 @@ const findCommand = (id: SessionId, event: string): Command =>
     const stream = model.get(id);
     const index = stream?.records.findIndex(({ event_id }) => event_id === event) ?? -1;
     const found = index === -1 ? null : index;
-    expect(await told(journal.find(id, eventId(event)))).toBe(stream === undefined ? 'unknown_session' : found);
+    expect(await answerOf(journal.find(id, eventId(event)))).toBe(stream === undefined ? 'unknown_session' : found);
   });
 
 const headsCommand = (): Command =>
@@ -93,8 +93,8 @@ const headsCommand = (): Command =>
     const heads = [...model]
       .map(([id, { records, owing }]) => ({ session_id: id, version: records.length, owing }))
       .sort((a, b) => (a.session_id < b.session_id ? -1 : 1));
-    expect(await told(journal.sessions())).toEqual(heads);
-    for (const head of heads) expect(await told(journal.head(head.session_id))).toEqual(head);
+    expect(await answerOf(journal.sessions())).toEqual(heads);
+    for (const head of heads) expect(await answerOf(journal.head(head.session_id))).toEqual(head);
   });
 
 const reopenCommand = (): Command =>

@@ -1,4 +1,4 @@
-// Writes a journal as layout 1 had it: every event in a record of its own, and in an index under its whole id.
+// Writes a journal of layout 1: every event is one record, and the index holds its whole id.
 import { Encoder } from 'cbor-x';
 import { Level } from 'level';
 import type { SessionId } from '../../../schemas/ids.ts';
@@ -18,7 +18,7 @@ export interface Layout1Writer {
   close(): Promise<void>;
 }
 
-/** `sessions` and `versions` go on from one opening to the next. */
+/** Opens or creates the journal. `versions` is kept from one opening to the next. */
 export async function openLayout1(directory: string, versions: Map<SessionId, number>): Promise<Layout1Writer> {
   const database = new Level<Buffer, Uint8Array>(directory, { keyEncoding: 'buffer', valueEncoding: 'view' });
   await database.open();
@@ -50,10 +50,10 @@ export async function openLayout1(directory: string, versions: Map<SessionId, nu
   };
 }
 
-/** Every third is as the oldest were: with the id itself, and with its two digests apart. */
+/** Every third record has the form of the oldest ones: with the id itself, and with its two digests as two items. */
 function recordItems({ event, event_id, state_digest, chain }: JournalRecord, position: number): readonly unknown[] {
   const bytesOf = (digest: string): Buffer => Buffer.from(digest.slice('sha256:'.length), 'hex');
   if (position % 3 === 2) return [event_id, event, bytesOf(state_digest), bytesOf(chain)];
-  const said = event.indexOf(`"event_id":${JSON.stringify(event_id)}`);
-  return [said === -1 ? event_id : said, event, Buffer.concat([bytesOf(state_digest), bytesOf(chain)])];
+  const offset = event.indexOf(`"event_id":${JSON.stringify(event_id)}`);
+  return [offset === -1 ? event_id : offset, event, Buffer.concat([bytesOf(state_digest), bytesOf(chain)])];
 }

@@ -1,4 +1,4 @@
-// A journal of several sessions over several tables, and what it holds.
+// Writes a journal with several sessions in several tables, and damages its files.
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
@@ -12,7 +12,7 @@ import { recordOf, session, version } from './samples.ts';
 /** The records of every session. */
 export type Streams = ReadonlyMap<SessionId, readonly JournalRecord[]>;
 
-/** Every opening makes a table of what the one before left in the log; from the fourth on, tables are merged. */
+/** Every opening writes the log of the one before out as a table; from the fourth opening on, tables are merged. */
 export async function writeManyTables(directory: string, random: Random): Promise<Streams> {
   const streams = new Map<SessionId, JournalRecord[]>();
   for (let opening = 0; opening < 3 + random.below(5); opening += 1) {
@@ -37,7 +37,7 @@ export async function writeManyTables(directory: string, random: Random): Promis
   return streams;
 }
 
-// Does not compress, so that a block holds few records.
+// Text that does not compress, so that a block holds few records.
 function noise(random: Random): string {
   const length = random.below(3) === 0 ? 1_500 : 90;
   return Array.from({ length }, () => String.fromCodePoint(0x23 + random.below(50)))
@@ -55,7 +55,7 @@ export async function storedFiles(directory: string, pattern: RegExp): Promise<r
   return await Promise.all(names.map(async (name) => ({ name, size: (await stat(join(directory, name))).size })));
 }
 
-/** The tables that are in use: one that was merged into another may not be deleted yet. */
+/** The tables in use. A table that was merged into another one may still exist. */
 export async function liveTables(directory: string): Promise<readonly StoredFile[]> {
   const live = new Set((await verifyLevelFiles(directory)).tables.map(({ name }) => name));
   return (await storedFiles(directory, /\.ldb$/)).filter(({ name }) => live.has(name));

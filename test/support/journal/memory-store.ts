@@ -1,9 +1,10 @@
-// A store in memory that outlives its openings, with faults on demand: the dumb twin of the store on disk.
+// A store in memory that keeps its content from one opening to the next, and fails on demand: the simple counterpart of the
+// store on LevelDB.
 import { Buffer } from 'node:buffer';
 import { refuse } from '../../../src/journal/refusal.ts';
 import type { OpenStore, Put, Store, StoreView } from '../../../src/journal/store.ts';
 
-/** How a write fails: nothing reaches the disk, or all of it does and only the answer is lost. */
+/** How a write fails: nothing reaches the disk, or everything does and only the acknowledgement is lost. */
 export type WriteFault = 'lost' | 'applied';
 
 export interface Faults {
@@ -15,10 +16,10 @@ export interface Faults {
 
 export interface MemoryStore {
   readonly open: OpenStore;
-  /** Keys (latin1) and values, as they are on the disk. */
+  /** The stored keys (latin1) and values. */
   readonly disk: Map<string, Uint8Array>;
   readonly writes: () => number;
-  /** Holds every write back until the result is called. */
+  /** Holds all writes back until the returned function is called. */
   readonly hold: () => () => void;
 }
 

@@ -14,7 +14,7 @@ export const eventId = (text: string): EventId => text as EventId;
 export const version = (count: number): Version => count as Version;
 export const position = (index: number): Position => index as Position;
 
-/** A record that is a function of its id. */
+/** A record that is derived from its id. */
 export function recordOf(id: string, text = `{"event_id":"${id}","note":"ä €  ${id}"}`): JournalRecord {
   return {
     event: text,
@@ -24,7 +24,7 @@ export function recordOf(id: string, text = `{"event_id":"${id}","note":"ä € 
   };
 }
 
-/** A snapshot that is a function of its session, version and text; nothing of it fits any stream. */
+/** A snapshot that is derived from its session, version and text; it matches no stream. */
 export const snapshotOf = (name: string, at: number, state = `{"at":${at}}`): Snapshot => ({
   session_id: session(name),
   version: version(at),
@@ -49,7 +49,7 @@ export async function readAll(journal: Journal, id: SessionId, page = 1_000): Pr
 export const readIds = async (journal: Journal, id: SessionId): Promise<readonly string[]> =>
   (await readAll(journal, id)).map(({ event_id }) => event_id);
 
-/** A small generator of numbers (mulberry32), so that a failed run can be run again. */
+/** A small random number generator (mulberry32) with a seed, so that a failure can be repeated. */
 export function numbersFrom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A file system of its own, small, or why there is none. */
+/** Mounts a small file system in memory; returns the reason when that is not possible. */
 export async function mountSmallDisk(
   size: string,
 ): Promise<{ readonly directory: string; readonly unmount: () => Promise<void> } | { readonly reason: string }> {

@@ -1,12 +1,12 @@
-// LevelDB's log format (LevelDB, doc/log_format.md), in which its write-ahead log and its manifest are kept: records
-// cut into pieces, none of which crosses a block, each with a checksum.
+// Reads LevelDB's log format (LevelDB, doc/log_format.md), which its write-ahead log and its manifest use: records are cut
+// into pieces; no piece crosses a block, and each has a checksum.
 import { Buffer } from 'node:buffer';
 import { crc32c, crc32cEach, maskCrc } from './crc32c.ts';
 
 const BLOCK_BYTES = 32_768;
 const HEADER_BYTES = 7;
 
-/** How a piece lies in its record. */
+/** The types of pieces: where a piece lies in its record. */
 const PIECE = { full: 1, first: 2, middle: 3, last: 4 } as const;
 
 export interface LogRecord {
@@ -17,12 +17,12 @@ export interface LogRecord {
 export interface LogFault {
   readonly at: number;
   readonly end: number;
-  /** Whether only the length of a piece is damaged: then its record can be told, though LevelDB cannot. */
-  readonly isMended: boolean;
+  /** Whether only the length of a piece is damaged: its record can still be read, though not by LevelDB. */
+  readonly isReadable: boolean;
 }
 
 export interface LogContents {
-  /** The whole records, before and behind faults. */
+  /** The whole records, before and after faults. */
   readonly records: readonly LogRecord[];
   readonly faults: readonly LogFault[];
 }
@@ -38,18 +38,18 @@ export function readLog(log: Buffer): LogContents {
       continue;
     }
     const whole = pieceAt(log, at);
-    // One that begins a record, where another is not ended, is looked at again with what came before it given up.
-    const piece = whole ?? mendedPieceAt(log, at);
+    // A piece that begins a record before the previous record ended is read again after the previous one was dropped.
+    const piece = whole ?? pieceByChecksumAt(log, at);
     if (piece === null || begins(piece) !== (begun === null)) {
       const end =
         piece === null ? nextBeginning(log, at + 1) : begins(piece) ? at : at + HEADER_BYTES + piece.bytes.length;
-      faults.push({ at: begun?.at ?? at, end, isMended: false });
+      faults.push({ at: begun?.at ?? at, end, isReadable: false });
       begun = null;
       at = end;
       continue;
     }
     const end = at + HEADER_BYTES + piece.bytes.length;
-    if (whole === null) faults.push({ at, end, isMended: true });
+    if (whole === null) faults.push({ at, end, isReadable: true });
     begun ??= { at, pieces: [] };
     begun.pieces.push(piece.bytes);
     if (piece.type === PIECE.full || piece.type === PIECE.last) {
@@ -58,14 +58,14 @@ export function readLog(log: Buffer): LogContents {
     }
     at = end;
   }
-  if (begun !== null) faults.push({ at: begun.at, end: log.length, isMended: false });
+  if (begun !== null) faults.push({ at: begun.at, end: log.length, isReadable: false });
   return { records, faults };
 }
 
 /**
- * Whether what begins there can be a last write that a crash tore. Every write is synced before the next one begins, so
- * behind a write that was torn there is nothing: a piece that says that it ends its record, and ends before the log does,
- * was followed once, whatever it holds now.
+ * Whether the damaged record at `from` can be a last write that a crash tore. Every write is synced before the next one
+ * begins, so nothing follows a torn write. A piece whose header states that it ends its record, and that ends before the
+ * log does, was followed by another write: it is damaged, not torn.
  */
 export function canBeTorn(log: Buffer, from: number): boolean {
   for (let at = from; at + HEADER_BYTES <= log.length;) {
@@ -84,7 +84,7 @@ export function canBeTorn(log: Buffer, from: number): boolean {
   return true;
 }
 
-/** What can be read of the record that begins there, whole or not: to name things, never to trust them. */
+/** The readable bytes of the possibly incomplete record at `from`. Use them only to name sessions: they are not verified. */
 export function readTorn(log: Buffer, from: number): Buffer {
   const pieces: Buffer[] = [];
   for (let at = from; at + HEADER_BYTES < log.length;) {
@@ -102,7 +102,7 @@ interface Piece {
 
 const begins = ({ type }: Piece): boolean => type === PIECE.full || type === PIECE.first;
 
-/** Where the next record begins, or the end of the log. */
+/** The offset at which the next record begins, or the end of the log. */
 function nextBeginning(log: Buffer, from: number): number {
   for (let at = from; at <= log.length - HEADER_BYTES; at += 1) {
     const type = log[at + 6];
@@ -111,23 +111,23 @@ function nextBeginning(log: Buffer, from: number): number {
   return log.length;
 }
 
-/** The piece that begins there, or null when none does that is whole and has its checksum. */
+/** The piece at `at`; null when it is incomplete or its checksum does not match. */
 function pieceAt(log: Buffer, at: number): Piece | null {
   const end = blockEnd(log, at);
   if (at + HEADER_BYTES > end) return null;
   const length = log.readUInt16LE(at + 4);
   if (at + HEADER_BYTES + length > end) return null;
-  // The checksum is of the type and what follows it.
+  // The checksum covers the type and the bytes after it.
   const typed = log.subarray(at + 6, at + HEADER_BYTES + length);
   if (maskCrc(crc32c(typed)) !== log.readUInt32LE(at)) return null;
   return isType(typed[0]) ? { type: typed.readUInt8(), bytes: typed.subarray(1) } : null;
 }
 
 /**
- * The piece that begins there when nothing but its length is damaged: its checksum says where it ended. There it has to
- * be followed as a piece is: by another one, by the end of its block, or by nothing.
+ * The piece at `at` when only its length is damaged: its end is where the checksum matches. Another piece, the end of the
+ * block or the end of the log must follow there.
  */
-function mendedPieceAt(log: Buffer, at: number): Piece | null {
+function pieceByChecksumAt(log: Buffer, at: number): Piece | null {
   const end = blockEnd(log, at);
   if (at + HEADER_BYTES > end || !isType(log[at + 6])) return null;
   const stored = log.readUInt32LE(at);

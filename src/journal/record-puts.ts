@@ -1,5 +1,5 @@
-// How the records of an append are stored: in one piece, a stretch, unless they are large, and each of them in the index
-// of event ids.
+// The puts that store the records of an append. A stretch is the records of one append stored as one value; a large append
+// is split into several stretches. Besides, each record gets an entry in the index of event ids.
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { JournalRecord } from './journal.ts';
 import { eventKey, stretchKey } from './keys.ts';
@@ -7,10 +7,10 @@ import { encodeNumber } from './stored-numbers.ts';
 import { encodeStretch } from './stored-values.ts';
 import type { Put } from './store.ts';
 
-/** Whoever reads one record reads its stretch. */
+/** A stretch ends after this many characters of text, because reading one record reads its whole stretch. */
 const STRETCH_CHARS = 32_768;
 
-/** The puts of records that begin at a version of their stream. */
+/** The puts for records whose first position is `from`. */
 export function putsOfRecords(
   session: SessionId,
   from: Version | Position,

@@ -1,26 +1,26 @@
-// The end of LevelDB's log. A crash may tear the last write, which nobody was told of; LevelDB drops it without a word.
-// Here it is put on record.
+// Torn tails: a crash may tear the last write of a log. That write was never acknowledged, and LevelDB drops it silently.
+// refold reports it to the operator and records it in `torn-tails.jsonl`.
 import type { Buffer } from 'node:buffer';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SessionId } from '../../../schemas/ids.ts';
 import { TORN_TAILS_KEPT } from '../../../schemas/limits.ts';
-import { readTorn } from './log.ts';
-import { sessionsWritten } from './writes.ts';
+import { readTorn } from './log-format.ts';
+import { sessionsWritten } from './write-batch.ts';
 
-/** A last write that a crash tore, and that is cut off. */
+/** A last write that a crash tore and that was cut off. */
 export interface TornTail {
-  /** The log it was in. */
+  /** The name of its log. */
   readonly file: string;
-  /** Where it began, and what was left of it, in bytes. */
+  /** Where it began in the log, and how many bytes of it were left. */
   readonly offset: number;
   readonly bytes: number;
-  /** The sessions that can still be read in it: perhaps not all, and perhaps not as they were. */
+  /** The session ids that are readable in it: possibly not all, and possibly altered. */
   readonly sessions: readonly string[];
 }
 
 const TORN_TAILS = 'torn-tails.jsonl';
-/** Sessions that are named of one torn write. */
+/** The maximum number of sessions recorded for one torn write. */
 const NAMED_MAX = 16;
 
 export const tornTailAt = (file: string, log: Buffer, offset: number): TornTail => ({
@@ -30,16 +30,16 @@ export const tornTailAt = (file: string, log: Buffer, offset: number): TornTail 
   sessions: sessionsWritten(readTorn(log, offset)).slice(0, NAMED_MAX),
 });
 
-/** Puts torn tails on record beside the journal. */
+/** Records torn tails in a file in the directory of the journal. */
 export async function recordTornTails(directory: string, found: readonly TornTail[]): Promise<void> {
   if (found.length === 0) return;
   const all = [...(await readTornTails(directory)), ...found].slice(-TORN_TAILS_KEPT);
   const text = all.map((tail) => `${JSON.stringify(tail)}\n`).join('');
-  // It is told at this opening in any case.
+  // A failure is ignored: this opening reports the torn tails in any case.
   await writeFile(join(directory, TORN_TAILS), text, { mode: 0o600 }).catch(() => undefined);
 }
 
-/** The torn tails on record, oldest first. */
+/** The recorded torn tails, oldest first. */
 export async function readTornTails(directory: string): Promise<readonly TornTail[]> {
   const text = await readFile(join(directory, TORN_TAILS), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
@@ -50,10 +50,10 @@ export async function readTornTails(directory: string): Promise<readonly TornTai
   });
 }
 
-// Older ones name no sessions.
+// Older lines have no sessions.
 const LINE = /^\{"file":"([\w.]+)","offset":(\d+),"bytes":(\d+)(?:,"sessions":\[([^\]]*)\])?\}$/;
 
 export function describeTornTail({ file, offset, bytes, sessions }: TornTail): string {
-  const named = sessions.length === 0 ? '' : `; what is left of it names ${sessions.join(', ')}`;
-  return `the last write of ${file} of the journal (${bytes} bytes at ${offset}) was torn by a crash and is cut off; it was never acknowledged${named}`;
+  const named = sessions.length === 0 ? '' : `. Sessions named in what is left of it: ${sessions.join(', ')}`;
+  return `a crash tore the last write of ${file} of the journal (${bytes} bytes at ${offset}); it was never acknowledged and was cut off${named}`;
 }

@@ -1,24 +1,25 @@
-// One bit is flipped somewhere in the stored files. LevelDB alone gives silently wrong values or drops acknowledged
-// writes for most flips, and ends the process for some; a journal verifies its tables and its log when it is opened.
+// Flips one bit somewhere in the stored files. For most flips LevelDB alone returns wrong values or drops acknowledged
+// writes without an error, and for some it ends the process; a journal verifies its tables and its log when it opens.
 import { cp, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, test } from 'vitest';
-import type { SessionId } from '../../schemas/ids.ts';
-import type { RejectionCode } from '../../schemas/rejection.ts';
-import type { Journal } from '../../src/journal/journal.ts';
-import { verifyLevelFiles } from '../../src/journal/level/verify-files.ts';
-import { openLevelJournal } from '../../src/journal/level-journal.ts';
-import { done } from '../support/journal/outcomes.ts';
-import { eventId, numbersFrom, position, recordOf, session, version } from '../support/journal/samples.ts';
-import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { RejectionCode } from '../../../schemas/rejection.ts';
+import type { Journal } from '../../../src/journal/journal.ts';
+import { verifyLevelFiles } from '../../../src/journal/level/verify-files.ts';
+import { openLevelJournal } from '../../../src/journal/level-journal.ts';
+import { done } from '../../support/journal/outcomes.ts';
+import { eventId, numbersFrom, position, recordOf, session, version } from '../../support/journal/samples.ts';
+import { inTemporaryDirectory, temporaryDirectory } from '../../support/journal/temporary-directory.ts';
+import { roundsOf } from '../../support/random.ts';
 
-const FLIPS = 50 * Number(process.env['REFOLD_TEST_ROUNDS'] ?? 1);
+const FLIPS = roundsOf(20);
 const SESSIONS = ['a', 'b', 'c'].map(session);
 const SEGMENT = 40;
 const EVENTS = 3 * SEGMENT;
 
-/** A journal of two tables, written where it was opened again, and a log. */
+/** Writes a journal of two tables (each further opening writes one) and a log. */
 async function writeJournal(directory: string): Promise<void> {
   for (let from = 0; from < EVENTS; from += SEGMENT) {
     const journal = await done(openLevelJournal(directory));
@@ -49,10 +50,10 @@ async function flipBit(path: string, offset: number, bit: number): Promise<void>
   await writeFile(path, bytes);
 }
 
-/** How a damaged journal ended: refused as a whole, with some refusals, or with nothing amiss. */
+/** What became of a damaged journal: refused as a whole, opened with some refusals, or without any. */
 type Ending = 'unopened' | 'refused' | 'right';
 
-/** Opens a journal and reads everything there is; throws when anything comes back that was never written. */
+/** Opens a journal and reads all of it; fails the test when it returns anything that was never written. */
 async function readDamaged(directory: string): Promise<Ending> {
   const opened = await openLevelJournal(directory)();
   if (isLeft(opened)) {
@@ -67,7 +68,7 @@ async function readDamaged(directory: string): Promise<Ending> {
   const appended = await journal.append(session('a'), version(EVENTS), [recordOf('new')], true)();
   if (isLeft(appended)) refused.push(appended.left.code);
   await journal.close();
-  // A session whose very head is lost is unknown; an append to a stream that lost its end is a conflict.
+  // A session whose head is lost is unknown; an append to a stream that lost its last events conflicts.
   for (const code of refused) expect(['damaged', 'unknown_session', 'version_conflict']).toContain(code);
   return refused.length > 0 ? 'refused' : 'right';
 }
@@ -89,12 +90,22 @@ async function readStream(journal: Journal, id: SessionId): Promise<readonly Rej
   return refused;
 }
 
-/** Flips bits in files of one kind, each in a copy of its own, and counts the endings. */
+let fixture: Awaited<ReturnType<typeof temporaryDirectory>>;
+
+beforeAll(async () => {
+  fixture = await temporaryDirectory();
+  await writeJournal(fixture.directory);
+});
+
+afterAll(async () => {
+  await fixture.remove();
+});
+
+/** Flips bits in files of one kind, each in a fresh copy of the journal, and counts the endings. */
 async function flipBits(pattern: RegExp, flips: number): Promise<Readonly<Record<Ending, number>>> {
   return inTemporaryDirectory(async (directory) => {
-    const intact = join(directory, 'intact');
-    await writeJournal(intact);
-    // A table that was merged into another one may not be deleted yet, and nothing is lost with it.
+    const intact = fixture.directory;
+    // A table that was merged into another one may still exist; damage to it loses nothing.
     const live = new Set((await verifyLevelFiles(intact)).tables.map(({ name }) => name));
     const files = (await filesOf(intact, pattern)).filter(({ name }) => !name.endsWith('.ldb') || live.has(name));
     expect(files.length).toBeGreaterThan(0);
@@ -112,23 +123,23 @@ async function flipBits(pattern: RegExp, flips: number): Promise<Readonly<Record
   });
 }
 
-describe('a journal whose files are damaged', () => {
-  test(`refuses what a table lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
+describe('a journal with one flipped bit', () => {
+  test(`refuses what a table lost and returns the rest, for ${FLIPS} flipped bits`, async () => {
     const { unopened, right } = await flipBits(/\.ldb$/, FLIPS);
-    // A few bytes of a table mean nothing: those between the handles in its footer and its end. Of others only what can
-    // be made again is lost: hints, heads and indexes.
+    // Damage to padding in the footer of a table has no effect. Other damage hits only what the rebuild derives again:
+    // hints, heads and indexes.
     expect(right).toBeLessThan(FLIPS / 2);
     expect(unopened).toBe(0);
   });
 
-  test(`names what its log lost and gives the rest, for ${FLIPS} flipped bits`, async () => {
+  test(`names what its log lost and returns the rest, for ${FLIPS} flipped bits`, async () => {
     const { unopened, refused } = await flipBits(/\.log$/, FLIPS);
     expect(unopened).toBe(0);
-    // A flip in a length says where the record ends all the same, and one between records means nothing.
+    // A record with a flipped bit in its length is still read, and a flipped bit in padding has no effect.
     expect(refused).toBeGreaterThan(FLIPS * 0.9);
   });
 
-  test(`gives all that was written when its manifest is, for ${FLIPS / 2} flipped bits`, async () => {
+  test(`returns everything written when its manifest is damaged, for ${FLIPS / 2} flipped bits`, async () => {
     expect(await flipBits(/^(MANIFEST-\d+|CURRENT)$/, FLIPS / 2)).toEqual({
       unopened: 0,
       refused: 0,

@@ -1,13 +1,13 @@
-// Which logs of a LevelDB database are in use, and what is wrong with them. A crash may tear the last write of the last
-// log; anything else was whole once, and is damaged.
+// Finds the logs of a LevelDB database that are in use, and what is wrong with them. A crash may tear the last write of the
+// last log; every other incomplete write was whole once and is damaged.
 import type { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from './read-if-there.ts';
+import { readFileOrNull } from './read-file-or-null.ts';
 import type { ClosedLogs } from './closed-file.ts';
-import { type LogContents, canBeTorn, readLog } from './log.ts';
+import { type LogContents, canBeTorn, readLog } from './log-format.ts';
 import type { LiveFiles } from './manifest.ts';
-import { type TornTail, tornTailAt } from './tail.ts';
+import { type TornTail, tornTailAt } from './torn-tail.ts';
 
 export interface FileFault {
   readonly name: string;
@@ -16,52 +16,52 @@ export interface FileFault {
 
 export interface LogFile extends LogContents {
   readonly name: string;
-  /** Where what is lost behind its last whole record begins, if anything is. */
+  /** The offset from which writes after the last whole record are lost; null when none are. */
   readonly lostFrom: number | null;
 }
 
 export interface VerifiedLogs {
-  /** In the order of their writing. */
+  /** In the order in which they were written. */
   readonly logs: readonly LogFile[];
-  /** Whether one is missing that was in use, and not empty. */
-  readonly isOneGone: boolean;
-  /** What was put on record when the journal was closed, if nothing was written since. */
+  /** Whether a log is missing that was in use and not empty. */
+  readonly isOneMissing: boolean;
+  /** What the file CLOSED states; null when it does not apply to these logs. */
   readonly closed: ClosedLogs | null;
   readonly faults: readonly FileFault[];
-  /** Last writes that a crash tore: they were never acknowledged, and LevelDB drops them. */
+  /** Last writes that a crash tore. They were never acknowledged, and LevelDB drops them. */
   readonly torn: readonly TornTail[];
 }
 
-/** Without a word of which files are in use, all logs that are there are. */
+/** Without a usable manifest (`live` null) all logs in the directory count as in use. */
 export async function verifyLogs(
   directory: string,
   live: LiveFiles | null,
-  said: ClosedLogs | null,
+  closedFile: ClosedLogs | null,
 ): Promise<VerifiedLogs> {
   const isLive = (name: string): boolean => live === null || live.isLiveLog(Number.parseInt(name, 10));
   const names = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name) && isLive(name));
   const read: ReadLog[] = [];
   for (const name of names.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))) {
-    const bytes = await readIfThere(join(directory, name), 'verifying the journal');
+    const bytes = await readFileOrNull(join(directory, name), 'verifying the journal');
     if (bytes !== null) read.push({ name, bytes, contents: readLog(bytes) });
   }
   const oldest = live === null || live.firstLog === 0 ? [] : [`${String(live.firstLog).padStart(6, '0')}.log`];
-  const known = [...(said?.sizes.keys() ?? [])].filter(isLive);
+  const known = [...(closedFile?.sizes.keys() ?? [])].filter(isLive);
   const inUse = [...new Set([...names, ...oldest, ...known])];
-  const closed = said !== null && inUse.every((name) => said.sizes.has(name)) ? said : null;
-  const gone = inUse.filter((name) => !names.includes(name) && closed?.sizes.get(name) !== 0);
+  const closed = closedFile !== null && inUse.every((name) => closedFile.sizes.has(name)) ? closedFile : null;
+  const missing = inUse.filter((name) => !names.includes(name) && closed?.sizes.get(name) !== 0);
   const last = read.findLastIndex(({ contents }) => contents.records.length > 0);
   const judged = read.map((log, index) => {
     const closedSize = closed?.sizes.get(log.name) ?? null;
-    // A log is begun only when the one before it is whole: behind what was torn no other write can be.
+    // A log begins only when the log before it is whole: no write can follow a torn one.
     return judgeLog(log, closedSize, index < last || closedSize !== null);
   });
   return {
     logs: judged.map(({ log }) => log),
-    isOneGone: gone.length > 0,
+    isOneMissing: missing.length > 0,
     closed,
     faults: [
-      ...gone.map((name) => ({ name, message: 'it is missing' })),
+      ...missing.map((name) => ({ name, message: 'it is missing' })),
       ...judged.flatMap(({ fault }) => fault ?? []),
     ],
     torn: judged.flatMap(({ torn }) => torn ?? []),
@@ -83,16 +83,17 @@ interface JudgedLog {
 function judgeLog({ name, bytes, contents }: ReadLog, closedSize: number | null, wasWhole: boolean): JudgedLog {
   const { records, faults } = contents;
   const tail = faults.at(-1);
-  const tailAt = tail?.end === bytes.length && !tail.isMended ? tail.at : null;
+  const tailAt = tail?.end === bytes.length && !tail.isReadable ? tail.at : null;
   const torn = tailAt !== null && !wasWhole && canBeTorn(bytes, tailAt) ? tornTailAt(name, bytes, tailAt) : null;
   const cutAt = closedSize !== null && closedSize > bytes.length ? bytes.length : null;
   const log = { name, records, faults, lostFrom: torn === null ? (tailAt ?? cutAt) : null };
   const [first] = torn === null ? faults : faults.slice(0, -1);
   if (first !== undefined) {
-    const known = closedSize !== null && first.at === tailAt ? ', and it had when the journal was closed' : '';
-    const message = `the write at ${first.at} does not have its checksum or its length${known}`;
+    const known =
+      closedSize !== null && first.at === tailAt ? ', although it was whole when the journal was closed' : '';
+    const message = `the checksum or the length of the write at ${first.at} does not match${known}`;
     return { log, torn, fault: { name, message } };
   }
-  const message = `it ends at ${bytes.length}, and had ${closedSize} bytes when the journal was closed`;
+  const message = `it has ${bytes.length} bytes, but had ${closedSize} when the journal was closed`;
   return { log, torn, fault: cutAt === null ? null : { name, message } };
 }

@@ -1,9 +1,9 @@
-// Copies what could be read of a journal, in the order of its keys, into a new store of today's layout, and notes what is
-// there of each session. Genesis and events are copied, and so is what damage took before; the index of event ids is made
-// anew from the events, heads and the count of sessions from what is found in the end.
+// Copies the readable entries of a journal, in key order, into a new store of the current layout, and notes what exists of
+// each session. Copies genesis texts, events and the record of earlier damage; rebuilds the index of event ids from the
+// events. Heads and the number of sessions are written later, from what was found.
 import type { Buffer } from 'node:buffer';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { BulkWrites } from './bulk-writes.ts';
+import type { BulkWriter } from './bulk-writer.ts';
 import { DAMAGE_LETTER } from './damage-record.ts';
 import type { JournalRecord } from '../journal.ts';
 import {
@@ -18,15 +18,15 @@ import {
 } from '../keys.ts';
 import { LAYOUT_1, decodeHead1, decodeRecord1, placeOfRecord1 } from './layout-1.ts';
 import { refuse } from '../refusal.ts';
-import { type Remains, noteEvents, nothingOf } from './session-survey.ts';
+import { type Remains, noteEvents, nothingOf } from './session-verdict.ts';
 import { type StoredHead, decodeHead, decodeMeta, decodeStretch } from '../stored-values.ts';
-import { putsOfRecords } from '../stretches.ts';
+import { putsOfRecords } from '../record-puts.ts';
 
 export interface Copied {
-  /** Of what was copied. */
+  /** The layout of the copied journal. */
   readonly layout: number;
   readonly sessions: ReadonlyMap<SessionId, Remains>;
-  /** How many sessions the journal said it held, or null when it did not say. */
+  /** How many sessions the journal stated, or null when it did not. */
   readonly sessionCount: number | null;
 }
 
@@ -35,28 +35,28 @@ interface Entry {
   readonly value: Buffer | null;
 }
 
-export async function copyJournal(entries: AsyncIterable<Entry>, writes: BulkWrites): Promise<Copied> {
+export async function copyJournal(entries: AsyncIterable<Entry>, writes: BulkWriter): Promise<Copied> {
   const copy = new Copy(writes);
   for await (const { key, value } of entries) {
     if (value !== null) copy.add(key, value);
-    await writes.writeMuch();
+    await writes.flushIfFull();
   }
   copy.join();
-  await writes.writeRest();
+  await writes.flush();
   return copy;
 }
 
-/** Events of layout 1, each stored alone, are joined up to so many. */
+/** The maximum number of events of layout 1, each stored alone, that are joined into one stretch. */
 const JOINED_MAX = 64;
 
 class Copy implements Copied {
   readonly sessions = new Map<SessionId, Remains>();
   layout: number = LAYOUT;
   sessionCount: number | null = null;
-  readonly #writes: BulkWrites;
+  readonly #writes: BulkWriter;
   #joined: { readonly place: StretchPlace; readonly records: JournalRecord[] } | null = null;
 
-  /** By the first letter of a key. What is of none of these is made anew. */
+  /** By the first letter of a key. All other entries are derived from these. */
   readonly #tables: Readonly<Record<string, (key: Buffer, value: Buffer) => void>> = {
     [DAMAGE_LETTER]: (key, value) => this.#writes.add({ key, value }),
     [GENESIS_LETTER]: (key, value) => this.#addGenesis(key, value),
@@ -67,7 +67,7 @@ class Copy implements Copied {
     [LAYOUT_1.record]: (key, value) => this.#addRecord(placeOfRecord1(key), decodeRecord1(value)),
   };
 
-  constructor(writes: BulkWrites) {
+  constructor(writes: BulkWriter) {
     this.#writes = writes;
   }
 
@@ -77,7 +77,7 @@ class Copy implements Copied {
     this.#tables[letter]?.(key, value);
   }
 
-  /** Writes the events of layout 1 that were joined. */
+  /** Writes the joined events of layout 1. */
   join(): void {
     if (this.#joined === null) return;
     const { place, records } = this.#joined;
@@ -86,7 +86,7 @@ class Copy implements Copied {
   }
 
   #remainsOf(id: SessionId | null): Remains {
-    if (id === null) return refuse('damaged', 'a key of the journal names no session');
+    if (id === null) return refuse('damaged', 'a key of the journal does not name a session');
     const remains = this.sessions.get(id) ?? nothingOf();
     this.sessions.set(id, remains);
     return remains;
@@ -107,7 +107,7 @@ class Copy implements Copied {
     this.sessionCount = meta?.sessionCount ?? null;
   }
 
-  // What does not decode is as good as lost, and shows as missing.
+  // An event that does not decode is lost: it is found as a gap.
   #addStretch(place: StretchPlace | null, records: readonly JournalRecord[] | null): void {
     if (place === null || records === null) return;
     this.#writes.add(...putsOfRecords(place.session, place.first, records));

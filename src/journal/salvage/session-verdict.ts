@@ -1,7 +1,7 @@
-// Decides, of what could be read of a journal, which sessions are whole. It rests on three facts: a genesis and an event
-// never change once they are written; positions have no gaps; and nothing is deleted. So an event that is there is right,
-// and a session is whole when its genesis and all of its events are there and its end is known: by a head that cannot be
-// an older one, by what the log says of it, or by a place behind its last event where nothing can have been lost.
+// Decides which sessions are whole, from what could be read of a journal. Three facts make this possible: a genesis or an
+// event never changes once it is written; positions have no gaps; and nothing is deleted. So an event that was found is
+// right, and a session is whole when its genesis and all its events were found and its end is known. Its end is known from
+// a head that cannot be an older one, from what the log states, or because nothing can be lost right after its last event.
 import type { Position, SessionId, Version } from '../../../schemas/ids.ts';
 import type { LostPositions } from './damage-record.ts';
 import { type KeySpan, spansHold } from '../level/key-spans.ts';
@@ -9,25 +9,25 @@ import { headKey, stretchKey } from '../keys.ts';
 import { headKey1, recordKey1 } from './layout-1.ts';
 import type { StoredHead } from '../stored-values.ts';
 
-/** What is there of a session. */
+/** What was found of a session. */
 export interface Remains {
   genesis: boolean;
   head: StoredHead | null;
-  /** The position behind its last event. */
+  /** The position after its last event. */
   next: number;
   /** The first and the last position of events that are missing before that. */
   gap: { readonly first: number; readonly last: number } | null;
 }
 
-/** Where something may be lost, or may be there in an older version. */
+/** Where entries may be lost, or may have been found in an older version. */
 export interface Losses {
   /** The layout of the keys that may be lost. */
   readonly layout: number;
-  /** Keys of tables. */
+  /** The spans of keys that tables lost. */
   readonly spans: readonly KeySpan[];
   /** Whether a key is in the log, so that no table can have held a newer version of it. */
   readonly isLogged: (key: Uint8Array) => boolean;
-  /** The versions that sessions had at least. */
+  /** For sessions that the log names, a version that they had at least. */
   readonly named: ReadonlyMap<SessionId, Version>;
 }
 
@@ -39,7 +39,7 @@ export interface Verdict {
 
 export const nothingOf = (): Remains => ({ genesis: false, head: null, next: 0, gap: null });
 
-/** Notes events that are there; they come in the order of their positions. */
+/** Notes events that were found; the calls come in the order of positions. */
 export function noteEvents(remains: Remains, first: number, count: number): void {
   if (first > remains.next) remains.gap = { first: remains.gap?.first ?? remains.next, last: first - 1 };
   remains.next = first + count;
@@ -53,7 +53,7 @@ export function judgeSession(id: SessionId, { genesis, head, next, gap }: Remain
   if (version === null) missing.push(next);
   else if (version !== next) missing.push(Math.min(version, next), Math.max(version, next) - 1);
   if (missing.length === 0 && head?.version === version) return { head, lost: null };
-  // Owing, so that it is looked at when the engine starts: that is when damage is told, and costs a whole one nothing.
+  // Marked as owing so that the engine loads it at its start and reports the damage then; this does not harm a whole session.
   const known: StoredHead = { version: Math.max(version ?? 0, next, least) as Version, owing: true };
   if (missing.length === 0) return { head: known, lost: null };
   return {
@@ -68,7 +68,7 @@ interface Known {
   readonly least: number;
 }
 
-/** The version of a session of which so much is known, or null when its last events may be lost. */
+/** The version of a session, or null when its last events may be lost. */
 function endOf(id: SessionId, { head, next, least }: Known, { layout, spans, isLogged }: Losses): number | null {
   const inDoubt = (key: Uint8Array): boolean => spansHold(spans, key) && !isLogged(key);
   const [ofHead, ofNext] =

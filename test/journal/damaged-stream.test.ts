@@ -1,19 +1,19 @@
-// Each way in which head, records, index and genesis can fail to fit each other.
+// Each way in which head, records, index and genesis of a stream can disagree.
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
-import type { Journal } from '../../../src/journal/journal.ts';
-import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../../src/journal/keys.ts';
-import { openStoredJournal } from '../../../src/journal/stored-journal.ts';
-import { encodeNumber } from '../../../src/journal/stored-numbers.ts';
-import { encodeHead, encodeStretch } from '../../../src/journal/stored-values.ts';
-import { makeMemoryStore } from '../../support/journal/memory-store.ts';
-import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
-import { eventId, position, recordOf, recordsOf, session, version } from '../../support/journal/samples.ts';
+import type { Journal } from '../../src/journal/journal.ts';
+import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../src/journal/keys.ts';
+import { openStoredJournal } from '../../src/journal/stored-journal.ts';
+import { encodeNumber } from '../../src/journal/stored-numbers.ts';
+import { encodeHead, encodeStretch } from '../../src/journal/stored-values.ts';
+import { makeMemoryStore } from '../support/journal/memory-store.ts';
+import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { eventId, position, recordOf, recordsOf, session, version } from '../support/journal/samples.ts';
 
 const id = session('s');
 const other = session('other');
 
-/** A stream of five events and one of one, with a disk to do damage on; reopened after the damage. */
+/** Writes a stream of five events and one of one, damages the stored entries, and reopens the journal. */
 async function damaged(damage: (disk: Map<string, Uint8Array>) => void): Promise<Journal> {
   const store = makeMemoryStore();
   const journal = await done(openStoredJournal(store.open));
@@ -47,7 +47,7 @@ async function expectDamaged(
     expect(`${name}: ${code}`).toBe(`${name}: damaged`);
     expect(message).toMatch(name === 'sessions' ? /session/ : /session s\b/);
   }
-  // One damaged stream does not harm another.
+  // A damaged stream does not affect another one.
   expect(await done(journal.read(other, position(0), 10))).toEqual(recordsOf('a'));
   expect(await done(journal.append(other, version(1), recordsOf('b'), false))).toBe(2);
 }
@@ -71,11 +71,11 @@ describe('a damaged stream is reported as such', () => {
     await expectDamaged(journal, ['head', 'read', 'append']);
   });
 
-  test('when there are records past the head', async () => {
+  test('when there are records after the version of the head', async () => {
     const journal = await damaged((disk) => disk.set(record(5), encodeStretch([recordOf('f')])));
     await expectDamaged(journal, ['head', 'read', 'append']);
     expect((await refusal(journal.head(id))).message).toBe(
-      'the head of session s is at version 5, its records end at 6',
+      'the head of session s is at version 5, but its records end at 6',
     );
   });
 
@@ -130,7 +130,7 @@ describe('a damaged stream is reported as such', () => {
     expect(await outcome(hole.find(id, eventId('c')))).toBe('damaged');
   });
 
-  test('when it is asked to hold an event again that is missing, and no other stream is harmed', async () => {
+  test('when a missing event is appended again, which does not affect another stream', async () => {
     const hole = await damaged((disk) => disk.delete(record(2)));
     const [again, beside] = await Promise.all([
       outcome(hole.append(id, version(5), recordsOf('c'), false)),
@@ -139,7 +139,7 @@ describe('a damaged stream is reported as such', () => {
     expect([again, beside]).toEqual(['version_conflict', 'done']);
   });
 
-  test('when the journal is none, or of another layout', async () => {
+  test('when the store is not a journal, or has another layout', async () => {
     const attempts: readonly [(disk: Map<string, Uint8Array>) => void, string][] = [
       [(disk) => disk.delete(key(META_KEY)), 'refused as damaged'],
       [(disk) => disk.set(key(META_KEY), garbage), 'refused as damaged'],
@@ -153,12 +153,12 @@ describe('a damaged stream is reported as such', () => {
   });
 });
 
-describe('an index that leads elsewhere', () => {
-  test('costs time and no answer: an event id is found where it is, and none that is not there', async () => {
+describe('a wrong index entry', () => {
+  test('costs time only: stored event ids are found at their position, and others are not found', async () => {
     for (const value of [garbage, encodeNumber(3), encodeNumber(5), new Uint8Array()]) {
       const journal = await damaged((disk) => {
         disk.set(key(eventKey(id, eventId('c'))), value);
-        // As if another id had the same hash as one of the stream.
+        // As if another id had the same hash as an id in the stream.
         disk.set(key(eventKey(id, eventId('other'))), encodeNumber(2));
       });
       expect(await done(journal.find(id, eventId('c')))).toBe(2);

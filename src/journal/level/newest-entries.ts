@@ -1,5 +1,6 @@
-// The newest entry of every key, in order, over all tables and logs of a database. A table is read when its first key
-// is reached and dropped behind its last one: those of one level do not overlap, so only a few are held at a time.
+// Merges all tables and logs of a database into the newest entry of every key, in the order of keys. A table is read when
+// its first key is reached and dropped after its last one: the tables of a level do not overlap, so only a few are in
+// memory at a time.
 import { Buffer } from 'node:buffer';
 import { tagOf, userKey } from './key-spans.ts';
 import { type TableEntry, readTable } from './table.ts';
@@ -21,7 +22,7 @@ interface Cursor {
   entry: NewestEntry;
 }
 
-/** `onStored` is called with the sequence number of every entry of a table, also of those that are not the newest. */
+/** Calls `onStored` with the sequence number of every entry of a table, including entries that are not the newest. */
 export async function* mergeNewest(
   tables: readonly TableSource[],
   logged: readonly NewestEntry[],
@@ -54,7 +55,7 @@ function leastKey(cursors: readonly Cursor[]): Buffer | null {
   return least;
 }
 
-/** Takes all that the cursors have of a key, and gives what was written last. */
+/** Advances all cursors past a key; returns its newest entry. */
 function takeNewest(cursors: Cursor[], key: Buffer): NewestEntry {
   let newest: NewestEntry = { key, value: null, sequence: -1 };
   for (let at = cursors.length - 1; at >= 0; at -= 1) {

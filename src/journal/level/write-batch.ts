@@ -1,34 +1,34 @@
-// What the records of LevelDB's write-ahead log say: batches of writes (LevelDB, db/write_batch.cc).
+// Decodes the records of LevelDB's write-ahead log: batches of writes (LevelDB, db/write_batch.cc).
 import { Buffer } from 'node:buffer';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { sessionIn } from '../keys.ts';
-import type { NewestEntry } from './merge.ts';
+import type { NewestEntry } from './newest-entries.ts';
 
 const SEQUENCE_BYTES = 8;
 const COUNT_BYTES = 4;
 
 export interface BatchSpan {
-  /** The sequence numbers of its first write, and of the one behind its last. */
+  /** The sequence number of its first write, and the one after its last write. */
   readonly first: number;
   readonly end: number;
 }
 
-/** Which writes a record holds; a RangeError when it is none of a batch. */
+/** The sequence numbers of the writes in a record; throws a RangeError when the record is not a batch. */
 export function spanOfBatch(record: Uint8Array): BatchSpan {
   const reader = new ByteReader(record);
   const first = Number(reader.take(SEQUENCE_BYTES).readBigUInt64LE());
   return { first, end: first + reader.take(COUNT_BYTES).readUInt32LE() };
 }
 
-/** The value that a record writes under a key, or null. */
+/** The value that a record writes for a key, or null. */
 export function writeOf(record: Uint8Array, key: Uint8Array): Uint8Array | null {
   const newest = new Map<string, NewestEntry>();
   addWrites(record, newest);
   return newest.get(Buffer.from(key).toString('latin1'))?.value ?? null;
 }
 
-/** Adds what a record writes. Records come in the order of their writing; a RangeError when one is none. */
+/** Adds the writes of a record to the newest entries; throws a RangeError when the record is not a batch. */
 export function addWrites(record: Uint8Array, newest: Map<string, NewestEntry>): void {
   const reader = new ByteReader(record);
   const first = Number(reader.take(SEQUENCE_BYTES).readBigUInt64LE());
@@ -41,10 +41,10 @@ export function addWrites(record: Uint8Array, newest: Map<string, NewestEntry>):
     const sequence = first + index;
     if ((newest.get(name)?.sequence ?? -1) < sequence) newest.set(name, { key: Buffer.from(key), value, sequence });
   }
-  if (!reader.atEnd) throw new RangeError('a batch has more writes than it says');
+  if (!reader.atEnd) throw new RangeError('a batch has more writes than it states');
 }
 
-/** The sessions that a batch writes to, as far as it can be read. */
+/** The sessions that a torn batch writes to, as far as it can be read. */
 export function sessionsWritten(torn: Uint8Array): readonly SessionId[] {
   const reader = new ByteReader(torn);
   const found = new Set<SessionId>();

@@ -1,16 +1,17 @@
-// Whose writes a damaged log held. Each commit is one record of LevelDB's log; when one is lost, the log itself cannot
-// tell what was in it. So every commit names, under one small key, the sessions that the commits before it wrote to, with
-// their versions: what is left behind a hole says what the hole took. It goes back
+// The trail: makes it possible to name the sessions whose writes a damaged log lost. Each commit is one record of LevelDB's
+// log, and when a record is lost the log does not state what it held. So every commit names, under one small key, the
+// sessions that earlier commits wrote to, with their versions: the commits after a hole state what the hole held. The
+// trail of a commit covers
 //
-//   - over the last commit, always;
-//   - over the last two sectors, or blocks, once so many bytes were written since that was done last: a hole of one
-//     sector or block then lies in what some commit behind it names;
-//   - over whatever more it can take without another name.
+//   - the commit before it, always;
+//   - the last two sectors, or the last two blocks, whenever a sector or block of bytes was written since the last commit
+//     that did so: a hole of one sector or block is then covered by some commit after it;
+//   - further commits as long as they add no session name.
 //
-// Sessions that a commit writes to itself are not named by it: their events begin where they stood.
+// A trail does not name the sessions that its own commit writes to: the positions of their new events state their versions.
 //
-// How far back it goes is counted in puts, because LevelDB numbers every put: the numbers of those that a hole took
-// show on both its sides.
+// The covered range is counted in puts, because LevelDB numbers every put: the numbers that a hole lost follow from the
+// puts on both of its sides.
 import { Buffer } from 'node:buffer';
 import { SessionId, type Version } from '../../schemas/ids.ts';
 import { TRAIL_KEY } from './keys.ts';
@@ -19,25 +20,25 @@ import type { Put } from './store.ts';
 
 type Versions = ReadonlyMap<SessionId, Version>;
 
-/** What a disk loses at once, and what LevelDB's own recovery drops. */
+/** A sector, which a disk loses at once, and a block of LevelDB's log, which its own recovery drops at once. */
 const INTERVAL_BYTES = [4_096, 32_768];
-/** Commits that are looked at for whether they can be named for nothing. */
-const COMMITS_FOR_NOTHING = 64;
+/** How many commits are checked for whether they can be covered without a further name. */
+const FREE_COMMITS_MAX = 64;
 
 export interface Trail {
-  /** How many puts, right before the commit that says so, all belong to these sessions and to those it writes to. */
+  /** How many puts right before its commit all belong to these sessions, or to those that the commit itself writes to. */
   readonly back: number;
   /** The versions after those puts. */
   readonly sessions: Versions;
 }
 
-/** The only writer's memory of what it wrote since its log was begun. */
+/** What the only writer remembers of the commits in the current log. */
 export interface TrailWriter {
-  /** The put that has to go into a commit of these sessions. */
+  /** The trail to include in a commit that leads to these versions. */
   put(versions: Versions): Put;
-  /** The commit is on disk, with this many puts and bytes. */
+  /** Notes a commit that is on disk, with this many puts and bytes. */
   written(versions: Versions, puts: number, bytes: number): void;
-  /** Another log was begun. */
+  /** Forgets all commits, because a new log began. */
   forget(): void;
 }
 
@@ -48,10 +49,11 @@ interface Commit {
 
 interface Interval {
   readonly bytes: number;
-  /** Since the commit that went back over the last two: bytes behind it, and commits with it. */
+  /** Bytes written after the last commit that covered two intervals. */
   since: number;
+  /** Commits from that commit on, including it. */
   commits: number;
-  /** Commits from the one before that, up to it. */
+  /** Commits between the previous such commit and that one. */
   before: number;
 }
 
@@ -59,7 +61,7 @@ export function newTrailWriter(): TrailWriter {
   const recent: Commit[] = [];
   let intervals = newIntervals();
 
-  /** How many commits have to be named. */
+  /** How many commits the next trail must cover. */
   function depthOf(): number {
     const due = intervals.filter(({ bytes, since }) => since >= bytes).map(({ commits, before }) => commits + before);
     return Math.min(recent.length, Math.max(1, ...due));
@@ -72,7 +74,7 @@ export function newTrailWriter(): TrailWriter {
       let back = 0;
       for (let at = recent.length - 1, steps = 0; at >= 0; at -= 1, steps += 1) {
         const commit = recent[at] as Commit;
-        if (steps >= depth && (steps > COMMITS_FOR_NOTHING || namesMore(commit.versions, sessions, versions))) break;
+        if (steps >= depth && (steps > FREE_COMMITS_MAX || addsNames(commit.versions, sessions, versions))) break;
         for (const [session, version] of commit.versions) {
           if (!sessions.has(session) && !versions.has(session)) sessions.set(session, version);
         }
@@ -88,8 +90,8 @@ export function newTrailWriter(): TrailWriter {
         interval.before = isDue ? interval.commits : interval.before;
         interval.commits = isDue ? 1 : interval.commits + 1;
       }
-      const needed = Math.max(COMMITS_FOR_NOTHING, ...intervals.map(({ commits, before }) => commits + before));
-      // Not at every commit, because it moves all that are kept.
+      const needed = Math.max(FREE_COMMITS_MAX, ...intervals.map(({ commits, before }) => commits + before));
+      // Not at every commit, because removing the first entries moves all others.
       if (recent.length > 2 * needed) recent.splice(0, recent.length - needed);
     },
     forget() {
@@ -99,7 +101,7 @@ export function newTrailWriter(): TrailWriter {
   };
 }
 
-function namesMore(commit: Versions, named: Versions, own: Versions): boolean {
+function addsNames(commit: Versions, named: Versions, own: Versions): boolean {
   for (const session of commit.keys()) if (!named.has(session) && !own.has(session)) return true;
   return false;
 }
@@ -107,7 +109,7 @@ function namesMore(commit: Versions, named: Versions, own: Versions): boolean {
 const newIntervals = (): readonly Interval[] =>
   INTERVAL_BYTES.map((bytes) => ({ bytes, since: 0, commits: 0, before: 0 }));
 
-/** How far back, then version, length of the id and id of each session. */
+/** The covered number of puts; then, for each session, its version, the length of its id and its id. */
 export function encodeTrail({ back, sessions }: Trail): Uint8Array {
   const parts = [encodeNumber(back)];
   for (const [session, version] of sessions) {
@@ -123,7 +125,7 @@ export const decodeTrail = (bytes: Uint8Array): Trail | null =>
     while (!reader.atEnd) {
       const version = readNumber(reader) as Version;
       const session = reader.take(reader.byte()).toString('latin1');
-      if (!SessionId.is(session)) throw new RangeError('a trail names no session');
+      if (!SessionId.is(session)) throw new RangeError('a trail holds an invalid session id');
       sessions.set(session, version);
     }
     return { back, sessions };
