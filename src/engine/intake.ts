@@ -1,4 +1,4 @@
-// How the client in process takes what it is given: as if it had come over the wire.
+// How the in-process client takes its arguments: with the same checks as over the wire.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
@@ -10,11 +10,11 @@ import { writeFault } from './faults.ts';
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface Intake {
-  /** Works, unless the engine is closing. */
+  /** Runs `work`, unless the engine is closing. */
   open<B>(work: () => Answer<B>): TaskEither<Rejection, B>;
-  /** Decodes an argument, then works. */
+  /** Decodes an argument, then runs `work`. */
   argument<A, B>(codec: Codec<A>, argument: unknown, work: (argument: A) => Answer<B>): TaskEither<Rejection, B>;
-  /** Decodes a copy of a request, within the bounds of a body, then works; `bytes` is its size as JSON. */
+  /** Decodes a copy of a request, within the bounds of a body, then runs `work`; `bytes` is its size as JSON. */
   request<A, B>(
     codec: Codec<A>,
     request: unknown,
@@ -30,7 +30,7 @@ export function newIntake(closed: AbortSignal): Intake {
       try {
         return await work();
       } catch {
-        // A fault of ours, or of a store that throws where it should refuse: an answer all the same.
+        // A fault of ours, or a store that throws where it should refuse: the caller gets a rejection all the same.
         return left(writeFault());
       }
     };
@@ -44,21 +44,21 @@ export function newIntake(closed: AbortSignal): Intake {
       }),
     request: (codec, request, work) =>
       open(async () => {
-        const wired = copyOf(request);
-        if (isLeft(wired)) return wired;
-        const { value, bytes } = wired.right;
+        const copied = copyOf(request);
+        if (isLeft(copied)) return copied;
+        const { value, bytes } = copied.right;
         const decoded = decode(codec, value);
         return isLeft(decoded) ? left(nameUnknownKind(decoded.left)) : await work(decoded.right, bytes);
       }),
   };
 }
 
-/** What the server has just read is a copy that nobody else has already. */
+/** A request that the server has just parsed needs no copy: no caller has it. */
 function copyOf(request: unknown): Either<Rejection, RequestCopy> {
   const bytes = ownWireBytes(request);
   return bytes === undefined ? copyRequest(request) : right({ value: request, bytes });
 }
 
-// The union's own fault is more precise than "not an event": an unknown kind is told as one.
+// The code of an unknown event kind is more precise than that of a union that does not match.
 const nameUnknownKind = (rejection: Rejection): Rejection =>
   /^\/events\/\d+\/kind$/.test(rejection.path) ? { ...rejection, code: 'unknown_kind' } : rejection;

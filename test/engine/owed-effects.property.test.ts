@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { effects } from '../../src/core/index.ts';
 import { isRequiredAction } from '../../src/core/status.ts';
 import type { Effect } from '../../schemas/index.ts';
-import { Owed } from '../../src/engine/owed.ts';
+import { OwedEffects } from '../../src/engine/owed-effects.ts';
 import { roundsOf } from '../support/random.ts';
 import type { Session } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
@@ -15,16 +15,16 @@ const told = ({ state }: Session): readonly string[] =>
     .filter((effect) => effect.kind !== 'wake' && !isRequiredAction(effect))
     .map((effect) => inShort(effect, effect.kind === 'tool.call' ? effect.after : []));
 
-const kept = (owed: Owed): readonly string[] =>
+const kept = (owed: OwedEffects): readonly string[] =>
   Array.from(owed.list(), (effect) => inShort(effect, effect.kind === 'tool.call' ? owed.openAfter(effect) : []));
 
 test('of any stream', () => {
   let waitedToRetry = 0;
   for (let seed = 1; seed <= roundsOf(150); seed += 1) {
-    let owed: Owed | null = null;
+    let owed: OwedEffects | null = null;
     walk(seed, 120, (before, event, after) => {
       if (after === null) return;
-      owed ??= new Owed(before.state);
+      owed ??= new OwedEffects(before.state);
       owed.list();
       owed.update(after.state, [event]);
       expect(kept(owed), `seed ${seed}, ${event.kind} at ${after.events.length}`).toEqual(told(after));
