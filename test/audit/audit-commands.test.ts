@@ -113,7 +113,7 @@ describe('refold checkpoint', () => {
     expect((await stat(key())).mode & 0o777).toBe(0o600);
     expect(await refold(['checkpoint', '--new-key', key()])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('it is there already'),
+      stderr: expect.stringContaining('it exists already'),
     });
   });
 
