@@ -1,4 +1,5 @@
-// What a session owes to bridges, kept up to date event by event, is what its state alone says.
+// The owed effects of a session, kept up to date event by event, equal those derived from its state (docs/design.md,
+// law 2).
 import { expect, test } from 'vitest';
 import { effects } from '../../src/core/index.ts';
 import { isRequiredAction } from '../../src/core/status.ts';
@@ -8,17 +9,17 @@ import { roundsOf } from '../support/random.ts';
 import type { Session } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
 
-const inShort = (effect: Effect, after: readonly string[]): string => `${effect.effect_id} after ${after.join(' ')}`;
+const textOf = (effect: Effect, after: readonly string[]): string => `${effect.effect_id} after ${after.join(' ')}`;
 
-const told = ({ state }: Session): readonly string[] =>
+const derived = ({ state }: Session): readonly string[] =>
   effects(state)
     .filter((effect) => effect.kind !== 'wake' && !isRequiredAction(effect))
-    .map((effect) => inShort(effect, effect.kind === 'tool.call' ? effect.after : []));
+    .map((effect) => textOf(effect, effect.kind === 'tool.call' ? effect.after : []));
 
 const kept = (owed: OwedEffects): readonly string[] =>
-  Array.from(owed.list(), (effect) => inShort(effect, effect.kind === 'tool.call' ? owed.openAfter(effect) : []));
+  Array.from(owed.list(), (effect) => textOf(effect, effect.kind === 'tool.call' ? owed.openAfter(effect) : []));
 
-test('of any stream', () => {
+test('the owed effects of any stream equal those of its state', () => {
   let waitedToRetry = 0;
   for (let seed = 1; seed <= roundsOf(150); seed += 1) {
     let owed: OwedEffects | null = null;
@@ -27,7 +28,7 @@ test('of any stream', () => {
       owed ??= new OwedEffects(before.state);
       owed.list();
       owed.update(after.state, [event]);
-      expect(kept(owed), `seed ${seed}, ${event.kind} at ${after.events.length}`).toEqual(told(after));
+      expect(kept(owed), `seed ${seed}, ${event.kind} at ${after.events.length}`).toEqual(derived(after));
       if (after.state.active_tool_batch?.pages.flat().some((call) => call.not_before_ms !== undefined))
         waitedToRetry += 1;
     });

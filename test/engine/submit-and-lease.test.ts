@@ -1,5 +1,5 @@
-// Leases that ride on the answer to a submit: whoever reports goes on with what its report leads to, and everything that
-// holds of other leases holds of these.
+// Leases granted with the answer to a submit: a bridge continues with the effects of its own report, under the rules of
+// all leases.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
@@ -29,7 +29,7 @@ const observed = (...calls: readonly (readonly [id: string, tool: string])[]): L
   calls: calls.map(([call_id, tool_name]) => ({ call_id, tool_name, arguments: { n: call_id } })),
 });
 
-/** A session whose model has been asked by A. */
+/** A session whose generate A has leased. */
 async function asked(): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
@@ -50,8 +50,8 @@ async function riding(world: World, events: readonly LooseIngress[], lease?: Wan
 const idsOf = ({ granted }: SubmitReceipt): readonly string[] =>
   granted?.effects.map(({ effect_id }) => effect_id) ?? [];
 
-describe('a submit that asks for what it leads to', () => {
-  test('gets it with its answer: effects, epochs and plan, before anybody who waits', async () => {
+describe('a submit that also requests leases', () => {
+  test('is granted effects, epochs and plan with its answer, before any waiting request', async () => {
     const world = await asked();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
     const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])]);
@@ -64,7 +64,7 @@ describe('a submit that asks for what it leads to', () => {
     expect(await waiting).toEqual(['batch-1/b/1']);
   });
 
-  test('gets what it asks for and no more; the rest goes to whoever waits', async () => {
+  test('is granted only what it requests; the rest goes to a waiting request', async () => {
     const world = await asked();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
     const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])], { ...ALL, max: 1 });
@@ -77,7 +77,7 @@ describe('a submit that asks for what it leads to', () => {
     expect(await other.talk.leased(B)).toEqual(['batch-1/a/1']);
   });
 
-  test('gets nothing when it is refused, and keeps nobody waiting', async () => {
+  test('is granted nothing when it is refused, and delays no waiting request', async () => {
     const world = await asked();
     await world.talk.submit([observed(['a', 'free'])]);
     const waiting = world.talk.leased(B, { wait_ms: 20_000, kinds: ['tool.call'] });
@@ -88,7 +88,7 @@ describe('a submit that asks for what it leads to', () => {
     expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
   });
 
-  test('gets nothing where it was never durable', async () => {
+  test('is granted nothing when it did not become durable', async () => {
     const world = await asked();
     world.disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
     expect(await submit(world, [observed(['a', 'free'])], A)).toMatchObject({ left: { code: 'storage_failed' } });
@@ -97,7 +97,7 @@ describe('a submit that asks for what it leads to', () => {
     expect(idsOf(await riding(world, [observed(['a', 'free'])]))).toEqual(['batch-1/a/1']);
   });
 
-  test('without a name of its own asks for nothing', async () => {
+  test('must name its owner', async () => {
     const world = await newWorld();
     await world.talk.create();
     const event = ingress({ kind: 'RunRequested', input: { text: 'go' } });
@@ -105,7 +105,7 @@ describe('a submit that asks for what it leads to', () => {
     expect(receipt).not.toHaveProperty('granted');
   });
 
-  test('holds back nothing that others cause while it is under way for longer than until its answer', async () => {
+  test('delays effects of other submits only until its own answer', async () => {
     const world = await asked();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
     const receipts = await Promise.all([
@@ -121,7 +121,7 @@ describe('a submit that asks for what it leads to', () => {
 });
 
 describe('a submit whose answer was lost', () => {
-  test('sent again gets the same under the same epochs, for another life of a lease', async () => {
+  test('and is sent again is granted the same under the same epochs, for another ttl', async () => {
     const world = await asked();
     const event = observed(['a', 'free'], ['b', 'once']);
     const first = await riding(world, [event]);
@@ -135,7 +135,7 @@ describe('a submit whose answer was lost', () => {
     expect(a === undefined ? 'none' : await world.talk.outcome(settled(a), A)).toBe('done');
   });
 
-  test('gets nothing that is not its own, that it has begun, or that is new', async () => {
+  test('is not granted effects of others, started calls, or new effects', async () => {
     const world = await asked();
     const event = observed(['a', 'once'], ['b', 'free'], ['c', 'free']);
     const { granted = { effects: [] } } = await riding(world, [event]);
@@ -147,7 +147,7 @@ describe('a submit whose answer was lost', () => {
     expect(await world.talk.leased(B)).toEqual(['batch-1/c/1']);
   });
 
-  test('and is never sent again: the leases run out', async () => {
+  test('and is never sent again: its leases expire', async () => {
     const world = await asked();
     await riding(world, [observed(['a', 'free'])]);
     await world.clock.advance(2 * TTL_MS);
@@ -156,7 +156,7 @@ describe('a submit whose answer was lost', () => {
     expect(again).not.toHaveProperty('granted');
   });
 
-  test('by an engine that came back gets nothing: what is owed is handed out to whoever asks', async () => {
+  test('by a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
     const world = await asked();
     await riding(world, [observed(['a', 'free'])]);
     await world.restart();
@@ -165,7 +165,7 @@ describe('a submit whose answer was lost', () => {
   });
 });
 
-test('a report under leases of nobody is refused: nothing would tell whether they were lost', async () => {
+test('a report that names leases without their owner is refused', async () => {
   const { talk } = await asked();
   const leases = [{ effect_id: brand<'EffectId'>('run-1/1/generate'), epoch: 1 }];
   const answer = await talk.client.submit(SESSION, { events: [ingress(observed())], leases })();
