@@ -96,11 +96,7 @@ interface Stores {
 const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: Set<Digest>): Answer<void> =>
   pipe(
     () => loadSession(journal, id),
-    TE.chainFirst(
-      ({ state }) =>
-        () =>
-          keepInEvents(journal, state, candidates),
-    ),
+    TE.chainFirst(({ state }) => keepInEvents(journal, state, candidates)),
     TE.chain(({ state }) => async () => {
       await keepInSnapshots(journal, id, candidates);
       const fault = await keepPages(blobs, state, candidates);
@@ -108,18 +104,16 @@ const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: S
     }),
   )();
 
-async function keepInEvents(
-  journal: Journal,
-  { session_id, version }: SessionState,
-  candidates: Set<Digest>,
-): Answer<void> {
-  for (let from = 0; from < version; from += READ_PAGE_RECORDS) {
-    const page = await journal.read(session_id, from as Position, READ_PAGE_RECORDS)();
-    if (isLeft(page)) return page;
-    for (const { event } of page.right) keepNamed(event, candidates);
-  }
-  return right(undefined);
-}
+const keepInEvents =
+  (journal: Journal, { session_id, version }: SessionState, candidates: Set<Digest>): TE.TaskEither<Rejection, void> =>
+  async () => {
+    for (let from = 0; from < version; from += READ_PAGE_RECORDS) {
+      const page = await journal.read(session_id, from as Position, READ_PAGE_RECORDS)();
+      if (isLeft(page)) return page;
+      for (const { event } of page.right) keepNamed(event, candidates);
+    }
+    return right(undefined);
+  };
 
 async function keepInSnapshots(journal: Journal, id: SessionId, candidates: Set<Digest>): Promise<void> {
   const versions = await journal.snapshots.versions(id)();

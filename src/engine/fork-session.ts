@@ -36,25 +36,11 @@ export const forkSession = (journal: Journal, blobs: Blobs, order: ForkSessionOr
   pipe(
     () => genesisRecord(journal, order.source),
     TE.bindTo('genesis'),
-    TE.bind(
-      'head',
-      ({ genesis }) =>
-        () =>
-          headAt(journal, genesis, order),
-    ),
+    TE.bind('head', ({ genesis }) => headAt(journal, genesis, order)),
     TE.bind('forker', ({ genesis, head }) => createFork(journal, newForker({ ...order, ...head }), genesis)),
-    TE.bind(
-      'shared',
-      ({ forker, head }) =>
-        () =>
-          copyShared(journal, forker, { ...order, at: head.at }),
-    ),
+    TE.bind('shared', ({ forker, head }) => copyShared(journal, forker, { ...order, at: head.at })),
     TE.bind('end', ({ forker }) => TE.fromEither(forker.finish())),
-    TE.chainFirst(
-      ({ end }) =>
-        () =>
-          putPages(blobs, end.sealed),
-    ),
+    TE.chainFirst(({ end }) => putPages(blobs, end.sealed)),
     TE.chain(({ head, shared, end }) => () => {
       const records = [...shared, ...end.facts.map((record) => stored(record))];
       return append(journal, order.session_id, { from: head.at - shared.length, records }, owesAnything(end.state));
@@ -71,13 +57,15 @@ const createFork = (journal: Journal, forker: Forker, genesis: GenesisRecord): T
     TE.map(() => forker),
   );
 
-async function putPages(blobs: Blobs, pages: readonly string[]): Answer<void> {
-  for (const page of pages) {
-    const kept = await blobs.put(new TextEncoder().encode(page))();
-    if (isLeft(kept)) return kept;
-  }
-  return right(undefined);
-}
+const putPages =
+  (blobs: Blobs, pages: readonly string[]): TE.TaskEither<Rejection, void> =>
+  async () => {
+    for (const page of pages) {
+      const stored = await blobs.put(new TextEncoder().encode(page))();
+      if (isLeft(stored)) return stored;
+    }
+    return right(undefined);
+  };
 
 /** The fault of a fork that was cut off before all its shared events were stored; null for any other session. */
 export function findForkFault({ genesis, state }: LoadedSession): Rejection | null {
@@ -92,55 +80,59 @@ interface ForkHead extends Pick<EventRecord, 'chain'> {
 }
 
 /** How many events are shared, and the chain value that the source recorded after them. */
-async function headAt(
-  journal: Journal,
-  genesis: GenesisRecord,
-  { source, at: asked }: ForkSessionOrder,
-): Answer<ForkHead> {
-  const head = await journal.head(source)();
-  if (isLeft(head)) return head;
-  const at = asked ?? head.right.version;
-  if (at > head.right.version) {
-    const message = `session ${source} has ${head.right.version} events, so it cannot be forked after ${at}`;
-    return left(reject('position_unknown', '/at', message));
-  }
-  if (at === 0) return right({ at, chain: genesis.chain });
-  return await pipe(
-    journal.read(source, (at - 1) as Position, 1),
-    TE.chainEitherK(([record]) => (record === undefined ? left(noRecord(source, at - 1)) : right(record))),
-    TE.map(({ chain }) => ({ at, chain })),
-  )();
-}
+const headAt =
+  (
+    journal: Journal,
+    genesis: GenesisRecord,
+    { source, at: asked }: ForkSessionOrder,
+  ): TE.TaskEither<Rejection, ForkHead> =>
+  async () => {
+    const head = await journal.head(source)();
+    if (isLeft(head)) return head;
+    const at = asked ?? head.right.version;
+    if (at > head.right.version) {
+      const message = `session ${source} has ${head.right.version} events, so it cannot be forked after ${at}`;
+      return left(reject('position_unknown', '/at', message));
+    }
+    if (at === 0) return right({ at, chain: genesis.chain });
+    return await pipe(
+      journal.read(source, (at - 1) as Position, 1),
+      TE.chainEitherK(([record]) => (record === undefined ? left(noRecord(source, at - 1)) : right(record))),
+      TE.map(({ chain }) => ({ at, chain })),
+    )();
+  };
 
 const noRecord = (source: SessionId, position: number): Rejection =>
   reject('damaged', '', `session ${source}, position ${position}: there is no record`);
 
 /** Stores the shared events except those of the last append. These are returned: the fork's own facts join them. */
-async function copyShared(
-  journal: Journal,
-  forker: Forker,
-  { source, session_id, at }: ForkSessionOrder & { readonly at: number },
-): Answer<readonly JournalRecord[]> {
-  let pending: JournalRecord[] = [];
-  for (let read = 0; read < at;) {
-    const page = await eventRecords(journal, source, read as Position, Math.min(READ_PAGE_RECORDS, at - read));
-    if (isLeft(page)) return page;
-    if (page.right.length === 0) return left(noRecord(source, read));
-    for (const record of page.right) {
-      // The pause, and the undos that the fork refuses, must be in the same write as the last shared event.
-      if (pending.length === EVENTS_PER_APPEND_MAX / 2) {
-        const failed = await append(journal, session_id, { from: read - pending.length, records: pending }, false);
-        if (isLeft(failed)) return failed;
-        pending = [];
+const copyShared =
+  (
+    journal: Journal,
+    forker: Forker,
+    { source, session_id, at }: ForkSessionOrder & { readonly at: number },
+  ): TE.TaskEither<Rejection, readonly JournalRecord[]> =>
+  async () => {
+    let pending: JournalRecord[] = [];
+    for (let read = 0; read < at;) {
+      const page = await eventRecords(journal, source, read as Position, Math.min(READ_PAGE_RECORDS, at - read));
+      if (isLeft(page)) return page;
+      if (page.right.length === 0) return left(noRecord(source, read));
+      for (const record of page.right) {
+        // The pause, and the undos that the fork refuses, must be in the same write as the last shared event.
+        if (pending.length === EVENTS_PER_APPEND_MAX / 2) {
+          const failed = await append(journal, session_id, { from: read - pending.length, records: pending }, false);
+          if (isLeft(failed)) return failed;
+          pending = [];
+        }
+        const own = addSafely(forker, record);
+        if (isLeft(own)) return own;
+        if (own.right.kind === 'event') pending.push(stored(own.right));
+        read += 1;
       }
-      const own = addSafely(forker, record);
-      if (isLeft(own)) return own;
-      if (own.right.kind === 'event') pending.push(stored(own.right));
-      read += 1;
     }
-  }
-  return right(pending);
-}
+    return right(pending);
+  };
 
 /** Appends records in as many writes as they need; the last one marks whether the session owes anything. */
 async function append(

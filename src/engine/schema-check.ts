@@ -1,6 +1,6 @@
-// Checks arguments and results against a tool's JSON Schemas, at the edge, before the event is recorded (docs/design.md,
-// "Settled questions"). The verdict is a fact in the event: another version of the validator changes no recorded
-// session.
+// Checks arguments and results against a tool's JSON Schemas, at the edge, before the event is recorded
+// (docs/design.md, "Settled questions"). The verdict is a fact in the event: another version of the validator changes no
+// recorded session.
 import { createRequire } from 'node:module';
 import type * as Draft7 from 'ajv';
 import type { Ajv, ErrorObject, Options } from 'ajv';

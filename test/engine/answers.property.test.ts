@@ -113,10 +113,10 @@ test('any order of answers, with restarts in between, ends in the same state', a
   const straight = await run({ order: INDICES, restarts: [], work: [] });
   const state = await straight.talk.state();
   const reference = ofContent(state);
-  const said = state.transcript.open.flatMap(({ role, call_id, is_error }) =>
+  const results = state.transcript.open.flatMap(({ role, call_id, is_error }) =>
     role === 'tool' ? [`${call_id ?? ''}${is_error === true ? '!' : ''}`] : [],
   );
-  expect(said.join(' ')).toBe('q0 q1! q2 q3! q4! q5! p6 p7! p8 p9! r10 r11 f12 q4b');
+  expect(results.join(' ')).toBe('q0 q1! q2 q3! q4! q5! p6 p7! p8 p9! r10 r11 f12 q4b');
   await fc.assert(
     fc.asyncProperty(
       fc.shuffledSubarray(INDICES, { minLength: INDICES.length }),

@@ -25,7 +25,7 @@ const IDLE = brand<'SessionId'>('idle');
 const SESSIONS = [LONG, WORK, IDLE];
 
 /** Everything that a client can read from a data directory, as text. */
-type Told = ReadonlyMap<string, string>;
+type Answers = ReadonlyMap<string, string>;
 
 interface Question {
   readonly name: string;
@@ -143,7 +143,7 @@ function holdList(listed: string, truth: string, damaged: ReadonlySet<SessionId>
 }
 
 /** Reads everything; throws on a wrong answer. */
-async function askAll(dataDir: string, asked: readonly Question[], truth: Told): Promise<Ending> {
+async function askAll(dataDir: string, asked: readonly Question[], truth: Answers): Promise<Ending> {
   const opened = await openEngine({ dataDir, clock: newVirtualClock(9_000_000) })();
   if (isLeft(opened)) {
     expect(['damaged', 'storage_failed']).toContain(opened.left.code);

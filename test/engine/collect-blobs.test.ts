@@ -55,7 +55,7 @@ describe('the collection of blobs', () => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     await runWith(world, world.talk, 1, 'kept '.repeat(50));
-    const orphan = await put(world, 'nobody refers to this');
+    const orphan = await put(world, 'nothing refers to this');
     const before = await held(world.disk);
     expect(await collect(world.disk, false)).toEqual({
       referenced: before.length - 1,

@@ -57,13 +57,13 @@ async function named(talk: Talk, call_id: string) {
   return { batch_id: batch?.batch_id ?? '', call_id, arguments_digest: planned?.arguments_digest ?? '' };
 }
 
-const word = async (talk: Talk, call_id: string, result: 'allow' | 'deny'): Promise<LooseIngress> => ({
+const confirmation = async (talk: Talk, call_id: string, result: 'allow' | 'deny'): Promise<LooseIngress> => ({
   kind: 'user.tool_confirmation',
   ...(await named(talk, call_id)),
   result,
 });
 
-const handed = async (talk: Talk, call_id: string, data: object): Promise<LooseIngress> => ({
+const customResult = async (talk: Talk, call_id: string, data: object): Promise<LooseIngress> => ({
   kind: 'user.custom_tool_result',
   ...(await named(talk, call_id)),
   result: { success: true, data } as never,
@@ -88,7 +88,7 @@ interface Reached {
 }
 
 /** The same engine, used in process, or through a server that runs as long as the engine. */
-const WAYS = {
+const CLIENTS = {
   'in process': async (): Promise<Reached> => ({ world: await newWorld(), close: () => Promise.resolve() }),
   'over HTTP': async (): Promise<Reached> => {
     const world = await newWorld();
@@ -108,7 +108,7 @@ const WAYS = {
   },
 } as const;
 
-describe.each(Object.entries(WAYS))('%s', (_, open) => {
+describe.each(Object.entries(CLIENTS))('%s', (_, open) => {
   let reached: Reached | null = null;
   afterEach(async () => {
     await reached?.close();
@@ -133,30 +133,30 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
       status: 'requires_action',
       blocking_event_ids: ['batch-1/q/confirm', 'batch-1/p/fulfil'],
     });
-    await world.talk.submit([await word(world.talk, 'q', 'allow')]);
+    await world.talk.submit([await confirmation(world.talk, 'q', 'allow')]);
     expect(await world.talk.leased(B)).toEqual(['batch-1/q/1', 'batch-1/r/1']);
   });
 
   test('a waiting lease request is granted the call once a person has allowed it', async () => {
     const world = await start(['q', 'asks']);
     const waiting = world.talk.leased(A, { wait_ms: 20_000 });
-    await world.talk.submit([await word(world.talk, 'q', 'allow')]);
+    await world.talk.submit([await confirmation(world.talk, 'q', 'allow')]);
     expect(await waiting).toEqual(['batch-1/q/1']);
   });
 
   test('an answer counts once, and the same one sent again gets the first receipt', async () => {
     const world = await start(['q', 'asks']);
-    const event = { event_id: 'word-1', ...(await word(world.talk, 'q', 'allow')) };
+    const event = { event_id: 'word-1', ...(await confirmation(world.talk, 'q', 'allow')) };
     expect(await world.talk.outcome(event)).toBe('done');
     expect(await world.talk.outcome(event)).toBe('done');
     expect(await world.talk.outcome({ ...event, event_id: 'word-2' })).toBe('not_confirmable');
-    expect(await world.talk.outcome(await word(world.talk, 'q', 'deny'))).toBe('not_confirmable');
+    expect(await world.talk.outcome(await confirmation(world.talk, 'q', 'deny'))).toBe('not_confirmable');
   });
 
   test('a question times out, also while the engine is down', async () => {
     const world = await start(['q', 'asks'], ['q2', 'asks', { n: 2 }]);
     await world.clock.advance(TTL_MS - 1);
-    await world.talk.submit([await word(world.talk, 'q2', 'allow')]);
+    await world.talk.submit([await confirmation(world.talk, 'q2', 'allow')]);
     expect(statuses(await world.talk.state())).toEqual(['waiting', 'queued']);
     await world.restart();
     await world.clock.advance(1);
@@ -173,7 +173,10 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     const after = await world.talk.state();
     expect(after).toEqual(before);
     expect(effects(after)).toEqual(effects(before));
-    await world.talk.submit([await word(world.talk, 'q', 'deny'), await handed(world.talk, 'p', { ok: true })]);
+    await world.talk.submit([
+      await confirmation(world.talk, 'q', 'deny'),
+      await customResult(world.talk, 'p', { ok: true }),
+    ]);
     expect(await world.talk.leased(A)).toEqual(['batch-1/settle']);
     const records = await done(world.talk.client.records(SESSION));
     expect(replay(records).divergence).toBeNull();
@@ -181,16 +184,19 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
 
   test('an answer that does not fit its schema is refused, with any claimed verdict, and may be given again', async () => {
     const world = await start(['p', 'timed_person', { path: 'b' }]);
-    const misfit = { ...(await handed(world.talk, 'p', { ok: 'yes' })), output_verdict: { valid: true } } as never;
+    const misfit = {
+      ...(await customResult(world.talk, 'p', { ok: 'yes' })),
+      output_verdict: { valid: true },
+    } as never;
     const refused = await refusal(world.talk.client.submit(SESSION, { events: [misfit] }));
     expect(refused).toMatchObject({ code: 'result_invalid', path: '/events/0/result/data/ok' });
-    expect(await world.talk.outcome(await handed(world.talk, 'p', { ok: true }))).toBe('done');
+    expect(await world.talk.outcome(await customResult(world.talk, 'p', { ok: true }))).toBe('done');
     expect(statuses(await world.talk.state())).toEqual(['succeeded']);
   });
 
   test('a custom call times out', async () => {
     const world = await start(['p', 'timed_person', { path: 'b' }]);
-    const late = await handed(world.talk, 'p', { ok: true });
+    const late = await customResult(world.talk, 'p', { ok: true });
     await world.clock.advance(TIMED_PERSON.answer_within_ms as number);
     expect(codeOf(await world.talk.state(), 0)).toBe('tool_timeout');
     expect(await world.talk.outcome(late)).toBe('call_already_settled');
@@ -198,7 +204,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
 
   test('amended arguments are checked against the schema of the tool', async () => {
     const world = await start(['s', 'strict_asks', { n: 1 }]);
-    const deny = await word(world.talk, 's', 'deny');
+    const deny = await confirmation(world.talk, 's', 'deny');
     const instead = (args: object) =>
       ({ ...deny, instead: { call_id: 's2', tool_name: 'strict_asks', arguments: args } }) as never;
     const refused = await refusal(world.talk.client.submit(SESSION, { events: [instead({ n: 'one' })] }));
@@ -222,7 +228,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
 
   test('an interrupt withdraws the open questions, and the late answer of the abandoned generate is refused', async () => {
     const world = await start(['q', 'asks']);
-    const late = await word(world.talk, 'q', 'allow');
+    const late = await confirmation(world.talk, 'q', 'allow');
     const { run_id } = { run_id: 'run-1' };
     await world.talk.submit([{ kind: 'user.interrupt', run_id, input: { text: 'rather this' } }]);
     expect(await world.talk.outcome(late)).toBe('batch_not_active');

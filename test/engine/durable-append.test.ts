@@ -1,5 +1,5 @@
-// The append path under every fault of its stores: durable first, all or nothing, and nothing twice (docs/design.md,
-// laws 3 and 15).
+// The append path under every fault of its stores: durable first, all or nothing, and nothing twice
+// (docs/design.md, laws 3 and 15).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { stateBytes } from '../../src/core/index.ts';
@@ -12,7 +12,7 @@ import { randomFrom } from '../support/random.ts';
 
 const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
 
-interface Told {
+interface Followed {
   readonly world: World;
   /** The events that a follower received, and how many were durable then. */
   readonly published: number[];
@@ -20,7 +20,7 @@ interface Told {
 }
 
 /** Runs the scenario to its end, through all faults; engines that stop are replaced. */
-async function runThrough(disk: Disk): Promise<Told> {
+async function runThrough(disk: Disk): Promise<Followed> {
   const world = await openAnyhow(disk);
   const published: number[] = [];
   let restarts = 0;
@@ -130,13 +130,13 @@ describe('the append path', () => {
         left -= 1;
         return random.pick(['refused', 'unknown', 'lost_ack']);
       };
-      const told = await runThrough(disk).catch((error: unknown) => {
+      const followed = await runThrough(disk).catch((error: unknown) => {
         // Too many faults in a row: a caller would try again later. The durable state is correct all the same.
         if (!String(error).includes('not taken')) throw error;
         return null;
       });
       const state = await durable(disk).catch(() => null);
-      if (told !== null && state !== null) expect(stateBytes(state), `seed ${seed}`).toEqual(bytes);
+      if (followed !== null && state !== null) expect(stateBytes(state), `seed ${seed}`).toEqual(bytes);
     }
   });
 });
@@ -291,7 +291,7 @@ describe('a fault inside the engine', () => {
 });
 
 describe('concurrent requests for a session', () => {
-  test('load it once, and one that comes before its creation is not answered afterwards', async () => {
+  test('load it once; one before its creation is refused, and later ones are not', async () => {
     const { engine, disk } = await newWorld();
     const early = engine.client.session(SESSION)();
     const created = engine.client.createSession({ session_id: SESSION })();

@@ -31,14 +31,14 @@ interface Held {
   readonly epoch: number;
 }
 
-async function take(world: World, owner: OwnerId): Promise<Held | null> {
+async function leaseOne(world: World, owner: OwnerId): Promise<Held | null> {
   const { effects, epochs } = await world.talk.lease(owner, { kinds: ['tool.call'] });
   const [effect] = effects;
   return effect?.kind === 'tool.call' ? { owner, call: effect, epoch: epochs[0] as number } : null;
 }
 
-async function mustTake(world: World, owner: OwnerId): Promise<Held> {
-  const held = await take(world, owner);
+async function mustLease(world: World, owner: OwnerId): Promise<Held> {
+  const held = await leaseOne(world, owner);
   if (held === null) throw new Error('nothing was granted');
   return held;
 }
@@ -65,7 +65,7 @@ async function beats(world: World, { owner, call: { effect_id }, epoch }: Held):
 describe('a lease that was lost', () => {
   test('is refused as stale although no other bridge has the call', async () => {
     const world = await withCall('free');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
     expect(await beats(world, held)).toBe(false);
     expect(await report(world, held, settled(held.call))).toBe('stale_lease');
@@ -74,9 +74,9 @@ describe('a lease that was lost', () => {
 
   test('is refused even to its former owner that has the call again', async () => {
     const world = await withCall('free');
-    const first = await mustTake(world, A);
+    const first = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    const second = await mustTake(world, A);
+    const second = await mustLease(world, A);
     expect(second.epoch).toBeGreaterThan(first.epoch);
     expect(await report(world, first, settled(first.call))).toBe('stale_lease');
     expect(await beats(world, first)).toBe(false);
@@ -85,20 +85,20 @@ describe('a lease that was lost', () => {
 
   test('cannot be released again by its former owner', async () => {
     const world = await withCall('free');
-    const first = await mustTake(world, A);
+    const first = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    const second = await mustTake(world, A);
+    const second = await mustLease(world, A);
     const { session_id, effect_id } = first.call;
     await done(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
     expect(await beats(world, second)).toBe(true);
-    expect(await take(world, B)).toBeNull();
+    expect(await leaseOne(world, B)).toBeNull();
   });
 
   test('by a restart of the engine belongs to the newest of its claimants', async () => {
     const world = await withCall('free');
-    const old = await mustTake(world, A);
+    const old = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    const now = await mustTake(world, B);
+    const now = await mustLease(world, B);
     await world.restart();
     // The former owner reports first, and counts as the owner until the newer one reports.
     expect(await beats(world, old)).toBe(true);
@@ -110,7 +110,7 @@ describe('a lease that was lost', () => {
 
   test('can also be one that was resumed after a restart', async () => {
     const world = await withCall('free');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     await world.restart();
     expect(await beats(world, held)).toBe(true);
     await world.clock.advance(2 * TTL_MS);
@@ -120,9 +120,9 @@ describe('a lease that was lost', () => {
 
   test('by a restart of the engine is granted to another bridge under a newer epoch', async () => {
     const world = await withCall('free');
-    const old = await mustTake(world, A);
+    const old = await mustLease(world, A);
     await world.restart();
-    const now = await mustTake(world, B);
+    const now = await mustLease(world, B);
     expect(now.epoch).toBeGreaterThan(old.epoch);
     expect(await beats(world, old)).toBe(false);
     expect(await report(world, old, settled(old.call))).toBe('stale_lease');
@@ -130,7 +130,7 @@ describe('a lease that was lost', () => {
 
   test('is also one that no engine ever granted', async () => {
     const world = await withCall('free');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     const forged = { ...held, epoch: held.epoch + 1 };
     expect(await beats(world, forged)).toBe(false);
     expect(await report(world, forged, settled(held.call))).toBe('stale_lease');
@@ -141,14 +141,14 @@ describe('a lease that was lost', () => {
 describe('a call that runs', () => {
   test('belongs to its recorded owner, whatever epochs others name', async () => {
     const world = await withCall('once');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     expect(await report(world, held, started(held.call, A))).toBe('done');
     await world.restart();
-    const stranger = { ...held, owner: B, epoch: held.epoch + 1 };
-    expect(await beats(world, stranger)).toBe(false);
+    const other = { ...held, owner: B, epoch: held.epoch + 1 };
+    expect(await beats(world, other)).toBe(false);
     expect(await beats(world, held)).toBe(true);
-    expect(await beats(world, stranger)).toBe(false);
-    expect(await report(world, stranger, settled(held.call))).toBe('stale_lease');
+    expect(await beats(world, other)).toBe(false);
+    expect(await report(world, other, settled(held.call))).toBe('stale_lease');
     expect(await report(world, held, settled(held.call))).toBe('done');
   });
 });
@@ -167,7 +167,7 @@ describe('a run that is paused', () => {
     expect((await done(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
     await world.talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
     expect(await world.talk.leased(B)).toEqual([]);
-    const event = ingress({ kind: 'ToolCallsObserved', event_id: 'said', run_id: 'run-1', turn: 1, calls: [] });
+    const event = ingress({ kind: 'ToolCallsObserved', event_id: 'generated', run_id: 'run-1', turn: 1, calls: [] });
     await done(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
   });
 });
@@ -189,7 +189,7 @@ test('in any sequence of leases, times and restarts, epochs grow, one owner hold
       const grants: Held[] = [];
       for (const [what, value] of acts) {
         if (what === 'take') {
-          const held = await take(world, brand(`bridge-${value}`));
+          const held = await leaseOne(world, brand(`bridge-${value}`));
           if (held === null) continue;
           for (const { epoch } of grants) expect(held.epoch).toBeGreaterThan(epoch);
           grants.push(held);

@@ -31,7 +31,7 @@ async function openAnyhow(disk: Disk): Promise<World> {
 }
 
 /** Runs a story to its end; refused requests are sent again. */
-async function tell({ steps }: Story, disk: Disk): Promise<string> {
+async function runStory({ steps }: Story, disk: Disk): Promise<string> {
   const world = await openAnyhow(disk);
   // Every story includes a restart and a load.
   for (const [index, step] of [...steps, restarts, views].entries()) {
@@ -53,7 +53,7 @@ async function tell({ steps }: Story, disk: Disk): Promise<string> {
 describe('the k-th call of the stores fails', () => {
   test.each(STORIES)('in the story: $name', { timeout: 300_000 }, async (story) => {
     const calm = newDisk();
-    const truth = await tell(story, calm);
+    const truth = await runStory(story, calm);
     const calls = calm.calls.length;
     expect(calls).toBeGreaterThan(4);
     // A story of many calls alternates between the faults; the long suite makes more of its look-ups fail.
@@ -64,10 +64,10 @@ describe('the k-th call of the stores fails', () => {
         const fault = FAULTS[(k + way) % FAULTS.length] ?? 'refused';
         const disk = newDisk();
         disk.fault = ({ nth }) => (nth === k ? fault : null);
-        const told = await tell(story, disk).catch((error: unknown) => {
+        const state = await runStory(story, disk).catch((error: unknown) => {
           throw new Error(`call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}: ${String(error)}`);
         });
-        expect(told === truth, `call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
+        expect(state === truth, `call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
       }
     }
     process.stdout.write(`${story.name}: ${calls} calls\n`);

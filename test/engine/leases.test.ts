@@ -175,10 +175,10 @@ describe('releasing everything of an owner', () => {
     await talk.submit([started(once, A), started(free, A)], A);
     const waiting = talk.leased(B, { wait_ms: 20_000 });
     // Its waiting requests are granted nothing.
-    const dead = talk.leased(A, { wait_ms: 20_000 });
+    const dismissed = talk.leased(A, { wait_ms: 20_000 });
     await done(talk.client.release({ owner: A, leases: [], all: true }));
     await rest();
-    expect(await dead).toEqual([]);
+    expect(await dismissed).toEqual([]);
     expect(await waiting).toEqual(['batch-1/c/1']);
     expect(await talk.leased(B)).toEqual(['batch-1/b/2']);
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });

@@ -1,5 +1,5 @@
-// The owed effects of a session, kept up to date event by event, equal those derived from its state (docs/design.md,
-// law 2).
+// The owed effects of a session, kept up to date event by event, equal those derived from its state
+// (docs/design.md, law 2).
 import { expect, test } from 'vitest';
 import { effects } from '../../src/core/index.ts';
 import { isRequiredAction } from '../../src/core/status.ts';

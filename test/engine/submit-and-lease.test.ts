@@ -30,7 +30,7 @@ const observed = (...calls: readonly (readonly [id: string, tool: string])[]): L
 });
 
 /** A session whose generate A has leased. */
-async function asked(): Promise<World> {
+async function withGenerate(): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
   await world.talk.run();
@@ -41,7 +41,7 @@ async function asked(): Promise<World> {
 const submit = ({ talk }: World, events: readonly LooseIngress[], owner: OwnerId, lease: Wanted = ALL) =>
   talk.client.submit(SESSION, { events: events.map(ingress), owner, lease })();
 
-async function riding(world: World, events: readonly LooseIngress[], lease?: Wanted): Promise<SubmitReceipt> {
+async function submitAndLease(world: World, events: readonly LooseIngress[], lease?: Wanted): Promise<SubmitReceipt> {
   const answer = await submit(world, events, A, lease);
   if (isLeft(answer)) throw new Error(answer.left.code);
   return answer.right;
@@ -52,9 +52,9 @@ const idsOf = ({ granted }: SubmitReceipt): readonly string[] =>
 
 describe('a submit that also requests leases', () => {
   test('is granted effects, epochs and plan with its answer, before any waiting request', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
-    const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])]);
+    const receipt = await submitAndLease(world, [observed(['a', 'free'], ['b', 'free'])]);
     expect(idsOf(receipt)).toEqual(['batch-1/a/1', 'batch-1/b/1']);
     expect(receipt.granted?.plans).toHaveLength(1);
     expect(new Set(receipt.granted?.epochs).size).toBe(2);
@@ -65,20 +65,20 @@ describe('a submit that also requests leases', () => {
   });
 
   test('is granted only what it requests; the rest goes to a waiting request', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
-    const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])], { ...ALL, max: 1 });
+    const receipt = await submitAndLease(world, [observed(['a', 'free'], ['b', 'free'])], { ...ALL, max: 1 });
     expect(idsOf(receipt)).toEqual(['batch-1/a/1']);
     expect(await waiting).toEqual(['batch-1/b/1']);
-    const other = await asked();
-    expect(await riding(other, [observed(['a', 'free'])], { ...ALL, tools: ['other.*'] })).not.toHaveProperty(
+    const other = await withGenerate();
+    expect(await submitAndLease(other, [observed(['a', 'free'])], { ...ALL, tools: ['other.*'] })).not.toHaveProperty(
       'granted',
     );
     expect(await other.talk.leased(B)).toEqual(['batch-1/a/1']);
   });
 
   test('is granted nothing when it is refused, and delays no waiting request', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     await world.talk.submit([observed(['a', 'free'])]);
     const waiting = world.talk.leased(B, { wait_ms: 20_000, kinds: ['tool.call'] });
     expect(await waiting).toEqual(['batch-1/a/1']);
@@ -89,15 +89,15 @@ describe('a submit that also requests leases', () => {
   });
 
   test('is granted nothing when it did not become durable', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     world.disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
     expect(await submit(world, [observed(['a', 'free'])], A)).toMatchObject({ left: { code: 'storage_failed' } });
     world.disk.fault = () => null;
     expect(await world.talk.leased(B)).toEqual([]);
-    expect(idsOf(await riding(world, [observed(['a', 'free'])]))).toEqual(['batch-1/a/1']);
+    expect(idsOf(await submitAndLease(world, [observed(['a', 'free'])]))).toEqual(['batch-1/a/1']);
   });
 
-  test('must name its owner', async () => {
+  test('without an owner is granted nothing', async () => {
     const world = await newWorld();
     await world.talk.create();
     const event = ingress({ kind: 'RunRequested', input: { text: 'go' } });
@@ -106,7 +106,7 @@ describe('a submit that also requests leases', () => {
   });
 
   test('delays effects of other submits only until its own answer', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
     const receipts = await Promise.all([
       world.talk.submit([observed(['a', 'free'])]),
@@ -122,11 +122,11 @@ describe('a submit that also requests leases', () => {
 
 describe('a submit whose answer was lost', () => {
   test('and is sent again is granted the same under the same epochs, for another ttl', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     const event = observed(['a', 'free'], ['b', 'once']);
-    const first = await riding(world, [event]);
+    const first = await submitAndLease(world, [event]);
     await world.clock.advance(TTL_MS / 2);
-    const again = await riding(world, [event]);
+    const again = await submitAndLease(world, [event]);
     expect(again.events[0]).toMatchObject({ repeated: true });
     expect(again.granted).toEqual(first.granted);
     await world.clock.advance(TTL_MS * 0.9);
@@ -136,37 +136,37 @@ describe('a submit whose answer was lost', () => {
   });
 
   test('is not granted effects of others, started calls, or new effects', async () => {
-    const world = await asked();
+    const world = await withGenerate();
     const event = observed(['a', 'once'], ['b', 'free'], ['c', 'free']);
-    const { granted = { effects: [] } } = await riding(world, [event]);
+    const { granted = { effects: [] } } = await submitAndLease(world, [event]);
     const [a] = callsIn(granted);
     if (a !== undefined) await world.talk.submit([started(a, A)], A);
     await world.talk.release(A, 'batch-1/b/1', 'batch-1/c/1');
     expect(await world.talk.leased(B, { max: 1 })).toEqual(['batch-1/b/1']);
-    expect(await riding(world, [event])).not.toHaveProperty('granted');
+    expect(await submitAndLease(world, [event])).not.toHaveProperty('granted');
     expect(await world.talk.leased(B)).toEqual(['batch-1/c/1']);
   });
 
   test('and is never sent again: its leases expire', async () => {
-    const world = await asked();
-    await riding(world, [observed(['a', 'free'])]);
+    const world = await withGenerate();
+    await submitAndLease(world, [observed(['a', 'free'])]);
     await world.clock.advance(2 * TTL_MS);
     expect(await world.talk.leased(B)).toEqual(['batch-1/a/1']);
-    const again = await riding(world, [observed(['a', 'free'])]);
+    const again = await submitAndLease(world, [observed(['a', 'free'])]);
     expect(again).not.toHaveProperty('granted');
   });
 
   test('by a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
-    const world = await asked();
-    await riding(world, [observed(['a', 'free'])]);
+    const world = await withGenerate();
+    await submitAndLease(world, [observed(['a', 'free'])]);
     await world.restart();
-    expect(await riding(world, [observed(['a', 'free'])])).not.toHaveProperty('granted');
+    expect(await submitAndLease(world, [observed(['a', 'free'])])).not.toHaveProperty('granted');
     expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
   });
 });
 
 test('a report that names leases without their owner is refused', async () => {
-  const { talk } = await asked();
+  const { talk } = await withGenerate();
   const leases = [{ effect_id: brand<'EffectId'>('run-1/1/generate'), epoch: 1 }];
   const answer = await talk.client.submit(SESSION, { events: [ingress(observed())], leases })();
   expect(answer).toMatchObject({ _tag: 'Left', left: { code: 'invalid_shape', path: '/owner' } });
