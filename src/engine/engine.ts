@@ -75,7 +75,9 @@ export const openEngine =
     try {
       await makeDirectory(options.dataDir);
     } catch (error) {
-      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${reasonOf(error)}`));
+      return left(
+        reject('storage_failed', '/dataDir', `cannot create the data directory ${options.dataDir}: ${reasonOf(error)}`),
+      );
     }
     const { dataDir, tell } = options;
     return await pipe(

@@ -24,7 +24,7 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
 
 /** A fault of ours, before anything was written. The error itself is not reported: it may name paths of the machine. */
 export const stepFault = (): Rejection =>
-  reject('storage_failed', '', 'the request failed inside the engine; nothing was recorded, so send it again');
+  reject('storage_failed', '', 'the request failed inside the engine; nothing was recorded');
 
 /** A fault of ours during a write. */
 export const writeFault = (): Rejection =>

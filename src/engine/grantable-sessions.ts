@@ -1,6 +1,6 @@
-// The sessions that may owe an effect which no bridge holds, in the order in which they came to. Bridges request the same
-// kinds of work and the same tools again and again: a session that had nothing grantable for such a request is skipped
-// for it until something in that session becomes grantable.
+// The sessions that may owe an effect which no bridge holds, in order of insertion. Bridges request the same kinds of work
+// and the same tools again and again: a session that had nothing grantable for a request is skipped for that request
+// until something in the session becomes grantable.
 import type { SessionId } from '../../schemas/ids.ts';
 import { LEASE_REQUESTS_KEPT } from '../../schemas/limits.ts';
 import type { Wanted } from '../../schemas/wire.ts';

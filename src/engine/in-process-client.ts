@@ -45,7 +45,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
   const { sessions, leases, journal, blobs, closed } = ports;
 
-  const take = newIntake(closed);
+  const intake = newIntake(closed);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<EventRecord> {
     const start = followStart(id, from);
@@ -73,15 +73,15 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
   }
 
   return {
-    info: () => take.open(() => Promise.resolve(right(ports.info))),
-    createSession: (request = {}) => take.request(CreateSession, request, (asked) => sessions.create(asked)),
+    info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
+    createSession: (request = {}) => intake.withRequest(CreateSession, request, (asked) => sessions.create(asked)),
     fork: (id, request = {}) =>
-      take.argument(SessionId, id, (known) =>
-        take.request(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+      intake.withArgument(SessionId, id, (known) =>
+        intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
       ),
-    sessions: () => take.open(() => sessions.list()),
+    sessions: () => intake.whileOpen(() => sessions.list()),
     session: (id) =>
-      take.argument(SessionId, id, async (known) => {
+      intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
         if (isLeft(session)) return session;
         const state = session.right.state();
@@ -89,11 +89,11 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         return right({ state, state_digest: stateDigest(state), chain, ...sessionStatus(state) });
       }),
     submit: (id, request) =>
-      take.argument(SessionId, id, (known) =>
-        take.request(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
+      intake.withArgument(SessionId, id, (known) =>
+        intake.withRequest(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
       ),
     records: (id, from, limit = READ_PAGE_RECORDS) =>
-      take.argument(SessionId, id, (known) =>
+      intake.withArgument(SessionId, id, (known) =>
         pipe(
           TE.Do,
           TE.bind('from', () => (from === undefined ? TE.right(from) : decodeAt('/from', Position, from))),
@@ -103,15 +103,15 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       ),
     follow: (id, { from = 0, signal } = {}) => following(id, from, signal),
     lease: (request, signal) =>
-      take.request(LeaseRequest, request, async (asked) => {
+      intake.withRequest(LeaseRequest, request, async (asked) => {
         const granted = await leases.lease(asked, signal);
         const nothing = isLeft(granted) || granted.right.effects.length === 0;
         return nothing && signal?.aborted === true ? left(aborted()) : granted;
       }),
-    heartbeat: (request) => take.request(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
-    release: (request) => take.request(Release, request, async (asked) => right(leases.release(asked))),
-    putBlob: (bytes) => take.open(() => blobs.put(bytes)()),
-    getBlob: (ref) => take.argument(Digest, ref, (known) => blobs.get(known)()),
+    heartbeat: (request) => intake.withRequest(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
+    release: (request) => intake.withRequest(Release, request, async (asked) => right(leases.release(asked))),
+    putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
+    getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),
   };
 }

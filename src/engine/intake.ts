@@ -11,11 +11,11 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface Intake {
   /** Runs `work`, unless the engine is closing. */
-  open<B>(work: () => Answer<B>): TaskEither<Rejection, B>;
+  whileOpen<B>(work: () => Answer<B>): TaskEither<Rejection, B>;
   /** Decodes an argument, then runs `work`. */
-  argument<A, B>(codec: Codec<A>, argument: unknown, work: (argument: A) => Answer<B>): TaskEither<Rejection, B>;
+  withArgument<A, B>(codec: Codec<A>, argument: unknown, work: (argument: A) => Answer<B>): TaskEither<Rejection, B>;
   /** Decodes a copy of a request, within the bounds of a body, then runs `work`; `bytes` is its size as JSON. */
-  request<A, B>(
+  withRequest<A, B>(
     codec: Codec<A>,
     request: unknown,
     work: (request: A, bytes: number) => Answer<B>,
@@ -23,7 +23,7 @@ export interface Intake {
 }
 
 export function newIntake(closed: AbortSignal): Intake {
-  const open =
+  const whileOpen =
     <B>(work: () => Answer<B>): TaskEither<Rejection, B> =>
     async () => {
       if (closed.aborted) return left(reject('closing', '', 'the engine is closing'));
@@ -36,14 +36,14 @@ export function newIntake(closed: AbortSignal): Intake {
     };
 
   return {
-    open,
-    argument: (codec, argument, work) =>
-      open(async () => {
+    whileOpen,
+    withArgument: (codec, argument, work) =>
+      whileOpen(async () => {
         const decoded = decode(codec, argument);
         return isLeft(decoded) ? decoded : await work(decoded.right);
       }),
-    request: (codec, request, work) =>
-      open(async () => {
+    withRequest: (codec, request, work) =>
+      whileOpen(async () => {
         const copied = copyOf(request);
         if (isLeft(copied)) return copied;
         const { value, bytes } = copied.right;

@@ -28,7 +28,7 @@ export interface AppOptions {
 export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono {
   const app = new Hono();
   app.use('*', guard(token, hosts));
-  app.notFound(() => problemResponse(reject('not_found', '', 'there is no such route; see the README')));
+  app.notFound(() => problemResponse(reject('not_found', '', 'there is no such route')));
   // Any error thrown here is a fault of ours; its details are not reported.
   app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
 
