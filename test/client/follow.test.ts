@@ -1,4 +1,4 @@
-// Following over HTTP: through restarts, refusals, stalled readers, and servers that are none.
+// Following over HTTP: through restarts, refusals, stalled readers, and servers that are not engines.
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import { connect as connectSocket } from 'node:net';

@@ -42,7 +42,7 @@ describe('the queue of a session', () => {
 });
 
 describe('lease requests', () => {
-  test('wait in a bounded number', async () => {
+  test('wait up to a maximum number, and are refused beyond it', async () => {
     const { engine } = await newWorld();
     const waiting = Array.from({ length: QUEUE_MAX }, () => engine.client.lease(leaseRequest(A, { wait_ms: 9_000 }))());
     expect(await outcome(engine.client.lease(leaseRequest(A, { wait_ms: 9_000 })))).toBe('queue_full');

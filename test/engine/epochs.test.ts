@@ -108,7 +108,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, now, settled(now.call))).toBe('done');
   });
 
-  test('can also be one that was resumed after a restart', async () => {
+  test('includes one that was resumed after a restart', async () => {
     const world = await withCall('free');
     const held = await mustLease(world, A);
     await world.restart();
@@ -128,7 +128,7 @@ describe('a lease that was lost', () => {
     expect(await report(world, old, settled(old.call))).toBe('stale_lease');
   });
 
-  test('is also one that no engine ever granted', async () => {
+  test('includes one under an epoch that no engine granted', async () => {
     const world = await withCall('free');
     const held = await mustLease(world, A);
     const forged = { ...held, epoch: held.epoch + 1 };

@@ -38,7 +38,7 @@ test('when the engine cannot be opened, waiting requests end with the server', a
   await client.close();
 });
 
-test.each(['', ' ', 'a line\n', 'žluť', undefined])('a token of %j guards nothing, and is refused', async (token) => {
+test.each(['', ' ', 'a line\n', 'žluť', undefined])('the token %j is refused', async (token) => {
   const { engine } = await newWorld();
   await expect(serve(engine.client, { token: token as string, port: 0 })).rejects.toThrow('token must be');
   await engine.close();
