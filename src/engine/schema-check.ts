@@ -134,7 +134,7 @@ const TOO_LONG: ErrorObject = {
   keyword: '',
   schemaPath: '',
   params: {},
-  message: 'it takes too long to tell whether they fit the schema; send less, or simpler values',
+  message: 'checking it against the schema takes too long; send less, or simpler values',
 };
 
 const UNNAMED = { instancePath: '', keyword: '', schemaPath: '', params: {} } satisfies ErrorObject;
@@ -144,7 +144,7 @@ function verdictOf({ instancePath, message, keyword, params }: ErrorObject): Sch
   return {
     valid: false,
     path: clipVerdict(instancePath),
-    message: clipVerdict(`${message ?? 'they do not fit the schema'}${extra}`),
+    message: clipVerdict(`${message ?? 'it does not fit the schema'}${extra}`),
   };
 }
 
