@@ -1,27 +1,27 @@
-// Time as a port: the one clock of engine and bridge. Tests and the simulator bring their own.
+// Time as a port: the one clock of engine and bridge. Tests and the simulator pass their own.
 
 export interface Clock {
-  /** Milliseconds since 1970-01-01T00:00:00Z. May jump; nothing relies on it going forward. */
+  /** Milliseconds since 1970-01-01T00:00:00Z. May jump; no caller relies on it going forward. */
   now(): number;
-  /** Calls `then` once, after `ms` milliseconds; the function it returns cancels that. */
+  /** Calls `then` once, after `ms` milliseconds; the returned function cancels the call. */
   after(ms: number, then: () => void): () => void;
 }
 
-/** What a bridge needs besides: it groups what one turn of the event loop has to report. */
+/** What a bridge needs as well: it groups the reports of one turn of the event loop. */
 export interface BridgeClock extends Clock {
-  /** Calls `then` once the events that are ready by now have been handled. */
+  /** Calls `then` after the events that are ready now have been handled. */
   soon(then: () => void): void;
 }
 
-/** The longest delay that a timer of the platform takes, in milliseconds; a later deadline is set again when it fires. */
+/** The longest delay of a platform timer, in milliseconds; a timer for a later deadline fires early and is set again. */
 const TIMER_MS_MAX = 2_147_483_647;
 
-/** The machine's clock counts as set (or the machine as woken) when it differs this much from the time passed, in ms. */
+/** When the machine's clock differs this much from the time passed, in ms, it was set, or the machine has slept. */
 const SET_MS = 1_000;
 
 /**
- * The machine's time at the start plus the time passed since. `wall` is the machine's clock, which may be set; setting it
- * back makes nothing younger. `passed` is monotonic, and stands still while the machine sleeps, which `wall` then shows.
+ * The machine's time at the start plus the time passed since. `wall` is the machine's clock, which may be set; when it is
+ * set back, the result does not go back. `passed` is monotonic and stops while the machine sleeps, which `wall` shows.
  * Both return milliseconds.
  */
 export function newSteadyNow(wall: () => number, passed: () => number): () => number {
@@ -56,7 +56,7 @@ export const systemClock: BridgeClock = {
   soon: (then) => void setImmediate(then),
 };
 
-/** The machine's clock for work in the background: a process with nothing but such timers may end. */
+/** The machine's clock for background work: its timers do not keep the process alive. */
 export const backgroundClock: Clock = {
   now,
   after(ms, then) {

@@ -1,4 +1,4 @@
-// The blob port: bytes under their own digest. State and events hold references; the payloads are here.
+// The blob port: bytes stored under their digest. State and events contain references; the payloads are here.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { digestText } from '../../schemas/canonical.ts';
@@ -9,37 +9,37 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 /** Every failure is a rejection: `unknown_blob`, `too_large`, `damaged`, `storage_failed`, `storage_full`, `closing`. */
 export interface Blobs {
   /**
-   * Stores bytes (at most BLOB_BYTES_MAX; not to be changed before it is done) durably and gives their digest. Again
-   * is no error, and repairs a damaged blob.
+   * Stores bytes (at most BLOB_BYTES_MAX; they must not change meanwhile) durably and returns their digest. Putting the
+   * same bytes again is no error, and repairs a damaged blob.
    */
   put(bytes: Uint8Array): TaskEither<Rejection, Digest>;
-  /** The bytes of this digest, checked against it: `damaged` when they have another, `unknown_blob` when absent. */
+  /** The bytes of this digest: `damaged` when their digest does not match, `unknown_blob` when there are none. */
   get(ref: Digest): TaskEither<Rejection, Uint8Array>;
-  /** Whether there is a blob of this digest; its bytes are not read. */
+  /** Whether a blob of this digest exists; its bytes are not read. */
   has(ref: Digest): TaskEither<Rejection, boolean>;
-  /** When it was last put, in milliseconds since 1970 by the store's clock; `unknown_blob` when absent. */
+  /** When the blob was last put, in milliseconds since 1970 by the store's clock; `unknown_blob` when it does not exist. */
   lastPut(ref: Digest): TaskEither<Rejection, number>;
-  /** Every digest there is, in order; what is put or deleted meanwhile may be in it or not. Throws when it fails. */
+  /** Every digest, in order; one that is put or deleted meanwhile may or may not be listed. Throws when it fails. */
   list(): AsyncIterable<Digest>;
-  /** Deletes durably; `unknown_blob` when absent. */
+  /** Deletes durably; `unknown_blob` when the blob does not exist. */
   delete(ref: Digest): TaskEither<Rejection, void>;
-  /** Waits for what was begun; what comes later is refused as `closing`. */
+  /** Waits for the work under way; later work is refused as `closing`. */
   close(): Promise<void>;
 }
 
-export const unknownBlob = (ref: Digest): Rejection => reject('unknown_blob', '', `there is no blob ${ref}`);
+export const unknownBlob = (ref: Digest): Rejection => reject('unknown_blob', '', `blob ${ref} does not exist`);
 
-export const blobsClosed = (): Rejection => reject('closing', '', 'the blobs are closed');
+export const blobsClosed = (): Rejection => reject('closing', '', 'the blob store is closed');
 
-/** The digest of bytes that may become a blob. */
+/** The digest of these bytes; `too_large` when they are too many for a blob. */
 export function digestBlob(bytes: Uint8Array): Either<Rejection, Digest> {
   if (bytes.length <= BLOB_BYTES_MAX) return right(digestText(bytes));
-  return left(reject('too_large', '', `a blob of ${bytes.length} bytes; at most ${BLOB_BYTES_MAX} are kept`));
+  return left(reject('too_large', '', `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`));
 }
 
-/** The bytes themselves when they are those of the digest. */
+/** The bytes, when their digest is `ref`. */
 export function verifyBlob(ref: Digest, bytes: Uint8Array): Either<Rejection, Uint8Array> {
   return digestText(bytes) === ref
     ? right(bytes)
-    : left(reject('damaged', '', `the bytes of blob ${ref} are not its own`));
+    : left(reject('damaged', '', `blob ${ref} is corrupt: its digest does not match`));
 }

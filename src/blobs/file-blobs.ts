@@ -1,6 +1,6 @@
 // Blobs as files, `<directory>/ab/cd/<64 hex digits>`. A blob appears whole or not at all: its bytes are written to a
-// file of their own, synced, renamed into place, and the directories that lead there are synced; leaving out either
-// sync lost acknowledged blobs in a power cut. One process at a time may have the directory open.
+// temporary file, synced and renamed, and the directories on its path are synced. Without either sync, acknowledged blobs
+// were lost in a power cut. One process at a time may have the directory open.
 import { randomUUID } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { makeDirectory, syncDirectory } from '../files/directories.ts';
 import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openKeyedWork } from './keyed-work.ts';
-import { type Way, type Ways, newWays } from './synced-directories.ts';
+import { type DirectoryPair, type SyncedDirectories, newSyncedDirectories } from './synced-directories.ts';
 
 const FILE_MODE = 0o600;
 const DIGEST_PREFIX = 'sha256:';
@@ -21,9 +21,9 @@ const TEMPORARY = 'tmp';
 
 type Answer<T> = Either<Rejection, T>;
 
-/** Opens or creates the blobs in `directory`, and removes what an interrupted write left there. */
+/** Opens or creates the blobs in `directory`, and removes what interrupted writes left there. */
 export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =>
-  filing('opening the blobs', async () => {
+  rejecting('opening the blobs', async () => {
     const temporary = join(directory, TEMPORARY);
     await rm(temporary, { recursive: true, force: true });
     await makeDirectory(temporary);
@@ -32,17 +32,17 @@ export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =
 
 function blobsIn(directory: string): Blobs {
   const keyed = openKeyedWork(FILES_OPEN_MAX);
-  const ways = newWays();
+  const directories = newSyncedDirectories();
   let closed = false;
 
   const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
-    filing(doing, async () => (closed ? left(blobsClosed()) : keyed.run(ref, work)));
+    rejecting(doing, async () => (closed ? left(blobsClosed()) : keyed.run(ref, work)));
 
   return {
     put: (bytes) => async () => {
       const ref = digestBlob(bytes);
       if (!isRight(ref)) return ref;
-      return working('writing a blob', ref.right, () => writeBlob(directory, ref.right, bytes, ways))();
+      return working('writing a blob', ref.right, () => writeBlob({ directory, directories }, ref.right, bytes))();
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
@@ -57,7 +57,7 @@ function blobsIn(directory: string): Blobs {
 }
 
 interface Place {
-  readonly way: Way;
+  readonly pair: DirectoryPair;
   readonly file: string;
 }
 
@@ -65,45 +65,54 @@ function placeOf(directory: string, ref: Digest): Place {
   const hex = ref.slice(DIGEST_PREFIX.length);
   const outer = join(directory, hex.slice(0, 2));
   const inner = join(outer, hex.slice(2, 4));
-  return { way: [outer, inner], file: join(inner, hex) };
+  return { pair: [outer, inner], file: join(inner, hex) };
 }
 
-async function writeBlob(directory: string, ref: Digest, bytes: Uint8Array, ways: Ways): Promise<Answer<Digest>> {
-  const { way, file } = placeOf(directory, ref);
-  if (await holdsBlob(directory, ref)) {
-    // Put again is wanted again: whoever collects what nobody refers to looks at this time.
+interface BlobRoot {
+  readonly directory: string;
+  readonly directories: SyncedDirectories;
+}
+
+async function writeBlob(
+  { directory, directories }: BlobRoot,
+  ref: Digest,
+  bytes: Uint8Array,
+): Promise<Answer<Digest>> {
+  const { pair, file } = placeOf(directory, ref);
+  if (await hasWholeBlob(directory, ref)) {
+    // The collection of unreferenced blobs keeps a blob for a while after this time.
     const now = new Date();
     await utimes(file, now, now);
-    await ways.make(way);
+    await directories.ensure(pair);
   } else {
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
-      // Side by side: each waits for the disk.
-      await allDone([writeSynced(temporary, bytes), ways.make(way)]);
-      await moveTo(temporary, { way, file }, ways);
+      // At the same time, because both wait for the disk.
+      await allDone([writeSynced(temporary, bytes), directories.ensure(pair)]);
+      await moveTo(temporary, { pair, file }, directories);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
   }
-  // Also for a blob that was there: whoever put it may have died between its rename and this.
-  await syncDirectory(way[1]);
+  // Also for a blob that existed: the process that put it may have died between its rename and this sync.
+  await syncDirectory(pair[1]);
   return right(ref);
 }
 
-/** Waits for all, whatever becomes of one; then throws what the first of them threw. */
+/** Waits for all of it, also when one part fails; then throws the error of the first part that failed. */
 async function allDone(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }
 
-async function moveTo(temporary: string, { way, file }: Place, ways: Ways): Promise<void> {
+async function moveTo(temporary: string, { pair, file }: Place, directories: SyncedDirectories): Promise<void> {
   try {
     await rename(temporary, file);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    ways.forget(way);
-    await ways.make(way);
+    directories.forget(pair);
+    await directories.ensure(pair);
     await rename(temporary, file);
   }
 }
@@ -118,8 +127,8 @@ async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Whether the blob can be read and is whole; one that cannot be read is written anew. */
-async function holdsBlob(directory: string, ref: Digest): Promise<boolean> {
+/** Whether the blob can be read and is whole; one that cannot be read is written again. */
+async function hasWholeBlob(directory: string, ref: Digest): Promise<boolean> {
   try {
     return isRight(await readBlob(directory, ref));
   } catch (error) {
@@ -131,17 +140,17 @@ async function holdsBlob(directory: string, ref: Digest): Promise<boolean> {
 async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Array>> {
   let file: FileHandle;
   try {
-    // Neither a link nor a pipe is ever made here; not following the one nor waiting for the other keeps it so.
+    // The engine creates neither links nor pipes here: it does not follow the one, and does not wait for the other.
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     file = await open(placeOf(directory, ref).file, flags);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
-    if (codeOf(error) === 'ELOOP') return left(damagedBlob(ref, 'a symbolic link stands in its place'));
+    if (codeOf(error) === 'ELOOP') return left(damagedBlob(ref, 'there is a symbolic link in its place'));
     throw error;
   }
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) return left(damagedBlob(ref, 'something that is no file stands in its place'));
+    if (!stats.isFile()) return left(damagedBlob(ref, 'its entry is not a regular file'));
     if (stats.size > BLOB_BYTES_MAX) return left(damagedBlob(ref, `its file has ${stats.size} bytes`));
     return verifyBlob(ref, await file.readFile());
   } finally {
@@ -152,14 +161,14 @@ async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Arr
 const damagedBlob = (ref: Digest, fault: string): Rejection => reject('damaged', '', `blob ${ref}: ${fault}`);
 
 async function deleteBlob(directory: string, ref: Digest): Promise<Answer<void>> {
-  const { way, file } = placeOf(directory, ref);
+  const { pair, file } = placeOf(directory, ref);
   try {
     await unlink(file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
     throw error;
   }
-  await syncDirectory(way[1]);
+  await syncDirectory(pair[1]);
   return right(undefined);
 }
 
@@ -198,8 +207,8 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** Runs `work`; what the file system throws becomes a rejection, anything else is a fault of ours. */
-const filing =
+/** Runs `work`. An error of the file system becomes a rejection; any other error is a fault of ours, and is thrown. */
+const rejecting =
   <T>(doing: string, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
   async () => {
     try {

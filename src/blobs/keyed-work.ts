@@ -1,14 +1,14 @@
-// Keeps asynchronous work in order and in bounds: one piece at a time for each key, few at a time in all.
+// Orders and bounds asynchronous work: one piece at a time for each key, a bounded number at a time in all.
 
 export interface KeyedWork {
-  /** Runs `work` after all earlier work of the same key, when one of the slots is free. */
+  /** Runs `work` after all earlier work of the same key, as soon as a slot is free. */
   run<T>(key: string, work: () => Promise<T>): Promise<T>;
-  /** Resolves when all work begun so far is done. */
+  /** Resolves when all work started so far has ended. */
   settled(): Promise<void>;
 }
 
 export function openKeyedWork(slots: number): KeyedWork {
-  /** The last work of each key that has any. */
+  /** The last work of each key that has work. */
   const tails = new Map<string, Promise<void>>();
   const queue: (() => void)[] = [];
   let free = slots;
@@ -19,7 +19,7 @@ export function openKeyedWork(slots: number): KeyedWork {
     try {
       return await work();
     } finally {
-      // The slot passes to the next in the queue without ever being free.
+      // The slot passes to the next work in the queue without becoming free.
       const next = queue.shift();
       if (next === undefined) free += 1;
       else next();
@@ -48,7 +48,7 @@ export function openKeyedWork(slots: number): KeyedWork {
   };
 }
 
-/** Resolves when the work has ended, well or not. */
+/** Resolves when the work has succeeded or failed. */
 async function ended(work: Promise<unknown>): Promise<void> {
   await Promise.allSettled([work]);
 }

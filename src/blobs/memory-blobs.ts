@@ -1,4 +1,4 @@
-// Blobs in memory: for tests, simulation and short-lived embedding. Nothing outlives the process.
+// Blobs in memory: for tests, simulation and short-lived embedding. They end with the process.
 import { type Either, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest } from '../../schemas/ids.ts';
@@ -19,7 +19,7 @@ export function openMemoryBlobs(now: () => number = Date.now): Blobs {
     put: (bytes) =>
       answering(() =>
         map((ref: Digest) => {
-          // Copied here and in `get`, so that nobody holds the bytes that are kept.
+          // Copied here and in `get`, so that no caller can change the stored bytes.
           blobs.set(ref, bytes.slice());
           lastPuts.set(ref, now());
           return ref;

@@ -1,5 +1,5 @@
-// The one interface to an engine, the same in process and over HTTP. Everything that can go wrong for the caller is a
-// Rejection in a TaskEither; call the task to run it: `await client.submit(id, {...})()`.
+// The one interface to an engine, the same in process and over HTTP. Every failure that concerns the caller is a Rejection
+// in a TaskEither; call the task to run it: `await client.submit(id, {...})()`.
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
@@ -23,26 +23,26 @@ export interface EngineClient {
   info(): TaskEither<Rejection, EngineInfo>;
   /** Creates a session; `session_exists` when the id is taken. */
   createSession(request?: CreateSession): TaskEither<Rejection, SessionSummary>;
-  /** Makes a new session of the first events of another one; nothing of what runs there is run again unasked. */
+  /** Creates a session from the first events of another one. What runs there does not run again unless requested. */
   fork(id: SessionId, request?: ForkRequest): TaskEither<Rejection, SessionSummary>;
   sessions(): TaskEither<Rejection, readonly SessionSummary[]>;
   /** State, digest and chain as of the last durable event. */
   session(id: SessionId): TaskEither<Rejection, SessionView>;
-  /** Appends facts, all or none. Done means durable. An event id that is there already gets the first answer again. */
+  /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */
   submit(id: SessionId, request: Submit): TaskEither<Rejection, SubmitReceipt>;
-  /** The stream from the genesis record (only when `from` is absent) or from a position, at most `limit` events. */
+  /** The stream from a position, at most `limit` events; from the genesis record when `from` is absent. */
   records(id: SessionId, from?: number, limit?: number): TaskEither<Rejection, readonly StreamRecord[]>;
-  /** Events from a position on (0 by default), and then each new one as it becomes durable, until aborted. */
+  /** Events from a position (0 by default), then each new one as it becomes durable, until aborted. */
   follow(
     id: SessionId,
     options?: { readonly from?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<EventRecord>;
-  /** Takes effects to do; waits for the first. An aborted request hands nothing out. */
+  /** Leases effects; waits for the first. An aborted request is granted nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
-  /** Gives leases back, so that somebody else may take them at once; with `all`, everything that owner holds. */
+  /** Ends leases, so that another bridge may have the effects at once; with `all`, every lease of the owner. */
   release(request: Release): TaskEither<Rejection, HeartbeatReply>;
-  /** Keeps bytes under their digest. */
+  /** Stores bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;
   close(): Promise<void>;

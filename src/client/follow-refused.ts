@@ -1,7 +1,7 @@
-// How following ends when it cannot go on.
+// The error with which `follow` ends when it cannot continue.
 import type { Rejection } from '../../schemas/rejection.ts';
 
-/** Thrown by `follow` when the engine refuses: the rejection says why. */
+/** Thrown by `follow` when the engine refuses; `rejection` is the reason. */
 export class FollowRefused extends Error {
   override readonly name = 'FollowRefused';
   readonly rejection: Rejection;

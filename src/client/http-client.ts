@@ -1,8 +1,9 @@
 // The client of an engine in another process, over HTTP.
-import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { left } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, list, shape } from '../../schemas/codec.ts';
-import { Digest, Position, SessionId } from '../../schemas/ids.ts';
+import { Digest, SessionId } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -15,14 +16,14 @@ import {
   SubmitReceipt,
 } from '../../schemas/wire.ts';
 import type { EngineClient } from './client.ts';
-import { FollowRefused } from './follow-refused.ts';
+import { followStart } from './follow-start.ts';
 import { followEvents } from './http-follow.ts';
 import { newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
 /**
- * A client of the engine at `url`, with its bearer token: those that `refold serve` prints, or that were given to `serve`.
- * Connects when it is first used. Throws a TypeError when the URL or the token can be none.
+ * A client of the engine at `url` with its bearer token: as `refold serve` prints them, or as they were passed to `serve`.
+ * Connects when it is first used. Throws a TypeError when the URL or the token is invalid.
  */
 export function connect(url: string, token: string): EngineClient {
   const transport = newTransport(url, token);
@@ -31,15 +32,12 @@ export function connect(url: string, token: string): EngineClient {
     call(SubmitReceipt, { method: 'POST', path: `${session(id)}/events`, text }),
   );
 
-  // An id becomes a part of the address, so that only an id may.
+  // An id becomes a part of the address, so it is checked first.
   const on = <A, B>(
     codec: Codec<A>,
     id: unknown,
-    work: (id: A) => TaskEither<Rejection, B>,
-  ): TaskEither<Rejection, B> => {
-    const decoded = decode(codec, id);
-    return isLeft(decoded) ? refused(decoded) : work(decoded.right);
-  };
+    work: (id: A) => TE.TaskEither<Rejection, B>,
+  ): TE.TaskEither<Rejection, B> => pipe(TE.fromEither(decode(codec, id)), TE.chain(work));
 
   return {
     info: () => call(EngineInfo, { method: 'GET', path: '/v1' }),
@@ -59,11 +57,8 @@ export function connect(url: string, token: string): EngineClient {
         return call(StreamRecords, { method: 'GET', path: `${session(known)}/records?${query.toString()}` });
       }),
     async *follow(id, { from = 0, signal } = {}) {
-      const known = decode(SessionId, id);
-      if (isLeft(known)) throw new FollowRefused(known.left);
-      const position = decode(Position, from);
-      if (isLeft(position)) throw new FollowRefused({ ...position.left, path: '/from' });
-      yield* followEvents(transport, { path: session(known.right), from: position.right, signal });
+      const start = followStart(id, from);
+      yield* followEvents(transport, { path: session(start.id), from: start.from, signal });
     },
     lease: (request, signal) =>
       call(LeaseGrant, {
@@ -76,12 +71,15 @@ export function connect(url: string, token: string): EngineClient {
     heartbeat: (request) =>
       call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: wired(request) }),
     release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: wired(request) }),
-    putBlob: (bytes) => async () => {
+    putBlob: (bytes) => {
       if (bytes.length > BLOB_BYTES_MAX) {
-        return left(reject('too_large', '', `a blob of ${bytes.length} bytes; at most ${BLOB_BYTES_MAX} are kept`));
+        const message = `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`;
+        return () => Promise.resolve(left(reject('too_large', '', message)));
       }
-      const stored = await call(StoredBlob, { method: 'POST', path: '/v1/blobs', bytes })();
-      return isLeft(stored) ? stored : { ...stored, right: stored.right.ref };
+      return pipe(
+        call(StoredBlob, { method: 'POST', path: '/v1/blobs', bytes }),
+        TE.map(({ ref }) => ref),
+      );
     },
     getBlob: (ref) => on(Digest, ref, (known) => transport.bytes({ method: 'GET', path: `/v1/blobs/${known}` })),
     close: () => {
@@ -95,12 +93,7 @@ const SessionSummaries = list(SessionSummary, Number.MAX_SAFE_INTEGER);
 const StreamRecords = list(StreamRecord, READ_PAGE_RECORDS + 1);
 const StoredBlob = shape('StoredBlob', { ref: Digest });
 
-const refused =
-  <B>(refusal: Either<Rejection, B>): TaskEither<Rejection, B> =>
-  () =>
-    Promise.resolve(refusal);
-
-// No request at all is a value that is refused, not a request without a body.
+// A request that is undefined is sent as null, which the engine refuses, and not as a request without a body.
 const wired = (request: unknown): unknown => request ?? null;
 
 const session = (id: SessionId): string => `/v1/sessions/${encodeURIComponent(id)}`;

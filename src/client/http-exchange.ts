@@ -1,5 +1,5 @@
-// One request and its whole answer, over connections that stay open. The platform's `fetch` costs three times as much
-// for each, which is most of what a short request costs; it is left to what is read as it comes.
+// One request and its whole answer, over connections that stay open. The platform's `fetch` costs three times as much,
+// which is most of the cost of a short request; it is used only for responses that are streamed.
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
@@ -18,13 +18,13 @@ export interface ExchangeReply {
 }
 
 export interface Exchanger {
-  /** Rejects when there is no answer, or half of one. */
+  /** Rejects when there is no answer, or the answer is incomplete. */
   exchange(request: ExchangeRequest): Promise<ExchangeReply>;
-  /** Ends what is open, and everything later. */
+  /** Ends the open requests, and refuses later ones. */
   close(): void;
 }
 
-/** How long a connection waits for the next request: less than the engine waits, so that it is not used as it closes. */
+/** How long a connection stays open without a request: less than the engine's own limit, so that no request meets it. */
 const IDLE_MS = 20_000;
 
 export function newExchanger(base: string): Exchanger {
@@ -76,6 +76,6 @@ function read(reply: IncomingMessage, done: (reply: ExchangeReply | Error) => vo
   reply.once('end', () => done({ status: reply.statusCode ?? 0, body: Buffer.concat(chunks) }));
   reply.once('error', done);
   reply.once('close', () => {
-    if (!reply.complete) done(new Error('the answer broke off'));
+    if (!reply.complete) done(new Error('the connection ended in the middle of the answer'));
   });
 }

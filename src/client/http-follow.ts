@@ -1,5 +1,5 @@
-// Following a stream over HTTP: server-sent events, taken up again after the last one seen whenever the connection
-// breaks, so that a reader does not notice that the engine was restarted.
+// Follows a stream over HTTP: server-sent events. After a broken connection it resumes after the last event it saw, so
+// that a reader does not notice a restart of the engine.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
@@ -21,7 +21,7 @@ export interface Followed {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Yields event records in order until aborted. Throws when the engine refuses, and not when it is away. */
+/** Yields event records in order until aborted. Throws when the engine refuses; waits while it does not answer. */
 export async function* followEvents(transport: Transport, followed: Followed): AsyncGenerator<EventRecord> {
   const either = joinSignals(followed.signal, transport.closed);
   const over = either.signal;
@@ -31,14 +31,14 @@ export async function* followEvents(transport: Transport, followed: Followed): A
     while (!over.aborted) {
       const from = at;
       for await (const record of connection(transport, `${followed.path}/events?from=${from}`, over)) {
-        // What does not follow on what was seen comes from a stream that is not this one.
+        // A record at any other position belongs to another stream.
         if (record.position !== at) break;
         at += 1;
         yield record;
         if (over.aborted) return;
       }
       if (over.aborted) return;
-      // Whoever answers without saying anything new is asked less and less often.
+      // While connections bring nothing new, the pause between them doubles.
       pauseMs = at > from ? PAUSE_MS_MIN : Math.min(2 * pauseMs, PAUSE_MS_MAX);
       await pause(pauseMs, undefined, { signal: over }).catch(() => undefined);
     }
@@ -47,30 +47,30 @@ export async function* followEvents(transport: Transport, followed: Followed): A
   }
 }
 
-/** The records of one connection, until it ends; throws what the engine refuses for good. */
+/** The records of one connection, until it ends. Throws when the engine refuses permanently. */
 async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<EventRecord> {
   const opened = await transport.send({ path, signal });
   if (isLeft(opened)) {
-    if (MAY_PASS.has(opened.left.code)) return;
+    if (TRANSIENT.has(opened.left.code)) return;
     throw new FollowRefused(opened.left);
   }
   const { response, over } = opened.right;
   try {
     for await (const message of messagesOf(response)) {
       if ('fault' in message) {
-        if (MAY_PASS.has(message.fault.code)) return;
+        if (TRANSIENT.has(message.fault.code)) return;
         throw new FollowRefused(message.fault);
       }
       yield message.record;
     }
   } finally {
     over();
-    // A connection that is left early is closed, so that the engine reads nothing more for it.
+    // A connection that is left early is closed, so that the engine reads no more records for it.
     await response.body?.cancel().catch(() => undefined);
   }
 }
 
-const MAY_PASS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
+const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',
   'queue_full',
   'storage_failed',
@@ -89,7 +89,7 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
   try {
     for (;;) {
       const chunk = await reader.read().catch(() => null);
-      // The connection broke or was aborted; whoever follows knows which.
+      // The connection broke or was aborted; the caller knows which.
       if (chunk === null || chunk.done) return;
       parser.feed(utf8.decode(chunk.value, { stream: true }));
       for (const message of ready.splice(0)) {
@@ -102,7 +102,7 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
   }
 }
 
-/** Null for what no engine sends. */
+/** Null for a message that no engine sends. */
 function messageOf(event: string | undefined, data: string): Message | null {
   try {
     const value: unknown = JSON.parse(data);

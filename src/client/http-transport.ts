@@ -1,5 +1,5 @@
-// Requests to one engine over HTTP. A connection that fails is the rejection `closing`: nothing is known about what
-// was sent, so send it again with the same event id.
+// Requests to one engine over HTTP. A connection that fails is the rejection `closing`: whether the request arrived is
+// unknown, so the caller sends it again with the same event id.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
@@ -17,31 +17,31 @@ export interface HttpCall {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly json?: unknown;
-  /** JSON text that was made already. */
+  /** The body as JSON text. */
   readonly text?: string;
   readonly bytes?: Uint8Array;
   readonly signal?: AbortSignal | undefined;
-  /** How long the engine may take, beyond the time a request usually has. */
+  /** Time that the engine may take beyond the usual timeout of a request. */
   readonly waitMs?: number;
 }
 
-/** A GET whose response is read as it comes. */
+/** A GET whose response is streamed. */
 export type StreamCall = Pick<HttpCall, 'path' | 'signal'>;
 
-/** A response whose body is yet to be read; `over` when it has been. */
+/** A response whose body is not read yet; call `over` when it is. */
 export interface OpenResponse {
   readonly response: Response;
   readonly over: () => void;
 }
 
 export interface Transport {
-  /** The response, when its status is a success. From then on it may take any time. */
+  /** The response, when its status is a success. Its body has no timeout. */
   readonly send: (call: StreamCall) => Answer<OpenResponse>;
-  /** The JSON of the response, when it is what an engine answers. */
+  /** The decoded JSON of the response. */
   readonly call: <T>(codec: Codec<T>, call: HttpCall) => TaskEither<Rejection, T>;
   /** The bytes of the response. */
   readonly bytes: (call: HttpCall) => TaskEither<Rejection, Uint8Array>;
-  /** Ends what is open, and everything later. */
+  /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
   readonly close: () => void;
 }
@@ -52,11 +52,11 @@ export function newTransport(url: string, token: string): Transport {
   const closing = new AbortController();
   let made: Exchanger | null = null;
   const exchanger = (): Exchanger => (made ??= newExchanger(base));
-  const away = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
+  const unreachable = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
   async function send({ path, signal: own }: StreamCall): Answer<OpenResponse> {
-    const patience = startPatience(REQUEST_TIMEOUT_MS);
-    const { signal, release } = joinSignals(own, closing.signal, patience.signal);
+    const timeout = startTimeout(REQUEST_TIMEOUT_MS);
+    const { signal, release } = joinSignals(own, closing.signal, timeout.signal);
     try {
       const response = await fetch(base + path, { headers: headersOf({}, token), signal });
       if (response.ok) return right({ response, over: release });
@@ -65,9 +65,9 @@ export function newTransport(url: string, token: string): Transport {
       return left(rejection);
     } catch (error) {
       release();
-      return left(away(`does not answer: ${reasonOf(error)}`));
+      return left(unreachable(`does not answer: ${reasonOf(error)}`));
     } finally {
-      patience.end();
+      timeout.cancel();
     }
   }
 
@@ -82,18 +82,20 @@ export function newTransport(url: string, token: string): Transport {
       const timeoutMs = REQUEST_TIMEOUT_MS + (call.waitMs ?? 0);
       try {
         const request = { method, path, headers: headersOf(call, token), body, signal, timeoutMs };
-        if (closing.signal.aborted) return left(away('is no longer asked: the client is closed'));
+        if (closing.signal.aborted) return left(unreachable('was not called: this client is closed'));
         const reply = await exchanger().exchange(request);
         return reply.status >= 200 && reply.status < 300 ? read(reply.body) : left(rejectionIn(reply));
       } catch (error) {
-        return left(away(`does not answer: ${reasonOf(error)}`));
+        return left(unreachable(`does not answer: ${reasonOf(error)}`));
       }
     };
 
   const call = <T>(codec: Codec<T>, request: HttpCall): TaskEither<Rejection, T> =>
     exchanging((body) => {
       const decoded = decode(codec, JSON.parse(body.toString()));
-      return isLeft(decoded) ? left(away(`is no engine: ${decoded.left.path} ${decoded.left.message}`)) : decoded;
+      if (!isLeft(decoded)) return decoded;
+      const { path, message } = decoded.left;
+      return left(unreachable(`did not answer like an engine: ${path} ${message}`));
     })(request);
   const bytes = exchanging((body) => right(new Uint8Array(body)));
 
@@ -104,14 +106,14 @@ export function newTransport(url: string, token: string): Transport {
   return { send, call, bytes, closed: closing.signal, close };
 }
 
-/** Nobody answers at an address that is none, however long one waits; nor to a token that no header holds. */
+/** Throws for a URL or a token with which no request could ever succeed. */
 function checkAccess(url: unknown, token: unknown): void {
   if (!isHttpUrl(url)) {
     throw new TypeError("the engine's address must be an http or https URL such as http://127.0.0.1:7423");
   }
   if (typeof token === 'string' && token.trim() === token && /^[\x20-\x7e]*$/.test(token)) return;
   throw new TypeError(
-    "the engine's token must be printable ASCII without white space around it: trim what a file holds",
+    "the engine's token must be printable ASCII without white space around it: trim the text of a token file",
   );
 }
 
@@ -121,19 +123,19 @@ function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Rea
   return bytes === undefined ? { authorization } : { authorization, 'content-type': 'application/octet-stream' };
 }
 
-/** A signal that aborts when an engine that took a connection says nothing. */
-function startPatience(ms: number): { readonly signal: AbortSignal; readonly end: () => void } {
+/** A signal that aborts when the engine accepts a connection and does not answer in time. */
+function startTimeout(ms: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), ms);
   timer.unref();
-  return { signal: over.signal, end: () => clearTimeout(timer) };
+  return { signal: over.signal, cancel: () => clearTimeout(timer) };
 }
 
 const rejectionOf = async (response: Response): Promise<Rejection> =>
   rejectionIn({ status: response.status, body: Buffer.from(await response.text().catch(() => '')) });
 
 function rejectionIn({ status, body }: ExchangeReply): Rejection {
-  // Without problem details, whatever answered was not an engine.
+  // An answer without problem details does not come from an engine.
   const unexpected = `unexpected answer ${status}; is this the address of an engine?`;
   return rejectionFrom(parsed(body)) ?? reject('closing', '', unexpected);
 }

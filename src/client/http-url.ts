@@ -1,4 +1,4 @@
-// What can be the address of a server at all.
+// Checks the address of a server.
 
 /** An absolute http or https URL. */
 export const isHttpUrl = (value: unknown): value is string =>

@@ -1,4 +1,4 @@
-// The sub-path `refold/client`: speak to an engine, wherever it runs.
+// The sub-path `refold/client`: the client of an engine in any process.
 export type { EngineClient } from './client.ts';
 export { FollowRefused } from './follow-refused.ts';
 export { connect } from './http-client.ts';

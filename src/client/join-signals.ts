@@ -1,15 +1,15 @@
-// One signal out of several, for the time of one request.
+// Joins several signals into one, for the time of one request.
 import { setMaxListeners } from 'node:events';
 
 export interface JoinedSignal {
   readonly signal: AbortSignal;
-  /** Lets go of the signals it was made of; to be called when the request is over. */
+  /** Removes its listeners from the joined signals; call it when the request is over. */
   readonly release: () => void;
 }
 
 /**
- * A signal that aborts with the first of these. Not `AbortSignal.any`: on Node 20 a signal that lives long keeps 1 kB
- * for each signal ever derived from it (measured over 200,000).
+ * A signal that aborts with the first of these. Not `AbortSignal.any`: on Node 20 a long-lived signal keeps 1 kB for
+ * each signal ever derived from it (measured over 200,000).
  */
 export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): JoinedSignal {
   const joined = new AbortController();
@@ -21,7 +21,7 @@ export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): J
     release();
     joined.abort();
   }
-  // As many requests as there are may wait at a time; that is no leak.
+  // Any number of requests may listen at a time; that is no leak.
   setMaxListeners(0, ...sources);
   for (const source of sources) source.addEventListener('abort', abort, { once: true });
   if (sources.some((source) => source.aborted)) abort();

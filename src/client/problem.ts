@@ -1,10 +1,10 @@
-// What an engine says when it refuses: problem details (RFC 9457) with the code of a rejection.
+// Reads the rejection from an engine's problem details (RFC 9457).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
 import { REJECTIONS, type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { Problem } from '../../schemas/wire.ts';
 
-/** The rejection of problem details; null when these are none of an engine. */
+/** The rejection in problem details; null when they do not come from an engine. */
 export function rejectionFrom(problem: unknown): Rejection | null {
   const decoded = decode(Problem, problem);
   if (isLeft(decoded)) return null;

@@ -1,5 +1,5 @@
-// Submits that are made at once travel in one request: a bridge reports on many sessions in the same moment, and a
-// request costs more than what is in it. Each has its own answer, as if it had travelled alone.
+// Sends submits of one turn of the event loop in one request: a bridge reports on many sessions at the same moment, and a
+// request costs more than its content. Each submit gets its own answer, as if it were sent alone.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId } from '../../schemas/ids.ts';
@@ -11,7 +11,7 @@ import { rejectionFrom } from './problem.ts';
 import { wireText } from './wire-text.ts';
 
 type Receipt = Either<Rejection, SubmitReceipt>;
-/** One submit as a request of its own. */
+/** Sends one submit in a request of its own. */
 type SubmitAlone = (session: SessionId, text: string) => TaskEither<Rejection, SubmitReceipt>;
 
 interface Waiting {
@@ -21,7 +21,7 @@ interface Waiting {
   readonly answer: (receipt: Receipt) => void;
 }
 
-/** What the session id and the frame around one submit take, in bytes. */
+/** The size of the session id and the JSON around one submit, in bytes. */
 const FRAME_BYTES = 128;
 
 export function newSubmitBatch(
@@ -33,19 +33,19 @@ export function newSubmitBatch(
   async function flush(): Promise<void> {
     const all = waiting;
     waiting = [];
-    while (all.length > 0) void send(takeTogether(all));
+    while (all.length > 0) void send(removeGroup(all));
   }
 
-  async function send(together: readonly Waiting[]): Promise<void> {
-    const text = `{"submits":[${together.map(textOf).join(',')}]}`;
+  async function send(group: readonly Waiting[]): Promise<void> {
+    const text = `{"submits":[${group.map(textOf).join(',')}]}`;
     const replied =
-      together.length === 1 ? null : await call(SubmitsReply, { method: 'POST', path: '/v1/submits', text })();
-    // Refused as a whole, for what may be the fault of one: each goes alone, and the others are not held up by it.
+      group.length === 1 ? null : await call(SubmitsReply, { method: 'POST', path: '/v1/submits', text })();
+    // When the whole request is refused, one submit may be at fault: each is sent alone, so that the others succeed.
     if (replied === null || (isLeft(replied) && replied.left.code !== 'closing')) {
-      for (const one of together) void alone(one.session, one.text)().then(one.answer);
+      for (const one of group) void alone(one.session, one.text)().then(one.answer);
       return;
     }
-    for (const [index, { answer }] of together.entries()) {
+    for (const [index, { answer }] of group.entries()) {
       answer(isLeft(replied) ? replied : receiptOf(replied.right.answers[index]));
     }
   }
@@ -66,10 +66,11 @@ const textOf = ({ session, text }: Waiting): string => `{"request":${text},"sess
 
 function receiptOf(answer: SubmitsReply['answers'][number] | undefined): Receipt {
   if (answer !== undefined && 'version' in answer) return right(answer);
-  return left(rejectionFrom(answer) ?? reject('closing', '', 'the engine did not answer this request'));
+  return left(rejectionFrom(answer) ?? reject('closing', '', 'the engine did not answer this submit; send it again'));
 }
 
-function takeTogether(waiting: Waiting[]): readonly Waiting[] {
+/** Removes the next submits that fit one request. */
+function removeGroup(waiting: Waiting[]): readonly Waiting[] {
   let bytes = 0;
   let count = 0;
   for (const one of waiting) {

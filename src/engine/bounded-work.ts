@@ -1,15 +1,15 @@
-// Ends work that takes too long, without a process of its own: the platform interrupts code that runs under a time-out,
-// also inside of a regular expression.
+// Stops synchronous work that takes too long, in the same process: the platform interrupts code that runs under a
+// timeout, also inside a regular expression.
 import { Script, createContext } from 'node:vm';
 
-const world = createContext({ work: (): unknown => undefined });
+const context = createContext({ work: (): unknown => undefined });
 const script = new Script('work()');
 
-/** What `work` returns; null when it took longer than so many milliseconds (at least 1), and was ended. */
+/** What `work` returns; null when it was stopped after so many milliseconds (at least 1). */
 export function within<T>(timeoutMs: number, work: () => T): { readonly value: T } | null {
-  world['work'] = work;
+  context['work'] = work;
   try {
-    return { value: script.runInContext(world, { timeout: timeoutMs }) as T };
+    return { value: script.runInContext(context, { timeout: timeoutMs }) as T };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return null;
     throw error;

@@ -1,7 +1,8 @@
-// Finds the blobs that nothing refers to, and deletes them when told to. What is kept is decided generously: a blob whose
-// digest is written anywhere in a stream, in a snapshot or in a sealed page stays, and so does one that was put lately.
-import { isLeft, left, right } from 'fp-ts/lib/Either.js';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+// Finds the blobs that nothing refers to, and deletes them on request. It keeps a blob in case of doubt: when its digest
+// occurs anywhere in a stream, a snapshot or a sealed page, and when it was put recently.
+import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { decode } from '../../schemas/codec.ts';
 import { type Digest, type Position, type SessionId, brand } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
@@ -19,78 +20,112 @@ export interface CollectOptions {
   readonly nowMs: number;
   /** How long a blob is safe after it was last put; GC_GRACE_MS by default. */
   readonly graceMs?: number;
-  /** Whether to delete what is found. */
+  /** Whether to delete the blobs that are found. */
   readonly remove: boolean;
 }
 
 export interface Collection {
   /** Blobs that something refers to. */
   readonly referenced: number;
-  /** Blobs that nothing refers to and that were put too lately to be judged. */
+  /** Blobs that nothing refers to, and that were put too recently to be deleted. */
   readonly young: number;
-  /** Blobs that nothing refers to, in order: deleted if that was asked for. */
+  /** Blobs that nothing refers to, in order of digest; deleted when `remove` is set. */
   readonly unreferenced: readonly Digest[];
 }
 
+type Answer<T> = Promise<Either<Rejection, T>>;
+
 /**
- * For stores that no engine works on meanwhile. Collects nothing at all when a stream does not verify or a sealed page
- * cannot be read (`damaged`): what they refer to is not known then.
+ * For stores that no engine uses at the same time. Collects nothing when a stream does not verify or a sealed page cannot
+ * be read (`damaged`): then it is unknown what they refer to.
  */
 export const collectBlobs =
-  ({ journal, blobs, nowMs, graceMs = GC_GRACE_MS, remove }: CollectOptions): TaskEither<Rejection, Collection> =>
+  (options: CollectOptions): TE.TaskEither<Rejection, Collection> =>
   async () => {
+    const { journal, blobs, remove } = options;
     const candidates = new Set<Digest>();
     for await (const ref of blobs.list()) candidates.add(ref);
     const all = candidates.size;
-    const sessions = await journal.sessions()();
-    if (isLeft(sessions)) return sessions;
-    for (const { session_id } of sessions.right) {
-      const failed = await keepReferenced({ journal, blobs }, session_id, candidates);
-      if (failed !== null) return left(failed);
-    }
-    const unreferenced: Digest[] = [];
-    for (const ref of candidates) {
-      const putAt = await blobs.lastPut(ref)();
-      if (isLeft(putAt)) return putAt;
-      if (nowMs - putAt.right >= graceMs) unreferenced.push(ref);
-    }
-    for (const ref of remove ? unreferenced : []) {
-      const deleted = await blobs.delete(ref)();
-      if (isLeft(deleted)) return deleted;
-    }
-    return right({ referenced: all - candidates.size, young: candidates.size - unreferenced.length, unreferenced });
+    return await pipe(
+      journal.sessions(),
+      TE.chain((sessions) => async () => {
+        for (const { session_id } of sessions) {
+          const kept = await keepReferenced({ journal, blobs }, session_id, candidates);
+          if (isLeft(kept)) return kept;
+        }
+        return right(undefined);
+      }),
+      TE.chain(() => () => findOld(options, candidates)),
+      TE.chainFirst((unreferenced) => () => deleteAll(blobs, remove ? unreferenced : [])),
+      TE.map((unreferenced) => ({
+        referenced: all - candidates.size,
+        young: candidates.size - unreferenced.length,
+        unreferenced,
+      })),
+    )();
   };
+
+/** The blobs that were last put before the grace period. */
+async function findOld(
+  { blobs, nowMs, graceMs = GC_GRACE_MS }: CollectOptions,
+  refs: ReadonlySet<Digest>,
+): Answer<readonly Digest[]> {
+  const old: Digest[] = [];
+  for (const ref of refs) {
+    const putAt = await blobs.lastPut(ref)();
+    if (isLeft(putAt)) return putAt;
+    if (nowMs - putAt.right >= graceMs) old.push(ref);
+  }
+  return right(old);
+}
+
+async function deleteAll(blobs: Blobs, refs: readonly Digest[]): Answer<void> {
+  for (const ref of refs) {
+    const deleted = await blobs.delete(ref)();
+    if (isLeft(deleted)) return deleted;
+  }
+  return right(undefined);
+}
 
 interface Stores {
   readonly journal: Journal;
   readonly blobs: Blobs;
 }
 
-/** Takes away from `candidates` what a session refers to; the rejection when that cannot be told. */
-async function keepReferenced(
-  { journal, blobs }: Stores,
-  id: SessionId,
-  candidates: Set<Digest>,
-): Promise<Rejection | null> {
-  const loaded = await loadSession(journal, id);
-  if (isLeft(loaded)) return loaded.left;
-  const { state } = loaded.right;
-  for (let from = 0; from < state.version; from += READ_PAGE_RECORDS) {
-    const page = await journal.read(id, from as Position, READ_PAGE_RECORDS)();
-    if (isLeft(page)) return page.left;
-    for (const { event } of page.right) keepNamed(event, candidates);
-  }
+/** Removes from `candidates` what a session refers to; the rejection when that is unknown. */
+const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: Set<Digest>): Answer<void> =>
+  pipe(
+    () => loadSession(journal, id),
+    TE.chainFirst(({ state }) => keepInEvents(journal, state, candidates)),
+    TE.chain(({ state }) => async () => {
+      await keepInSnapshots(journal, id, candidates);
+      const fault = await keepPages(blobs, state, candidates);
+      return fault === null ? right(undefined) : left(fault);
+    }),
+  )();
+
+const keepInEvents =
+  (journal: Journal, { session_id, version }: SessionState, candidates: Set<Digest>): TE.TaskEither<Rejection, void> =>
+  async () => {
+    for (let from = 0; from < version; from += READ_PAGE_RECORDS) {
+      const page = await journal.read(session_id, from as Position, READ_PAGE_RECORDS)();
+      if (isLeft(page)) return page;
+      for (const { event } of page.right) keepNamed(event, candidates);
+    }
+    return right(undefined);
+  };
+
+async function keepInSnapshots(journal: Journal, id: SessionId, candidates: Set<Digest>): Promise<void> {
   const versions = await journal.snapshots.versions(id)();
   for (const version of isLeft(versions) ? NO_VERSIONS : versions.right) {
     const snapshot = await journal.snapshots.get(id, version)();
     if (!isLeft(snapshot) && snapshot.right !== null) keepNamed(snapshot.right.state, candidates);
   }
-  return await keepPages(blobs, state, candidates);
 }
 
 const NO_VERSIONS = [] as const;
 
-/** Keeps the sealed pages back to the first one: each names the one before it. */
+/** Keeps all sealed pages, from the last to the first: each names the one before it. */
 async function keepPages(blobs: Blobs, state: SessionState, candidates: Set<Digest>): Promise<Rejection | null> {
   for (const ref of state.transcript.sealed) candidates.delete(ref);
   const seen = new Set<Digest>();
@@ -100,8 +135,10 @@ async function keepPages(blobs: Blobs, state: SessionState, candidates: Set<Dige
     candidates.delete(ref);
     const bytes = await blobs.get(ref)();
     const text = isLeft(bytes) ? '' : new TextDecoder().decode(bytes.right);
-    const parsed = parseJson(text, BLOB_BYTES_MAX);
-    const page = isLeft(parsed) ? parsed : decode(TranscriptPage, parsed.right);
+    const page = pipe(
+      parseJson(text, BLOB_BYTES_MAX),
+      chain((json) => decode(TranscriptPage, json)),
+    );
     if (isLeft(page)) {
       const why = isLeft(bytes) ? bytes.left.message : page.left.message;
       return reject('damaged', '', `session ${state.session_id}, page ${ref}: ${why}; nothing was collected`);
@@ -112,7 +149,7 @@ async function keepPages(blobs: Blobs, state: SessionState, candidates: Set<Dige
   return null;
 }
 
-/** Keeps every blob whose digest stands in a text, whatever it means there. */
+/** Keeps every blob whose digest occurs in a text, with any meaning. */
 function keepNamed(text: string, candidates: Set<Digest>): void {
   for (const [name] of text.matchAll(/sha256:[0-9a-f]{64}/g)) candidates.delete(brand<'Digest'>(name));
 }

@@ -1,6 +1,6 @@
-// A copy of a request that nobody else can change, made in one walk that also holds it against the value domain; what
-// is sealed stays as it is. Whatever the walk cannot vouch for goes the long way, as JSON text and back, which also
-// finds the words to refuse it with.
+// Copies a request, so that its caller cannot change it later, in one walk that also checks it against the value domain;
+// sealed values are not copied. When the walk finds anything doubtful, the request is written as JSON text and parsed
+// again instead, which also names the fault.
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
@@ -10,7 +10,7 @@ import { wireText } from '../client/wire-text.ts';
 
 export interface RequestCopy {
   readonly value: unknown;
-  /** About what it takes as JSON: the exact number where it is large. */
+  /** About its size as JSON; exact when it is large. */
   readonly bytes: number;
 }
 
@@ -24,16 +24,16 @@ export function copyRequest(request: unknown): Either<Rejection, RequestCopy> {
 }
 
 interface Walk {
-  /** Characters of its JSON text, were none of them escaped. */
+  /** Characters of its JSON text, not counting escapes. */
   chars: number;
 }
 
-/** So many characters fit one body, whatever they are: an escape has six bytes. */
+/** So many characters fit one body in any case: an escape has six bytes. */
 const CHARS_MAX = Math.floor(BODY_BYTES_MAX / 6);
-/** What a number takes at most. */
+/** The most characters that a number takes. */
 const NUMBER_CHARS = 24;
 
-/** Undefined where it is not sure that this is a value of the domain that fits one body. */
+/** Undefined when the value may be outside the domain, or may not fit one body. */
 function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
   if (typeof value === 'string') {
     walk.chars += value.length + 3;

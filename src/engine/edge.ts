@@ -1,7 +1,8 @@
-// The edge: turns what a client sends into the event that is recorded. Everything the world decides is decided here
-// and written down: the time, the verdict on arguments, the digests of what was moved into blobs (DESIGN section 2,
-// law 8). What a client claims about these is not taken over.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+// The edge: turns what a client sends into the event that is recorded. Everything that does not follow from state is
+// measured here and written into the event: the time, the verdict on arguments, the digests of text that was moved into
+// blobs (docs/design.md, law 8). What a client claims about these is dropped.
+import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { plannedOf } from '../../reducers/batch-index.ts';
 import { claimsOf } from '../../reducers/claims.ts';
 import { canonicalText, digestText, inCanonicalOrder } from '../../schemas/canonical.ts';
@@ -22,29 +23,30 @@ export interface EdgePorts {
   readonly blobs: Blobs;
   readonly clock: Clock;
   readonly checkSchema: SchemaCheck;
-  /** Holds `data` of a result against the tool's output schema. */
+  /** Checks `data` of a result against the tool's output schema. */
   readonly checkOutput: SchemaCheck;
-  /** What the wait before a retry is multiplied with: 800 to 1,200 thousandths. */
+  /** The factor for the wait before a retry: 800 to 1,200 thousandths. */
   readonly drawJitter: () => number;
   readonly newEventId: () => EventId;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/** The event to record. Blobs it refers to are durable before it is; time never goes back within a stream. */
+/** The event to record. The blobs it refers to are durable already; time never goes back within a stream. */
 export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<IngressEvent> {
   const missing = await findMissingBlob(ports.blobs, ingress);
   if (missing !== null) return left(missing);
   const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
   if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
-    return left(reject('time_not_due', '/due_at_ms', `it is ${at_ms} here: this time has not come`));
+    const early = `due_at_ms is in the future: ${ingress.due_at_ms}, and it is ${at_ms} now`;
+    return left(reject('time_not_due', '/due_at_ms', early));
   }
   const envelope = { v: EVENT_VERSION, event_id: ingress.event_id ?? ports.newEventId(), at_ms };
   const measured = await measure(ports, state, ingress);
   return isLeft(measured) ? measured : right(inCanonicalOrder({ ...measured.right, ...envelope }));
 }
 
-/** What is sent, with every fact of the world that its kind records; what a client claims of those is dropped. */
+/** The request with every measured fact that its kind records, and without what the client claims about these. */
 async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<Ingress> {
   if (ingress.kind === 'ToolCallsObserved') {
     const calls = await prepareCalls(ports, state, ingress.calls);
@@ -73,7 +75,7 @@ async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress):
 const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean }) =>
   retryable === true ? { jitter_permille: ports.drawJitter() } : {};
 
-/** The verdict on a success of a tool that declares what its results look like. */
+/** The verdict on a successful result of a tool that declares an output schema. */
 function outputVerdict(
   ports: EdgePorts,
   { active_tool_batch: batch, tool_registry }: SessionState,
@@ -81,7 +83,7 @@ function outputVerdict(
 ): { readonly output_verdict?: SchemaVerdict } {
   const planned = batch === null ? undefined : plannedOf(batch.plan, call_id)?.call;
   const tool = planned === undefined ? undefined : tool_registry[planned.tool_id];
-  // The definition may have been replaced since the call was planned: another schema says nothing about it.
+  // The definition may have been replaced since the call was planned: then its schema does not apply to this call.
   if (tool?.output_schema === undefined || tool.tool_ref !== planned?.tool_ref || !result.success) return {};
   return { output_verdict: ports.checkOutput(tool, result.data ?? null) };
 }
@@ -103,7 +105,7 @@ async function prepareCalls(
 
 const named = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();
 
-/** The tools of a registry by the name that a model calls. A registry is frozen, so this is found once for each. */
+/** The tools of a registry by the name that a model calls. A registry is frozen, so this is computed once for each. */
 function toolsByName(registry: SessionState['tool_registry']): ReadonlyMap<string, ToolSpec> {
   const known = named.get(registry);
   if (known !== undefined) return known;
@@ -122,17 +124,27 @@ async function prepareCall(
   const given = await givenText(ports.blobs, call);
   if (isLeft(given)) return given;
   const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
-  if (isLeft(args)) return await keepUnreadable(ports.blobs, name, given.right, args.left);
-  const text = canonicalText(args.right);
+  return isLeft(args)
+    ? await keepUnreadable(ports.blobs, name, given.right, args.left)
+    : await keepArguments(ports, tool, name, args.right);
+}
+
+async function keepArguments(
+  ports: EdgePorts,
+  tool: ToolSpec | undefined,
+  name: CallName,
+  args: JsonObject,
+): Answer<ToolCallObserved> {
+  const text = canonicalText(args);
   const judged = {
     ...name,
     arguments_digest: digestText(text),
-    ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args.right) }),
+    ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args) }),
   };
-  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args.right });
+  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args });
   const stored = await storeText(ports.blobs, text);
   if (isLeft(stored)) return stored;
-  const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args.right) };
+  const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args) };
   return right({ ...judged, ...claims, arguments_ref: stored.right });
 }
 
@@ -146,24 +158,24 @@ async function givenText(blobs: Blobs, call: ToolCallObserved): Answer<string> {
   return right(new TextDecoder().decode(bytes.right));
 }
 
-/** A model's arguments: text that should be an object. No text at all is an empty one. */
+/** A model's arguments: text that must be a JSON object. Empty text is an empty object. */
 function readArguments(text: string): Either<Rejection, JsonObject> {
   if (text.trim() === '') return right({});
-  const parsed = parseJson(text, BLOB_BYTES_MAX);
-  if (isLeft(parsed)) return parsed;
-  if (!isPlainObject(parsed.right)) return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
-  // Whoever reads the recorded event reads the arguments inside it, so they may nest as deep as if they had come so.
-  const nested = checkJson({ events: [{ calls: [{ arguments: parsed.right }] }] });
-  return isLeft(nested) ? nested : right(parsed.right);
+  return pipe(
+    parseJson(text, BLOB_BYTES_MAX),
+    chain((value) => {
+      if (!isPlainObject(value)) return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
+      // A reader of the recorded event parses the arguments inside it, so the depth limit applies to them there.
+      const nested = checkJson({ events: [{ calls: [{ arguments: value }] }] });
+      return isLeft(nested) ? nested : right(value);
+    }),
+  );
 }
 
-// What a model wrote is kept as it is, even when nobody can read it.
-async function keepUnreadable(
-  blobs: Blobs,
-  name: Pick<ToolCallObserved, 'call_id' | 'tool_name'>,
-  text: string,
-  fault: Rejection,
-): Answer<ToolCallObserved> {
+type CallName = Pick<ToolCallObserved, 'call_id' | 'tool_name' | 'provider_call_id'>;
+
+// What a model wrote is kept as it is, even when it cannot be parsed.
+async function keepUnreadable(blobs: Blobs, name: CallName, text: string, fault: Rejection): Answer<ToolCallObserved> {
   const judged = {
     ...name,
     arguments_digest: digestText(text),
@@ -174,7 +186,7 @@ async function keepUnreadable(
   return isLeft(stored) ? stored : right({ ...judged, arguments_ref: stored.right });
 }
 
-/** Keeps text as a blob and gives its reference. */
+/** Stores text as a blob and returns its reference. */
 async function storeText(blobs: Blobs, text: string): Answer<Content> {
   const bytes = new TextEncoder().encode(text);
   const stored = await blobs.put(bytes)();
@@ -187,14 +199,14 @@ async function storeText(blobs: Blobs, text: string): Answer<Content> {
 async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejection | null> {
   if (!mayRefer(ingress)) return null;
   for (const [path, ref] of referencesIn(ingress, '')) {
-    const there = await blobs.has(ref)();
-    if (isLeft(there)) return { ...there.left, path };
-    if (!there.right) return reject('unknown_blob', path, `there is no blob ${ref}`);
+    const exists = await blobs.has(ref)();
+    if (isLeft(exists)) return { ...exists.left, path };
+    if (!exists.right) return reject('unknown_blob', path, `blob ${ref} does not exist; put it first`);
   }
   return null;
 }
 
-/** False when there can be no reference; most events have none, and need no paths. */
+/** False when the value cannot contain a reference. Most events have none, and need no paths. */
 function mayRefer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(mayRefer);
@@ -204,7 +216,7 @@ function mayRefer(value: unknown): boolean {
   return false;
 }
 
-/** Content references, wherever an event may carry one; arguments and result data are the model's own. */
+/** The content references of an event. Arguments and result data belong to the model, and are not searched. */
 function referencesIn(value: unknown, path: string): readonly (readonly [path: string, ref: Digest])[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => referencesIn(item, `${path}/${index}`));
   if (!isPlainObject(value)) return [];

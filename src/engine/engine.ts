@@ -1,9 +1,10 @@
-// The engine: sessions, leases and wakes over a journal and blobs. It owns its data directory, runs no tool and asks
-// no model; whoever wants something of it, in process or over HTTP, does so through its client.
+// The engine: sessions, leases and wake timers over a journal and blobs. It owns its data directory, runs no tool and
+// calls no model. Every caller, in process or over HTTP, uses it through its client.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type Either, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
@@ -25,74 +26,83 @@ import { LeaseTable } from './lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './schema-check.ts';
 import { Sessions } from './sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
-import { type Wakes, newWakes } from './wakes.ts';
+import { type WakeTimers, newWakeTimers } from './wake-timers.ts';
 
 export interface EngineOptions {
-  /** Where the journal (`journal/`) and the blobs (`blobs/`) are; made when it is missing. */
+  /** The directory of the journal (`journal/`) and the blobs (`blobs/`); created when it does not exist. */
   readonly dataDir: string;
   readonly clock?: Clock;
   /** How long a lease lasts without a heartbeat, in milliseconds, at least 1; 15,000 by default. */
   readonly leaseTtlMs?: number;
-  /** Makes ids that nobody else makes; random ones by default. */
+  /** Makes unique ids; random ones by default. */
   readonly newId?: () => string;
   /** A number from 0 to below 1, for the jitter of retries. */
   readonly random?: () => number;
-  /** How many sessions may be at work at a time, at least 1; 16,384 by default. */
+  /** How many sessions may be active at a time, at least 1; 16,384 by default. Any number may be idle. */
   readonly atWorkMax?: number;
-  /** Told what takes long while the engine opens: the rebuilding of a damaged journal. */
+  /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
 }
 
-/** The stores an engine runs on, when they are not those of a data directory. */
+/** The stores of an engine, when they are not those of a data directory. */
 export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly journal: Journal;
   readonly blobs: Blobs;
-  /** Holds arguments against schemas; engines that share one compile each schema once. */
+  /** Checks arguments against schemas; engines that share one compile each schema once. */
   readonly checkSchema?: SchemaCheck;
-  /** Where epochs of leases are put aside; in memory when absent. */
+  /** Where lease epochs are reserved; in memory when absent. */
   readonly epochs?: EpochStore;
-  /** After how many events at the earliest a session gets a snapshot. */
+  /** How many events lie at least between two snapshots of a session. */
   readonly snapshotEveryEvents?: number;
 }
 
 export interface Engine {
   readonly client: EngineClient;
-  /** Sessions that owe something and did not verify; the others go on. */
+  /** The faults of sessions that owe something and could not be loaded; the other sessions are served. */
   readonly faults: readonly Rejection[];
-  /** What the operator should know of the stores as they were found: last writes that a crash tore, and damaged files. */
+  /** What the operator should know about the stores when they were opened: torn last writes, and damaged files. */
   readonly notices: readonly string[];
-  /** Refuses what is new, waits for what was begun, and closes the stores. */
+  /** Refuses new requests, waits for those under way, and closes the stores. */
   close(): Promise<void>;
 }
 
 /** Opens the engine over a data directory. One process at a time: a second one is refused. */
 export const openEngine =
-  (options: EngineOptions): TaskEither<Rejection, Engine> =>
+  (options: EngineOptions): TE.TaskEither<Rejection, Engine> =>
   async () => {
     const fault = boundFault(options);
     if (fault !== null) return left(fault);
     try {
       await makeDirectory(options.dataDir);
     } catch (error) {
-      return left(reject('storage_failed', '/dataDir', `cannot make ${options.dataDir}: ${reasonOf(error)}`));
+      return left(
+        reject('storage_failed', '/dataDir', `cannot create the data directory ${options.dataDir}: ${reasonOf(error)}`),
+      );
     }
-    const { tell } = options;
-    const journal = await openLevelJournal(join(options.dataDir, 'journal'), tell === undefined ? {} : { tell })();
-    if (isLeft(journal)) return journal;
-    const blobs = await openFileBlobs(join(options.dataDir, 'blobs'))();
-    if (isLeft(blobs)) {
-      await journal.right.close();
-      return blobs;
-    }
-    const notices = [...journal.right.tornTails.map(describeTornTail), ...journal.right.notices];
-    const epochs = openFileEpochs(join(options.dataDir, 'epochs'));
-    const started = await startEngine({ ...options, journal: journal.right, blobs: blobs.right, epochs })();
-    return map((engine: Engine) => ({ ...engine, notices }))(started);
+    const { dataDir, tell } = options;
+    return await pipe(
+      openLevelJournal(join(dataDir, 'journal'), tell === undefined ? {} : { tell }),
+      TE.bindTo('journal'),
+      TE.bind('blobs', ({ journal }) =>
+        pipe(
+          openFileBlobs(join(dataDir, 'blobs')),
+          TE.tapError(() => TE.fromTask(() => journal.close())),
+        ),
+      ),
+      TE.chain(({ journal, blobs }) => {
+        const epochs = openFileEpochs(join(dataDir, 'epochs'));
+        const notices = [...journal.tornTails.map(describeTornTail), ...journal.notices];
+        return pipe(
+          startEngine({ ...options, journal, blobs, epochs }),
+          TE.map((engine) => ({ ...engine, notices })),
+        );
+      }),
+    )();
   };
 
-/** Starts an engine over given stores, and closes them with it. */
+/** Starts an engine over given stores, which it closes when it closes. */
 export const startEngine =
-  (ports: EnginePorts): TaskEither<Rejection, Engine> =>
+  (ports: EnginePorts): TE.TaskEither<Rejection, Engine> =>
   async () => {
     const { journal, blobs } = ports;
     const clock = ports.clock ?? backgroundClock;
@@ -106,14 +116,14 @@ export const startEngine =
     if (fault !== null) return await refuse(fault);
     const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
     if (typeof epochs === 'string') {
-      return await refuse(reject('storage_failed', '', `no epochs of leases can be put aside: ${epochs}`));
+      return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
-    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs });
+    const { sessions, leases, wakeTimers, snapshots } = assemble(ports, { clock, notices, epochs });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
       sessions.close();
-      wakes.close();
+      wakeTimers.close();
       leases.close();
       notices.close();
       await snapshots.close();
@@ -135,7 +145,7 @@ export const startEngine =
 
 const BOUNDS = { leaseTtlMs: integer('milliseconds', 1), atWorkMax: integer('a number of sessions', 1) } as const;
 
-/** A lease of no time would be lost before it is used, and an engine that takes no session would refuse all work. */
+/** A lease without duration would be lost before it is used, and an engine with no active session could do no work. */
 function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejection | null {
   for (const name of ['leaseTtlMs', 'atWorkMax'] as const) {
     const decoded = options[name] === undefined ? null : decode(BOUNDS[name], options[name]);
@@ -147,7 +157,7 @@ function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejectio
 interface Parts {
   readonly sessions: Sessions;
   readonly leases: LeaseTable;
-  readonly wakes: Wakes;
+  readonly wakeTimers: WakeTimers;
   readonly snapshots: SnapshotWriter;
 }
 
@@ -163,14 +173,16 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: Tools): Parts 
     clock,
     epochs,
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
-    // What comes too late is refused, and what storage does not take comes again after another ttl.
+    // A report that comes too late is refused; one that storage does not accept is made again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
-  const wakes = newWakes(clock, (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }));
+  const wakeTimers = newWakeTimers(clock, (session, due_at_ms) =>
+    sessions.report(session, { kind: 'TimeReached', due_at_ms }),
+  );
   const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
-    ...(ports.atWorkMax === undefined ? {} : { atWorkMax: ports.atWorkMax }),
+    ...(ports.atWorkMax === undefined ? {} : { activeMax: ports.atWorkMax }),
     ports: {
       journal,
       blobs,
@@ -183,20 +195,20 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: Tools): Parts 
     },
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);
-      wakes.update(session.id, session.state());
-      notices.ring(session.id);
+      wakeTimers.update(session.id, session.state());
+      notices.notify(session.id);
       snapshots.consider(session);
     },
     onLoaded: (session) => {
       leases.load(session.id, session.state());
-      wakes.update(session.id, session.state());
-      notices.ring(session.id);
-      // One that began at a wrong snapshot waits for its next event, so that `refold verify` still finds what was wrong.
+      wakeTimers.update(session.id, session.state());
+      notices.notify(session.id);
+      // After a wrong snapshot the session waits for its next event, so that `refold verify` still finds the wrong one.
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
     onGone: (id) => leases.forget(id),
-    isWatched: (id) => notices.isAwaited(id),
+    isWatched: (id) => notices.hasReaders(id),
   });
-  return { sessions, leases, wakes, snapshots };
+  return { sessions, leases, wakeTimers, snapshots };
 }

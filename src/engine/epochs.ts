@@ -1,66 +1,66 @@
-// Epochs: the numbers that fence leases. Each grant gets one that no grant before it had, whichever engine made it, so
-// that a bridge which was away for long cannot be taken for the one that has its work now. They are no facts of any
-// session, and are in no stream: what happened is decided by what is recorded, epochs only decide who may report.
-// They are put aside in blocks, durably, before the first of a block is given out; a crash wastes the rest of one.
+// Epochs: the numbers that fence leases (docs/design.md, law 17). Each grant gets an epoch that no earlier grant had, of
+// this engine or another, so that a bridge which returns after a long absence cannot pass for the one that has its work
+// now. Epochs are not facts of a session and are in no stream: the stream decides what happened, epochs only decide who
+// may report. They are reserved in blocks, durably, before the first of a block is used; a crash wastes the rest of it.
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EPOCHS_RESERVED } from '../../schemas/limits.ts';
 import { syncDirectory } from '../files/directories.ts';
 
 export interface EpochStore {
-  /** The first of so many epochs that nobody was or will be given; throws when that could not be made sure of. */
+  /** The first of so many epochs, none of which was or will be reserved again. Throws when that cannot be ensured. */
   reserve(count: number): Promise<number>;
 }
 
 export interface Epochs {
-  /** The first that this engine may give: whoever names an earlier one had it from an engine before. */
+  /** The first epoch that this engine may grant; earlier ones were granted by earlier engines. */
   readonly first: number;
-  /** The next one; null while no more could be put aside. */
+  /** The next epoch; null while no more can be reserved. */
   next(): number | null;
-  /** Answers when nothing is being put aside: then another engine may begin. */
+  /** Resolves when no reservation is under way: then another engine may start. */
   close(): Promise<void>;
 }
 
-/** Epochs from a store. Throws when there are none to begin with. */
+/** Epochs from a store. Throws when the first block cannot be reserved. */
 export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESERVED): Promise<Epochs> {
   const first = await store.reserve(block);
   let next = first;
   let end = first + block;
-  /** The block after this one, once it is put aside. */
+  /** The first epoch of the block after this one, once it is reserved. */
   let after: number | null = null;
-  let asking: Promise<void> | null = null;
+  let reserving: Promise<void> | null = null;
 
   async function reserve(): Promise<void> {
     try {
       after = await store.reserve(block);
     } catch {
-      // Asked again with the next grant.
+      // The next grant tries again.
     } finally {
-      asking = null;
+      reserving = null;
     }
   }
 
-  function putAside(): void {
-    if (asking !== null || after !== null) return;
-    asking = reserve();
+  function reserveAhead(): void {
+    if (reserving !== null || after !== null) return;
+    reserving = reserve();
   }
 
   return {
     first,
     next() {
-      if (next >= end - block / 2) putAside();
+      if (next >= end - block / 2) reserveAhead();
       if (next === end && after !== null) [next, end, after] = [after, after + block, null];
       if (next === end) return null;
       next += 1;
       return next - 1;
     },
     close: async () => {
-      await asking;
+      await reserving;
     },
   };
 }
 
-/** Begins anew with each engine: for stores that do not outlive it either. */
+/** Starts at 1 with each engine: for stores that do not outlive it either. */
 export function newMemoryEpochs(): EpochStore {
   let next = 1;
   return {
@@ -71,7 +71,7 @@ export function newMemoryEpochs(): EpochStore {
   };
 }
 
-/** Keeps the next epoch in a file, which is replaced whole. */
+/** Keeps the next epoch in a file, which is replaced as a whole. */
 export function openFileEpochs(path: string): EpochStore {
   const read = async (): Promise<number> => {
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -79,7 +79,7 @@ export function openFileEpochs(path: string): EpochStore {
       throw error;
     });
     if (!/^[1-9]\d{0,15}\n$/.test(text))
-      throw new Error(`${path} does not hold a number. Stop every bridge, delete that file, and start again`);
+      throw new Error(`${path} does not contain a number. Stop every bridge, delete that file, and start again`);
     return Number(text);
   };
   return {

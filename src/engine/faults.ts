@@ -1,4 +1,4 @@
-// What a failure means for those who asked, and for the session it met.
+// What a failure means for the caller, and for the session in which it happened.
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 
 /** Nothing was recorded and the state still agrees with the journal. */
@@ -12,7 +12,7 @@ const RECORDED_NOTHING: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',
 ]);
 
-/** Storage may take it another time. */
+/** A later attempt may succeed. */
 export const isTransient = (code: RejectionCode): boolean => TRANSIENT.has(code);
 
 const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
@@ -22,10 +22,14 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'queue_full',
 ]);
 
-/** A fault of ours, before anything was written. What was thrown stays inside: it may name paths of the machine. */
+/** A fault of ours, before anything was written. The error itself is not reported: it may name paths of the machine. */
 export const stepFault = (): Rejection =>
   reject('storage_failed', '', 'the request failed inside the engine; nothing was recorded');
 
-/** A fault of ours in the middle of a write. */
+/** A fault of ours during a write. */
 export const writeFault = (): Rejection =>
-  reject('storage_unknown', '', 'the request failed inside the engine while it was written; look the event id up');
+  reject(
+    'storage_unknown',
+    '',
+    'the request failed inside the engine during a write; look the event id up before you send it again',
+  );

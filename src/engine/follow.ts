@@ -1,5 +1,5 @@
-// Following a stream: what is stored, then what is adopted, from one pointer. A slow reader costs no memory, because
-// it reads from the journal at its own pace and is only told that there is more.
+// Follows a stream: first the stored events, then each new one. A slow reader costs no memory, because it reads from the
+// journal at its own pace and is only notified that there is more.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
 import { FOLLOW_PAGE_RECORDS } from '../../schemas/limits.ts';
@@ -10,26 +10,26 @@ import type { Journal } from '../journal/journal.ts';
 import { eventRecords } from './records.ts';
 
 export interface ChangeNotices {
-  /** Something was adopted in this session. */
-  ring(id: SessionId): void;
-  /** Resolves at the next ring of this session, or when aborted. */
-  next(id: SessionId, signal: AbortSignal): Promise<void>;
-  /** Whether somebody waits for the next ring of this session. */
-  isAwaited(id: SessionId): boolean;
-  /** Ends all waiting. */
+  /** The session was loaded or has adopted events: every reader that waits for it reads on. */
+  notify(id: SessionId): void;
+  /** Resolves with the next change of this session, or when aborted. */
+  nextChange(id: SessionId, signal: AbortSignal): Promise<void>;
+  /** Whether a reader waits for the next change of this session. */
+  hasReaders(id: SessionId): boolean;
+  /** Ends all waits. */
   close(): void;
 }
 
 export function newChangeNotices(): ChangeNotices {
   const waiting = new Map<SessionId, Set<() => void>>();
-  const ring = (id: SessionId): void => {
+  const notify = (id: SessionId): void => {
     const answers = waiting.get(id);
     waiting.delete(id);
     for (const answer of answers ?? []) answer();
   };
   return {
-    ring,
-    next: (id, signal) =>
+    notify,
+    nextChange: (id, signal) =>
       new Promise((resolve) => {
         const answers = waiting.get(id) ?? new Set();
         waiting.set(id, answers);
@@ -43,9 +43,9 @@ export function newChangeNotices(): ChangeNotices {
         signal.addEventListener('abort', done, { once: true });
         if (signal.aborted) done();
       }),
-    isAwaited: (id) => waiting.has(id),
+    hasReaders: (id) => waiting.has(id),
     close() {
-      for (const id of Array.from(waiting.keys())) ring(id);
+      for (const id of Array.from(waiting.keys())) notify(id);
     },
   };
 }
@@ -53,7 +53,7 @@ export function newChangeNotices(): ChangeNotices {
 export interface Followed {
   readonly id: SessionId;
   readonly from: Position;
-  /** How many events are durable now; null when the session has to be loaded to know. */
+  /** How many events are durable now; null when the session must be loaded first. */
   readonly version: () => Version | null;
   readonly load: () => Promise<Either<Rejection, unknown>>;
   readonly signal: AbortSignal;
@@ -75,7 +75,7 @@ export async function* follow(
       continue;
     }
     if (at >= now) {
-      await notices.next(id, signal);
+      await notices.nextChange(id, signal);
       continue;
     }
     const page = await eventRecords(journal, id, at as Position, Math.min(FOLLOW_PAGE_RECORDS, now - at));

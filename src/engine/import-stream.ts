@@ -1,7 +1,9 @@
-// Takes an exported stream into a journal: folded and verified record by record, and stored only as far as it holds. An
-// import that was interrupted is taken up where it stopped. The pages of the transcript that the fold seals become blobs
-// again, as they did where the stream was recorded.
+// Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. An
+// interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as they did
+// where the stream was recorded.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { SealedPage } from '../../reducers/transcript.ts';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Digest, Position, SessionId, Version } from '../../schemas/ids.ts';
@@ -15,19 +17,20 @@ import { owesBridge } from '../core/effects.ts';
 import { type Replay, type Replayer, newReplayer } from '../core/replay.ts';
 import { makeSnapshot } from '../core/snapshot.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
-import { owesAnything } from './owed.ts';
+import { owesAnything } from './owed-effects.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/** Where a stream goes. */
+/** The stores that a stream is imported into. */
 export interface ImportPorts {
   readonly journal: Journal;
   readonly blobs: Blobs;
 }
 
 /**
- * Stores a stream as a new session, or the rest of it when the journal holds its beginning already: `session_exists`
- * when it holds anything else, or all of it. A record that does not verify ends the import: `damaged`, with its position.
+ * Stores a stream as a new session, or the rest of it when the journal contains its beginning: `session_exists` when the
+ * journal contains anything else, or all of it. A record that does not verify ends the import: `damaged`, with its
+ * position.
  */
 export async function importStream(
   { journal, blobs }: ImportPorts,
@@ -38,22 +41,22 @@ export async function importStream(
   for await (const record of records) {
     if (!replayer.add(record)) break;
     const page = replayer.sealed();
-    const failed = (page === null ? null : await keep(blobs, page)) ?? (await into.take(record, replayer));
+    const failed = (page === null ? null : await putPage(blobs, page)) ?? (await into.add(record, replayer));
     if (failed !== null) return left(failed);
   }
   const failed = (await into.flush(replayer)) ?? faultOf(replayer.result());
   if (failed !== null) return left(failed);
   const { state, chain } = replayer.result();
   if (state === null || chain === null) return left(reject('damaged', '', 'the stream is empty'));
-  if (!into.hasGrown()) return left(heldOtherwise(state.session_id));
+  if (!into.hasGrown()) return left(otherSession(state.session_id));
   const snapshot = state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
-  // A hint: the stream is whole without it.
+  // A snapshot is a hint: when it fails, the stream is still whole.
   if (snapshot !== null) await journal.snapshots.put(snapshot)();
   return right({ session_id: state.session_id, version: state.version, owing: owesBridge(state) });
 }
 
-/** Before the event that sealed it is stored, because state refers to it from then on. */
-async function keep(blobs: Blobs, { text }: SealedPage): Promise<Rejection | null> {
+/** Stores a page before the event that sealed it, because state refers to the page from then on. */
+async function putPage(blobs: Blobs, { text }: SealedPage): Promise<Rejection | null> {
   const kept = await blobs.put(new TextEncoder().encode(text))();
   return isLeft(kept) ? kept.left : null;
 }
@@ -61,16 +64,16 @@ async function keep(blobs: Blobs, { text }: SealedPage): Promise<Rejection | nul
 function faultOf({ divergence }: Replay): Rejection | null {
   if (divergence === null) return null;
   const { position, message } = divergence;
-  const stored = position < 0 ? 'nothing is stored' : 'what came before is stored';
+  const stored = position < 0 ? 'nothing is stored' : 'the records before it are stored';
   return reject('damaged', '', `position ${position}: ${message}; ${stored}`);
 }
 
-/** Where the records go: only those that the journal does not hold yet, in writes of many. */
+/** Stores the records that the journal does not contain yet, many in one write. */
 interface Target {
-  /** Takes a record that was verified; the rejection when it cannot be stored. */
-  take(record: StreamRecord, replayer: Replayer): Promise<Rejection | null>;
+  /** Adds a verified record; the rejection when it cannot be stored. */
+  add(record: StreamRecord, replayer: Replayer): Promise<Rejection | null>;
   flush(replayer: Replayer): Promise<Rejection | null>;
-  /** Whether anything was stored that was not there before. */
+  /** Whether anything new was stored. */
   hasGrown(): boolean;
 }
 
@@ -89,7 +92,7 @@ function newTarget(journal: Journal): Target {
     return null;
   }
 
-  async function takeGenesis(record: GenesisRecord): Promise<Rejection | null> {
+  async function addGenesis(record: GenesisRecord): Promise<Rejection | null> {
     const begins = await begin(journal, record);
     if (isLeft(begins)) return begins.left;
     begun = begins.right;
@@ -100,12 +103,12 @@ function newTarget(journal: Journal): Target {
   return {
     flush,
     hasGrown: () => begun !== null && (begun.isNew || stored > begun.version),
-    async take(record, replayer) {
-      if (record.kind === 'genesis') return await takeGenesis(record);
+    async add(record, replayer) {
+      if (record.kind === 'genesis') return await addGenesis(record);
       const { position, event, state_digest, chain } = record;
       if (begun !== null && position < begun.version) {
-        // The chain value of the last record that is there stands for all before it.
-        return position === begun.version - 1 && chain !== begun.chain ? heldOtherwise(begun.id) : null;
+        // The chain value of the last stored record covers all records before it.
+        return position === begun.version - 1 && chain !== begun.chain ? otherSession(begun.id) : null;
       }
       pending.push({ event: canonicalText(event), event_id: event.event_id, state_digest, chain });
       return pending.length >= EVENTS_PER_APPEND_MAX ? await flush(replayer) : null;
@@ -113,7 +116,7 @@ function newTarget(journal: Journal): Target {
   };
 }
 
-/** The session an import goes into: how far it is, and the chain value it has there. */
+/** The session an import continues: its version, and the chain value after its last record. */
 interface Begun {
   readonly id: SessionId;
   readonly isNew: boolean;
@@ -121,24 +124,24 @@ interface Begun {
   readonly chain: Digest;
 }
 
-/** Creates the session, or finds what an earlier import of the same genesis has left. */
+/** Creates the session, or finds what an earlier import of the same genesis has stored. */
 async function begin(journal: Journal, { genesis, chain }: GenesisRecord): Answer<Begun> {
   const id = genesis.session_id;
   const text = genesisText(genesis);
   const created = await journal.create(id, text)();
   if (!isLeft(created)) return right({ id, isNew: true, version: 0 as Version, chain });
   if (created.left.code !== 'session_exists') return created;
-  const there = await journal.genesis(id)();
-  if (isLeft(there)) return there;
-  if (there.right !== text) return created;
-  const head = await journal.head(id)();
-  if (isLeft(head)) return head;
-  const { version } = head.right;
-  if (version === 0) return right({ id, isNew: false, version, chain });
-  const last = await journal.read(id, (version - 1) as Position, 1)();
-  if (isLeft(last)) return last;
-  return right({ id, isNew: false, version, chain: last.right[0]?.chain ?? chain });
+  return await pipe(
+    journal.genesis(id),
+    TE.filterOrElse(
+      (stored) => stored === text,
+      () => created.left,
+    ),
+    TE.chain(() => journal.head(id)),
+    TE.bind('last', ({ version }) => (version === 0 ? TE.right([]) : journal.read(id, (version - 1) as Position, 1))),
+    TE.map(({ version, last }) => ({ id, isNew: false, version, chain: last[0]?.chain ?? chain })),
+  )();
 }
 
-const heldOtherwise = (id: SessionId): Rejection =>
-  reject('session_exists', '', `there is a session ${id} already, and this stream does not go on from where it is`);
+const otherSession = (id: SessionId): Rejection =>
+  reject('session_exists', '', `session ${id} exists already, and this stream does not continue it`);

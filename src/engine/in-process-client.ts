@@ -1,6 +1,8 @@
-// The client of an engine in the same process: the same interface, and the same refusals, as over HTTP.
+// The client of an engine in the same process: the same interface and the same rejections as over HTTP.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { decode, integer } from '../../schemas/codec.ts';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { type Codec, decode, integer } from '../../schemas/codec.ts';
 import { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
@@ -16,7 +18,7 @@ import {
 } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { EngineClient } from '../client/client.ts';
-import { FollowRefused } from '../client/follow-refused.ts';
+import { followStart } from '../client/follow-start.ts';
 import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
@@ -43,20 +45,16 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
   const { sessions, leases, journal, blobs, closed } = ports;
 
-  const take = newIntake(closed);
+  const intake = newIntake(closed);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<EventRecord> {
-    const known = decode(SessionId, id);
-    if (isLeft(known)) throw new FollowRefused(known.left);
-    const position = decode(Position, from);
-    if (isLeft(position)) throw new FollowRefused({ ...position.left, path: '/from' });
+    const start = followStart(id, from);
     const either = joinSignals(signal, closed);
     try {
       yield* follow(journal, ports.notices, {
-        id: known.right,
-        from: position.right,
-        version: () => sessions.peek(known.right)?.state().version ?? null,
-        load: () => sessions.get(known.right),
+        ...start,
+        version: () => sessions.inMemory(start.id)?.state().version ?? null,
+        load: () => sessions.get(start.id),
         signal: either.signal,
       });
     } finally {
@@ -65,22 +63,25 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
   }
 
   async function records(id: SessionId, from: Position | undefined, limit: number): Answer<readonly StreamRecord[]> {
-    const events = await eventRecords(journal, id, from ?? FIRST, limit);
-    if (isLeft(events) || from !== undefined) return events;
-    const genesis = await genesisRecord(journal, id);
-    return isLeft(genesis) ? genesis : right([genesis.right, ...events.right]);
+    if (from !== undefined) return await eventRecords(journal, id, from, limit);
+    return await pipe(
+      () => eventRecords(journal, id, FIRST, limit),
+      TE.bindTo('events'),
+      TE.bind('genesis', () => () => genesisRecord(journal, id)),
+      TE.map(({ genesis, events }): readonly StreamRecord[] => [genesis, ...events]),
+    )();
   }
 
   return {
-    info: () => take.open(() => Promise.resolve(right(ports.info))),
-    createSession: (request = {}) => take.request(CreateSession, request, (asked) => sessions.create(asked)),
+    info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
+    createSession: (request = {}) => intake.withRequest(CreateSession, request, (asked) => sessions.create(asked)),
     fork: (id, request = {}) =>
-      take.argument(SessionId, id, (known) =>
-        take.request(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+      intake.withArgument(SessionId, id, (known) =>
+        intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
       ),
-    sessions: () => take.open(() => sessions.list()),
+    sessions: () => intake.whileOpen(() => sessions.list()),
     session: (id) =>
-      take.argument(SessionId, id, async (known) => {
+      intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
         if (isLeft(session)) return session;
         const state = session.right.state();
@@ -88,28 +89,29 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         return right({ state, state_digest: stateDigest(state), chain, ...sessionStatus(state) });
       }),
     submit: (id, request) =>
-      take.argument(SessionId, id, (known) =>
-        take.request(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
+      intake.withArgument(SessionId, id, (known) =>
+        intake.withRequest(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
       ),
     records: (id, from, limit = READ_PAGE_RECORDS) =>
-      take.argument(SessionId, id, async (known) => {
-        const position = from === undefined ? right(from) : decode(Position, from);
-        if (isLeft(position)) return left({ ...position.left, path: '/from' });
-        const count = decode(RecordLimit, limit);
-        if (isLeft(count)) return left({ ...count.left, path: '/limit' });
-        return await records(known, position.right, Math.min(count.right, READ_PAGE_RECORDS));
-      }),
+      intake.withArgument(SessionId, id, (known) =>
+        pipe(
+          TE.Do,
+          TE.bind('from', () => (from === undefined ? TE.right(from) : decodeAt('/from', Position, from))),
+          TE.bind('limit', () => decodeAt('/limit', RecordLimit, limit)),
+          TE.chain((asked) => () => records(known, asked.from, Math.min(asked.limit, READ_PAGE_RECORDS))),
+        )(),
+      ),
     follow: (id, { from = 0, signal } = {}) => following(id, from, signal),
     lease: (request, signal) =>
-      take.request(LeaseRequest, request, async (asked) => {
+      intake.withRequest(LeaseRequest, request, async (asked) => {
         const granted = await leases.lease(asked, signal);
         const nothing = isLeft(granted) || granted.right.effects.length === 0;
         return nothing && signal?.aborted === true ? left(aborted()) : granted;
       }),
-    heartbeat: (request) => take.request(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
-    release: (request) => take.request(Release, request, async (asked) => right(leases.release(asked))),
-    putBlob: (bytes) => take.open(() => blobs.put(bytes)()),
-    getBlob: (ref) => take.argument(Digest, ref, (known) => blobs.get(known)()),
+    heartbeat: (request) => intake.withRequest(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
+    release: (request) => intake.withRequest(Release, request, async (asked) => right(leases.release(asked))),
+    putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
+    getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),
   };
 }
@@ -117,5 +119,11 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 const FIRST = 0 as Position;
 
 const RecordLimit = integer('a number of records', 1);
+
+const decodeAt = <A>(path: string, codec: Codec<A>, value: unknown): TE.TaskEither<Rejection, A> =>
+  pipe(
+    TE.fromEither(decode(codec, value)),
+    TE.mapLeft((fault) => ({ ...fault, path })),
+  );
 
 const aborted = (): Rejection => reject('closing', '', 'the request was aborted');

@@ -1,4 +1,4 @@
-// How the client in process takes what it is given: as if it had come over the wire.
+// How the in-process client takes its arguments: with the same checks as over the wire.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
@@ -10,12 +10,12 @@ import { writeFault } from './faults.ts';
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface Intake {
-  /** Works, unless the engine is closing. */
-  open<B>(work: () => Answer<B>): TaskEither<Rejection, B>;
-  /** Decodes an argument, then works. */
-  argument<A, B>(codec: Codec<A>, argument: unknown, work: (argument: A) => Answer<B>): TaskEither<Rejection, B>;
-  /** Decodes a copy of a request, within the bounds of a body, then works; `bytes` is its size as JSON. */
-  request<A, B>(
+  /** Runs `work`, unless the engine is closing. */
+  whileOpen<B>(work: () => Answer<B>): TaskEither<Rejection, B>;
+  /** Decodes an argument, then runs `work`. */
+  withArgument<A, B>(codec: Codec<A>, argument: unknown, work: (argument: A) => Answer<B>): TaskEither<Rejection, B>;
+  /** Decodes a copy of a request, within the bounds of a body, then runs `work`; `bytes` is its size as JSON. */
+  withRequest<A, B>(
     codec: Codec<A>,
     request: unknown,
     work: (request: A, bytes: number) => Answer<B>,
@@ -23,42 +23,42 @@ export interface Intake {
 }
 
 export function newIntake(closed: AbortSignal): Intake {
-  const open =
+  const whileOpen =
     <B>(work: () => Answer<B>): TaskEither<Rejection, B> =>
     async () => {
       if (closed.aborted) return left(reject('closing', '', 'the engine is closing'));
       try {
         return await work();
       } catch {
-        // A fault of ours, or of a store that throws where it should refuse: an answer all the same.
+        // A fault of ours, or a store that throws where it should refuse: the caller gets a rejection all the same.
         return left(writeFault());
       }
     };
 
   return {
-    open,
-    argument: (codec, argument, work) =>
-      open(async () => {
+    whileOpen,
+    withArgument: (codec, argument, work) =>
+      whileOpen(async () => {
         const decoded = decode(codec, argument);
         return isLeft(decoded) ? decoded : await work(decoded.right);
       }),
-    request: (codec, request, work) =>
-      open(async () => {
-        const wired = copyOf(request);
-        if (isLeft(wired)) return wired;
-        const { value, bytes } = wired.right;
+    withRequest: (codec, request, work) =>
+      whileOpen(async () => {
+        const copied = copyOf(request);
+        if (isLeft(copied)) return copied;
+        const { value, bytes } = copied.right;
         const decoded = decode(codec, value);
         return isLeft(decoded) ? left(nameUnknownKind(decoded.left)) : await work(decoded.right, bytes);
       }),
   };
 }
 
-/** What the server has just read is a copy that nobody else has already. */
+/** A request that the server has just parsed needs no copy: no caller has it. */
 function copyOf(request: unknown): Either<Rejection, RequestCopy> {
   const bytes = ownWireBytes(request);
   return bytes === undefined ? copyRequest(request) : right({ value: request, bytes });
 }
 
-// The union's own fault is more precise than "not an event": an unknown kind is told as one.
+// The code of an unknown event kind is more precise than that of a union that does not match.
 const nameUnknownKind = (rejection: Rejection): Rejection =>
   /^\/events\/\d+\/kind$/.test(rejection.path) ? { ...rejection, code: 'unknown_kind' } : rejection;

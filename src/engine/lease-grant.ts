@@ -1,41 +1,30 @@
-// What one lease request may have: the effects it asked for, that are owed and nobody holds.
+// What one lease request is granted: effects of the requested kinds that a session owes and no bridge holds.
 import type { CallId, EffectId, OwnerId } from '../../schemas/ids.ts';
 import type { LeaseGrant, Wanted } from '../../schemas/wire.ts';
 import type { Epochs } from './epochs.ts';
-import type { BridgeEffect, CallKey, Owed } from './owed.ts';
+import type { Lease } from './lease-holds.ts';
+import type { BridgeEffect, OwedEffects } from './owed-effects.ts';
 
-/** An effect in somebody's hands. */
-export interface Lease {
-  /** Null: the engine's own, until it has recorded that the bridge was lost. */
-  readonly owner: OwnerId | null;
-  /** Of its grant; null when that was made by an engine before, and its holder has not named it yet. */
-  readonly epoch: number | null;
-  /** The call it is on, when it is on one. */
-  readonly call: CallKey | null;
-  /** How many sweeps it outlives without a heartbeat. */
-  sweepsLeft: number;
-}
-
-/** An effect that is handed out. */
+/** An effect that is granted, under its epoch. */
 export interface Granted {
   readonly effect: BridgeEffect;
   readonly epoch: number;
 }
 
 export interface Grant {
-  /** Takes what it may of one session. */
-  take(owed: Owed, held: ReadonlyMap<EffectId, Lease>): Taken;
-  /** Takes what this owner has of one session and has not begun, as it was given. */
-  takeAgain(owed: Owed, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
+  /** Adds what the request may have of one session. */
+  addFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): Added;
+  /** Adds again what this owner holds of one session and has not started, under the same epochs. */
+  repeatFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
   full(): boolean;
   result(): LeaseGrant;
 }
 
-interface Taken {
+interface Added {
   readonly granted: readonly Granted[];
-  /** Something of it is in nobody's hands still. */
+  /** The session still owes something that no bridge holds. */
   readonly more: boolean;
-  /** Something of that may be what was asked for, of this owner or of another one. */
+  /** Some of that may be of the requested kinds, for this owner or another one. */
   readonly wanted: boolean;
 }
 
@@ -44,50 +33,50 @@ interface GrantOptions {
   readonly epochs: Epochs;
 }
 
-/** What is asked for, and by whom. */
-export interface Asked extends Wanted {
+/** What is requested, and by which owner. */
+export interface GrantRequest extends Wanted {
   readonly owner: OwnerId;
 }
 
-export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant {
-  const taken: Granted[] = [];
+export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions): Grant {
+  const all: Granted[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
   let matchesTool: ((tool: string) => boolean) | null = null;
 
-  /** It is of a kind that was asked for, and on such a tool. */
+  /** The effect is of a requested kind and, when it is a call, on a requested tool. */
   const isWanted = (effect: BridgeEffect): boolean => {
     if (!request.kinds.includes(effect.kind)) return false;
     if (effect.kind !== 'tool.call') return true;
     matchesTool ??= toolMatcher(request.tools);
     return matchesTool(effect.tool_id);
   };
-  /** Whoever runs a call stops it. */
-  const isTheirs = (effect: BridgeEffect): boolean =>
+  /** Only the owner that runs a call may cancel it. */
+  const isForOwner = (effect: BridgeEffect): boolean =>
     effect.kind !== 'tool.cancel' || effect.owner === null || effect.owner === request.owner;
 
-  function note(owed: Owed, granted: readonly Granted[]): void {
-    for (const one of granted) taken.push(one);
+  function add(owed: OwedEffects, granted: readonly Granted[]): void {
+    for (const one of granted) all.push(one);
     const { active_tool_batch: batch, session_id } = owed.state();
     if (batch === null || !granted.some(({ effect }) => effect.kind === 'tool.call')) return;
     plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
   }
 
   return {
-    take(owed, held) {
+    addFrom(owed, held) {
       const granted: Granted[] = [];
-      // Calls this owner has, now or from before: a call that waits for others goes to whoever has those.
+      // Calls that this owner holds by now: a call that waits for others is granted to the owner that holds those.
       let ours: Set<CallId> | null = null;
       let free = 0;
       let wanted = false;
       for (const effect of owed.list()) {
         if (held.has(effect.effect_id)) continue;
         free += 1;
-        const isFull = taken.length + granted.length >= request.max;
+        const isFull = all.length + granted.length >= request.max;
         if (isFull || isWanted(effect)) wanted = true;
         else continue;
         if (isFull) break;
-        if (!isTheirs(effect)) continue;
-        const now = waitingNow(effect, owed);
+        if (!isForOwner(effect)) continue;
+        const now = withOpenAfter(effect, owed);
         if (now.kind === 'tool.call' && now.after.length > 0) {
           ours ??= callsOf(request.owner, held, granted);
           if (!holdsAll(ours, now.after)) continue;
@@ -97,33 +86,33 @@ export function newGrant(request: Asked, { ttlMs, epochs }: GrantOptions): Grant
         if (now.kind === 'tool.call') ours?.add(now.call_id);
         granted.push({ effect: now, epoch });
       }
-      note(owed, granted);
+      add(owed, granted);
       return { granted, more: free > granted.length, wanted };
     },
-    takeAgain(owed, held) {
+    repeatFrom(owed, held) {
       const granted: Granted[] = [];
       for (const [id, { owner, epoch, call }] of held) {
         const effect = owner === request.owner && epoch !== null ? owed.find(id) : undefined;
-        if (effect === undefined || epoch === null || !isWanted(effect) || !isTheirs(effect)) continue;
+        if (effect === undefined || epoch === null || !isWanted(effect) || !isForOwner(effect)) continue;
         if (call !== null && owed.isRunning(call)) continue;
-        if (taken.length + granted.length >= request.max) break;
-        granted.push({ effect: waitingNow(effect, owed), epoch });
+        if (all.length + granted.length >= request.max) break;
+        granted.push({ effect: withOpenAfter(effect, owed), epoch });
       }
-      note(owed, granted);
+      add(owed, granted);
       return granted;
     },
-    full: () => taken.length >= request.max,
+    full: () => all.length >= request.max,
     result: () => ({
-      effects: taken.map(({ effect }) => effect),
-      epochs: taken.map(({ epoch }) => epoch),
+      effects: all.map(({ effect }) => effect),
+      epochs: all.map(({ epoch }) => epoch),
       plans,
       ttl_ms: ttlMs,
     }),
   };
 }
 
-/** A call with what it waits for by now. */
-function waitingNow(effect: BridgeEffect, owed: Owed): BridgeEffect {
+/** A call with only those calls in `after` that are still open; any other effect as it is. */
+function withOpenAfter(effect: BridgeEffect, owed: OwedEffects): BridgeEffect {
   if (effect.kind !== 'tool.call') return effect;
   const after = owed.openAfter(effect);
   return after === effect.after ? effect : { ...effect, after };

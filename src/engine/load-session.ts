@@ -1,9 +1,11 @@
-// Loads a session: from the newest snapshot that agrees with the stream, folds what follows, verifies every event digest
-// and chain value on the way, and the digest of the state at the end of each page of records (`refold verify` checks
-// each). No store is trusted for integrity (DESIGN section 6): a snapshot that does not agree is not used, and a record
-// that does not verify is `damaged`, with the session and the position.
+// Loads a session: starts at the newest snapshot that agrees with the stream and folds the events after it. It verifies
+// every event digest and chain value, and the state digest at the end of each page of records (`refold verify` checks
+// every state digest). No store is trusted for integrity (docs/design.md, "Durability and crashes"): a snapshot that does
+// not agree is not used, and a record that does not verify is `damaged`, with the session and the position.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { genesisChain, nextChain } from '../core/chain.ts';
 import { readGenesisText } from '../core/genesis-text.ts';
 import { initialState } from '../core/initial-state.ts';
@@ -29,25 +31,29 @@ export interface LoadedSession {
   readonly from: LoadedFrom;
 }
 
-/** Where the fold of a load began. */
+/** Where a load began to fold. */
 export interface LoadedFrom {
-  /** The version of the snapshot it began at; 0 without one. */
+  /** The version of the snapshot it started from; 0 without one. */
   readonly version: Version;
-  /** Characters of the events that were folded on from there. */
+  /** Characters of the events that were folded after it. */
   readonly chars: number;
-  /** Newer snapshots that were wrong, and not used. */
+  /** Newer snapshots that were wrong and not used. */
   readonly wrong: readonly Version[];
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** The newest good snapshot and the fold of the records after it; without one, the fold of the whole stream. */
-export async function loadSession(journal: Journal, id: SessionId): Answer<LoadedSession> {
-  const genesis = await readGenesis(journal, id);
-  if (isLeft(genesis)) return genesis;
-  const start = await findStart(journal, genesis.right);
-  if (isLeft(start)) return start;
-  let folded = start.right;
+export const loadSession = (journal: Journal, id: SessionId): Answer<LoadedSession> =>
+  pipe(
+    () => readGenesis(journal, id),
+    TE.chain((genesis) => () => findStart(journal, genesis)),
+    TE.chain((start) => () => foldStream(journal, start)),
+  )();
+
+async function foldStream(journal: Journal, start: LoadedSession): Answer<LoadedSession> {
+  const id = start.genesis.session_id;
+  let folded = start;
   let chars = 0;
   let position = folded.state.version as number as Position;
   let reading = readAhead(journal, id, position);
@@ -66,18 +72,18 @@ export async function loadSession(journal: Journal, id: SessionId): Answer<Loade
   }
 }
 
-/** Begins to read a page; nobody may come to wait for it. */
+/** Starts to read a page. A failure of the read is no unhandled rejection, even when the load ends before it. */
 function readAhead(journal: Journal, id: SessionId, from: Position): Answer<readonly JournalRecord[]> {
   const reading = journal.read(id, from, READ_PAGE_RECORDS)();
   reading.catch(() => undefined);
   return reading;
 }
 
-/** Where to begin: at the newest snapshot that agrees with the stream, or before the first event. */
+/** Where to start: at the newest snapshot that agrees with the stream, or before the first event. */
 async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSession> {
   const { session_id } = genesis;
   const kept = await journal.snapshots.versions(session_id)();
-  // Whatever fails about snapshots costs time and nothing else.
+  // A failure with snapshots costs time and nothing else.
   const versions = isLeft(kept) ? [] : kept.right;
   const wrong: Version[] = [];
   for (const version of versions) {
@@ -97,12 +103,12 @@ async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSessi
   return right({ genesis, state, chain: state.genesis_digest, from });
 }
 
-/** Whether the last record a snapshot covers has its digests, and is itself a link of the chain. */
+/** Whether the last record that a snapshot covers has the snapshot's digests and is a link of the chain. */
 async function agreesWithStream(journal: Journal, snapshot: Snapshot, genesis: Genesis): Answer<boolean> {
   const { session_id, version, state_digest, chain } = snapshot;
   const first = Math.max(0, version - 2);
   const read = await journal.read(session_id, first as Position, version - first)();
-  // A damaged record is found, and told with its position, by the fold that goes without this snapshot.
+  // The fold without this snapshot finds the damaged record, and reports its position.
   if (isLeft(read)) return read.left.code === 'damaged' ? right(false) : read;
   const last = read.right.at(-1);
   if (last === undefined || read.right.length < version - first) return right(false);
@@ -112,20 +118,22 @@ async function agreesWithStream(journal: Journal, snapshot: Snapshot, genesis: G
 }
 
 /** The genesis record of a stream, checked. */
-export async function readGenesis(journal: Journal, id: SessionId): Answer<Genesis> {
-  const text = await journal.genesis(id)();
-  if (isLeft(text)) return text;
-  const checked = readGenesisText(text.right);
-  if (isLeft(checked)) return left(damaged(id, -1, checked.left.message));
-  return checked.right.session_id === id ? checked : left(damaged(id, -1, 'the genesis record is of another session'));
-}
+export const readGenesis = (journal: Journal, id: SessionId): Answer<Genesis> =>
+  pipe(
+    journal.genesis(id),
+    TE.chainEitherK((text) => mapLeft(({ message }: Rejection) => damaged(id, -1, message))(readGenesisText(text))),
+    TE.filterOrElse(
+      ({ session_id }) => session_id === id,
+      () => damaged(id, -1, 'the genesis record belongs to another session'),
+    ),
+  )();
 
-/** After so many records the event loop turns: the store goes on reading ahead, and nobody waits for a long fold. */
+/** After so many records the event loop turns, so that the store reads ahead and other requests are not held up. */
 const FOLDED_AT_ONCE = 250;
 
-// Each link of the chain binds the digest that was recorded of the state, and the links between those that are stored
-// follow from them; the last of these digests is held against the state itself, which it binds as a whole. What is wrong
-// with some of the records is found out one by one.
+// Each link of the chain binds the recorded state digest, and links that are not stored follow from the stored ones. The
+// last state digest is compared with the state itself, which it binds as a whole. When anything differs, the records are
+// checked one by one to find the first fault.
 async function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Answer<LoadedSession> {
   let { state, chain } = from;
   for (const [index, record] of records.entries()) {
@@ -141,7 +149,7 @@ async function foldRecords(from: LoadedSession, records: readonly JournalRecord[
   return agrees ? right({ ...from, state, chain }) : left(faultIn(from, records));
 }
 
-/** The first of these records that does not verify, when they do not together. */
+/** The first of these records that does not verify; the records are known not to verify together. */
 function faultIn({ genesis, state: start, chain: head }: LoadedSession, records: readonly JournalRecord[]): Rejection {
   let [state, chain] = [start, head];
   for (const record of records) {
@@ -153,10 +161,10 @@ function faultIn({ genesis, state: start, chain: head }: LoadedSession, records:
     if (stateDigest(folded.right) !== record.state_digest) return at('the state digest differs');
     state = folded.right;
   }
-  throw new InvariantError('what did not verify together does not verify one by one');
+  throw new InvariantError('records that do not verify together verify one by one');
 }
 
-/** The state after a record, or why it cannot be one. */
+/** The state after a record, or why the record cannot be folded. */
 function foldRecord(state: SessionState, { event }: JournalRecord): Either<string, SessionState> {
   const parsed = parseJson(event, BLOB_BYTES_MAX);
   if (isLeft(parsed)) return left(parsed.left.message);
@@ -164,7 +172,7 @@ function foldRecord(state: SessionState, { event }: JournalRecord): Either<strin
   return isLeft(folded) ? left(`${folded.left.code}: ${folded.left.message}`) : right(folded.right.state);
 }
 
-// A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.
+// A record that was tampered with may be one that was never admitted: a fold that throws on it is a fault of the data.
 function foldSafely(state: SessionState, event: RecordedEvent): ReturnType<typeof foldEvent> {
   try {
     return foldEvent(state, event);

@@ -1,11 +1,11 @@
-// The newest epoch known of each effect that is owed: who names an older one has lost the effect to somebody else, or
-// to nobody. Kept while the effect is owed, also when no lease on it is held.
+// The newest epoch known of each owed effect: a claimant that names an older one has lost the effect. Kept while the
+// effect is owed, also when no lease on it is in force.
 import type { EffectId, SessionId } from '../../schemas/ids.ts';
 
 export class NewestEpochs {
   readonly #newest = new Map<SessionId, Map<EffectId, number>>();
 
-  /** 0 when no epoch of it is known. */
+  /** 0 when no epoch of the effect is known. */
   newest(session: SessionId, effect: EffectId): number {
     return this.#newest.get(session)?.get(effect) ?? 0;
   }

@@ -1,5 +1,7 @@
 // Reads a stream as records, as it is exported and followed.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { digestText } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import type { Position, SessionId } from '../../schemas/ids.ts';
@@ -11,16 +13,16 @@ import { RecordedEvent } from '../../schemas/upcast.ts';
 import { genesisChain } from '../core/chain.ts';
 import { initialState } from '../core/initial-state.ts';
 import { stateDigest } from '../core/state-digest.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal, JournalRecord } from '../journal/journal.ts';
 import { readGenesis } from './load-session.ts';
 
-type Answer<T> = Promise<Either<Rejection, T>>;
+type Answer<T> = Promise<E.Either<Rejection, T>>;
 
 export async function genesisRecord(journal: Journal, id: SessionId): Answer<GenesisRecord> {
   const genesis = await readGenesis(journal, id);
-  if (isLeft(genesis)) return genesis;
+  if (E.isLeft(genesis)) return genesis;
   const state_digest = stateDigest(initialState(genesis.right));
-  return right({
+  return E.right({
     kind: 'genesis',
     format: 1,
     genesis: genesis.right,
@@ -29,26 +31,36 @@ export async function genesisRecord(journal: Journal, id: SessionId): Answer<Gen
   });
 }
 
-/** Event records from a position on, at most `limit`: as they were written, because their digests are of that. */
-export async function eventRecords(
+/** Event records from a position on, at most `limit`. Events are as they were written: their digests are of that text. */
+export const eventRecords = (
   journal: Journal,
   id: SessionId,
   from: Position,
   limit: number,
-): Answer<readonly EventRecord[]> {
-  const page = await journal.read(id, from, limit)();
-  if (isLeft(page)) return page;
+): Answer<readonly EventRecord[]> =>
+  pipe(
+    journal.read(id, from, limit),
+    TE.chainEitherK((page) => toEventRecords(id, from, page)),
+  )();
+
+function toEventRecords(
+  id: SessionId,
+  from: Position,
+  page: readonly JournalRecord[],
+): E.Either<Rejection, readonly EventRecord[]> {
   const records: EventRecord[] = [];
-  for (const [index, stored] of page.right.entries()) {
+  for (const [index, stored] of page.entries()) {
     const position = (from + index) as Position;
-    const parsed = parseJson(stored.event, BLOB_BYTES_MAX);
-    const event = isLeft(parsed) ? parsed : decode(RecordedEvent, parsed.right);
-    if (isLeft(event)) {
-      return left(reject('damaged', '', `session ${id}, position ${position}: ${event.left.message}`));
+    const event = pipe(
+      parseJson(stored.event, BLOB_BYTES_MAX),
+      E.chain((json) => decode(RecordedEvent, json)),
+    );
+    if (E.isLeft(event)) {
+      return E.left(reject('damaged', '', `session ${id}, position ${position}: ${event.left.message}`));
     }
     const { state_digest, chain } = stored;
     const event_digest = digestText(stored.event);
     records.push({ kind: 'event', position, event: event.right, event_digest, state_digest, chain });
   }
-  return right(records);
+  return E.right(records);
 }

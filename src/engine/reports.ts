@@ -2,13 +2,13 @@
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type BatchId, type CallId, type EffectId, brand } from '../../schemas/ids.ts';
 
-/** A report on an effect: which one, and whether it answers it for good. */
+/** A report on an effect: which one, and whether the report ends it. */
 export interface ReportOn {
   readonly effect: EffectId;
   readonly answers: boolean;
 }
 
-/** Null for whatever is not a report. `retries`: how often the generate that is owed now has failed before. */
+/** Null when the event is no report. `retries`: how often the generate that is owed now has failed before. */
 export function reportOn(event: Ingress | IngressEvent, retries: number): ReportOn | null {
   if (isGenerateReport(event)) {
     const retry = retries === 0 ? '' : `/retry-${retries}`;

@@ -1,5 +1,5 @@
-// Whether what is sent under a known event id is what was recorded under it. An id stands for one fact: sent again it gets
-// its first answer, and anything else under it is refused, because whoever sent it would take it for recorded.
+// Whether an event sent under a known event id is the one recorded under it. An id stands for one fact: the same fact sent
+// again gets its first answer, and another fact is refused, because its sender would take it for recorded.
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import type { EventId } from '../../schemas/ids.ts';
@@ -7,14 +7,14 @@ import type { Json } from '../../schemas/json.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
-/** What the edge adds or changes: it says nothing of what was sent. */
+/** Fields that the edge adds or changes; they are not compared. */
 const MEASURED: ReadonlySet<string> = new Set(['v', 'event_id', 'at_ms', 'output_verdict', 'jitter_permille']);
 
 /** Null when the recorded event is what this request became. */
 export function findOtherFact(sent: Ingress, recorded: IngressEvent): Rejection | null {
   const field = sent.kind === recorded.kind ? otherField(sent, recorded) : 'kind';
   if (field === null) return null;
-  const message = `${nameOf(sent.event_id)} is on record as a ${recorded.kind} with another ${field}`;
+  const message = `${nameOf(sent.event_id)} is recorded as a ${recorded.kind} with another ${field}`;
   return reject('event_id_reused', '/event_id', message);
 }
 
@@ -29,16 +29,16 @@ function otherField(sent: Ingress, recorded: IngressEvent): string | null {
 
 const textOf = (value: Json | undefined): string => (value === undefined ? '' : canonicalText(value));
 
-/** What a client says by an event, without what the edge makes of it. */
+/** The fields of an event that a client states, without what the edge makes of them. */
 function factsOf(event: Ingress | IngressEvent): Readonly<Record<string, Json | undefined>> {
-  const said = Object.fromEntries(Object.entries(event).filter(([field]) => !MEASURED.has(field)));
-  if (event.kind === 'ToolCallsObserved') return { ...said, calls: event.calls.map(namesOf) };
+  const stated = Object.fromEntries(Object.entries(event).filter(([field]) => !MEASURED.has(field)));
+  if (event.kind === 'ToolCallsObserved') return { ...stated, calls: event.calls.map(namesOf) };
   if (event.kind === 'user.tool_confirmation' && event.instead !== undefined) {
-    return { ...said, instead: namesOf(event.instead) };
+    return { ...stated, instead: namesOf(event.instead) };
   }
-  // The edge looks up the batch and the files of what is to be undone.
-  return event.kind === 'UndoRequested' ? { kind: event.kind, call_id: event.call_id } : said;
+  // The edge looks up the batch and the files of the call to undo.
+  return event.kind === 'UndoRequested' ? { kind: event.kind, call_id: event.call_id } : stated;
 }
 
-// Arguments may have been sent as text or in a blob; the call they belong to is the same either way.
+// Arguments may have been sent as text or in a blob; the call is the same either way.
 const namesOf = ({ call_id, tool_name }: ToolCallObserved): Json => [call_id, tool_name];

@@ -1,5 +1,5 @@
-// Holds arguments and results against a tool's JSON Schemas, at the edge, before the event is recorded (DESIGN section
-// 8, "where schemas are checked"). The verdict is a fact in the event: another version of the validator changes no
+// Checks arguments and results against a tool's JSON Schemas, at the edge, before the event is recorded
+// (docs/design.md, "Settled questions"). The verdict is a fact in the event: another version of the validator changes no
 // recorded session.
 import { createRequire } from 'node:module';
 import type * as Draft7 from 'ajv';
@@ -18,8 +18,8 @@ export type SchemaCheck = (tool: ToolSpec, value: Json) => SchemaVerdict;
 type Validator = (value: Json) => ErrorObject | null;
 
 /**
- * A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and says so. What cannot
- * be told in time does not fit: whoever writes a value must not choose whether it is checked.
+ * A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and the verdict says so.
+ * A check that times out fails the value: the author of a value must not be able to skip its check.
  */
 export function newSchemaCheck(
   schemaOf: (tool: ToolSpec) => JsonObject = ({ input_schema }) => input_schema,
@@ -42,14 +42,14 @@ export function newSchemaCheck(
     try {
       error = validate(value);
     } catch {
-      // A schema that refers to itself without end.
+      // The schema refers to itself without end.
       return NOT_CHECKED;
     }
     return error === null ? { valid: true } : verdictOf(error);
   };
 }
 
-/** Within its time where a schema could take long. What took too long gets half of that time from then on. */
+/** Checks under a timeout when the schema may take long. After a timeout, the next check gets half of the time. */
 function bounded(schema: JsonObject): Validator | null {
   const compiled = compile(schema);
   if (isLeft(compiled)) return null;
@@ -57,7 +57,7 @@ function bounded(schema: JsonObject): Validator | null {
   if (!mayTakeLong(schema)) return validate;
   let timeoutMs = SCHEMA_CHECK_MS_MAX;
   return (value) => {
-    // Twice: a process that was held up meanwhile has had less of the time than has passed.
+    // Twice, because a process that was suspended meanwhile has used less than the time that passed.
     const found = within(timeoutMs, () => validate(value)) ?? within(timeoutMs, () => validate(value));
     if (found !== null) return found.value;
     timeoutMs = Math.max(SCHEMA_CHECK_MS_MIN, timeoutMs >> 1);
@@ -75,7 +75,7 @@ const COSTLY: ReadonlySet<string> = new Set([
   '$recursiveRef',
 ]);
 
-/** Keywords whose objects have names of their own, with a schema each. */
+/** Keywords whose value is an object of named schemas. */
 const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
 
 function mayTakeLong(schema: Json): boolean {
@@ -89,8 +89,8 @@ function mayTakeLong(schema: Json): boolean {
 
 const NOT_CHECKED: SchemaVerdict = { valid: true, message: 'not checked: the schema does not compile' };
 
-// Compiling the schema of schemas takes 40 ms for each validator; a definition that is no schema does not compile
-// without it either.
+// Compiling the meta-schema takes 40 ms for each validator; a definition that is not a schema fails to compile without
+// it too.
 const OPTIONS: Options = {
   strict: false,
   allErrors: false,
@@ -100,18 +100,18 @@ const OPTIONS: Options = {
   logger: false,
 };
 
-/** Why a schema checks nothing: it does not compile. Null of one that does. */
+/** Why a schema does not compile, and so checks nothing; null when it compiles. */
 export function schemaFault(schema: JsonObject): string | null {
   const compiled = compile(schema);
   return isLeft(compiled) ? clipVerdict(compiled.left) : null;
 }
 
-// One validator for each definition: schemas that were made elsewhere may use one `$id` for different things.
+// One validator for each definition: schemas from elsewhere may use one `$id` for different things.
 function compile(schema: JsonObject): Either<string, Validator> {
   const { $schema: draft, $id: _id, ...rest } = schema;
   try {
     const validate = newAjv(isOldDraft(draft)).compile(rest);
-    // An asynchronous schema answers with a promise, which is no verdict.
+    // An asynchronous schema returns a promise, which is no verdict.
     if ('$async' in validate) return left('an asynchronous schema gives no verdict');
     return right((value) => (validate(value) ? null : (validate.errors?.[0] ?? UNNAMED)));
   } catch (error) {
@@ -121,7 +121,7 @@ function compile(schema: JsonObject): Either<string, Validator> {
 
 const require = createRequire(import.meta.url);
 
-// Seventy modules, some 40 ms, that an engine does not need before it checks its first value.
+// Seventy modules, about 40 ms to load, which an engine needs only when it checks its first value.
 function newAjv(forOldDraft: boolean): Pick<Ajv, 'compile'> {
   if (forOldDraft) return new (require('ajv') as typeof Draft7).Ajv(OPTIONS);
   return new (require('ajv/dist/2020.js') as typeof Draft2020).Ajv2020(OPTIONS);
@@ -134,7 +134,7 @@ const TOO_LONG: ErrorObject = {
   keyword: '',
   schemaPath: '',
   params: {},
-  message: 'it takes too long to tell whether they fit the schema; send less, or simpler values',
+  message: 'checking it against the schema takes too long; send less, or simpler values',
 };
 
 const UNNAMED = { instancePath: '', keyword: '', schemaPath: '', params: {} } satisfies ErrorObject;
@@ -144,9 +144,9 @@ function verdictOf({ instancePath, message, keyword, params }: ErrorObject): Sch
   return {
     valid: false,
     path: clipVerdict(instancePath),
-    message: clipVerdict(`${message ?? 'they do not fit the schema'}${extra}`),
+    message: clipVerdict(`${message ?? 'it does not fit the schema'}${extra}`),
   };
 }
 
-/** What a verdict may say of a fault: paths and messages repeat what a model wrote, at any length. */
+/** Bounds the text of a verdict: paths and messages repeat what a model wrote, at any length. */
 export const clipVerdict = (text: string): string => text.slice(0, 1_000).toWellFormed();

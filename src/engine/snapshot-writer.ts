@@ -1,6 +1,6 @@
-// Writes a snapshot of each session from time to time, so that its next load is short. Never in the way of an append:
-// it works after the answer was given, on one session at a time, and what fails is tried again after as many events as
-// lie between two snapshots.
+// Writes a snapshot of each session from time to time, so that its next load is short. It never delays an append: it
+// works after the answer was given, on one session at a time. A snapshot that fails is tried again after as many events
+// as lie between two snapshots.
 import type { Version } from '../../schemas/ids.ts';
 import {
   SNAPSHOTS_WAITING_MAX,
@@ -16,13 +16,13 @@ import type { Clock } from '../clock.ts';
 import type { LiveSession } from './live-session.ts';
 
 export interface SnapshotWriter {
-  /** Has a snapshot of the session made soon, if one is due. */
+  /** Schedules a snapshot of the session, if one is due. */
   consider(session: LiveSession): void;
-  /** Begins no more, and waits for the one that is being written. */
+  /** Starts no further snapshot, and waits for the one that is being written. */
   close(): Promise<void>;
 }
 
-/** Where a session stood when its last snapshot was made, or tried. */
+/** The session as of its last snapshot, or attempt at one. */
 interface Mark {
   readonly version: Version;
   /** Characters of its events by then. */
@@ -53,13 +53,13 @@ export function newSnapshotWriter(
     return chars >= SNAPSHOT_EVERY_CHARS || (events >= everyEvents && chars * SNAPSHOT_SIZE_SHARE >= mark.size);
   }
 
-  function wake(): void {
+  function schedule(): void {
     if (closed || cancel !== null || writing !== null || due.size === 0) return;
     cancel = clock.after(SNAPSHOT_DELAY_MS, () => {
       cancel = null;
       writing = writeNext().finally(() => {
         writing = null;
-        wake();
+        schedule();
       });
     });
   }
@@ -79,7 +79,7 @@ export function newSnapshotWriter(
       for (const version of session.from.wrong) await snapshots.drop(session.id, version)();
       await snapshots.put(snapshot)();
     } catch {
-      // Of a store that throws where it should refuse, nothing is lost but this hint.
+      // The store throws where it should refuse. Only a hint is lost.
     }
   }
 
@@ -87,9 +87,9 @@ export function newSnapshotWriter(
     consider(session) {
       if (closed || !isDue(session)) return;
       due.add(session);
-      const [longest] = due;
-      if (due.size > SNAPSHOTS_WAITING_MAX && longest !== undefined) due.delete(longest);
-      wake();
+      const [oldest] = due;
+      if (due.size > SNAPSHOTS_WAITING_MAX && oldest !== undefined) due.delete(oldest);
+      schedule();
     },
     async close() {
       closed = true;

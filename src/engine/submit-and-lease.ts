@@ -1,4 +1,4 @@
-// A submit that asks for what it leads to: the leases ride on its answer, so that a bridge at work need not ask for them.
+// A submit that also requests leases: its answer carries the grant, so that a working bridge needs no second request.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -14,9 +14,9 @@ interface SubmitPorts {
 }
 
 /**
- * The receipt with what was granted. An answer may be lost: then the submit is sent again, is found to be there already,
- * and gets what is still held for its owner. It never gets more than that: had the first answer arrived after all, its
- * owner would be at work under the epochs that it names.
+ * The receipt with its grant. When the answer is lost, the bridge sends the submit again: the events are found to be
+ * recorded, and the grant repeats what the owner still holds. It must not be more than that: if the first answer did
+ * arrive, its owner is working under the epochs of that grant.
  */
 export async function submitAndLease(
   { leases, sessions }: SubmitPorts,
@@ -26,7 +26,7 @@ export async function submitAndLease(
 ): Promise<Receipt> {
   const { owner, lease, leases: under = [] } = request;
   if (owner === undefined && under.length > 0) {
-    return left(reject('invalid_shape', '/owner', 'leases are held by an owner: say which one reports'));
+    return left(reject('invalid_shape', '/owner', 'a submit that names leases must name the owner that holds them'));
   }
   if (owner === undefined || lease === undefined) return await sessions.submit(session, request, bytes);
   leases.beginSubmit(session);

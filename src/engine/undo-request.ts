@@ -1,6 +1,6 @@
-// What the edge writes into a request to undo a call: the batch the call settled in, and the files it changed. State
-// does not remember calls that are over, so the stream is read, from its end backwards. What a client claims about
-// either is only a choice of batch.
+// What the edge writes into a request to undo a call: the batch in which the call settled, and the files it changed. State
+// does not keep calls of earlier batches, so the stream is read backwards from its end. A client may only choose the
+// batch; what else it sends about the call is not used.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, Ingress, IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, Position, SessionId, Version } from '../../schemas/ids.ts';
@@ -20,7 +20,7 @@ export interface Stream {
   readonly pending: readonly IngressEvent[];
 }
 
-/** The request with its batch and changes: `unknown_call`, `nothing_to_undo` or `already_undone` where it cannot be. */
+/** The request with its batch and changes; else `unknown_call`, `nothing_to_undo` or `already_undone`. */
 export async function fillUndo(stream: Stream, request: UndoRequest): Answer<UndoRequest> {
   const { call_id, batch_id: wanted } = request;
   const undone = new Set<BatchId>();
@@ -29,26 +29,32 @@ export async function fillUndo(stream: Stream, request: UndoRequest): Answer<Und
     const found = event.right;
     if (found.kind === 'UndoSettled' && found.call_id === call_id && found.success) undone.add(found.batch_id);
     if (found.kind !== 'ToolCallSettled' || found.call_id !== call_id) continue;
-    if (wanted === undefined || found.batch_id === wanted) return judge(request, found, undone);
+    if (wanted === undefined || found.batch_id === wanted) return withChanges(request, found, undone);
   }
   return left(reject('unknown_call', '/call_id', `no call "${call_id}" has settled in this session`));
 }
 
-function judge(
+function withChanges(
   request: UndoRequest,
   { batch_id, call_id, changes }: EventOfKind<'ToolCallSettled'>,
   undone: ReadonlySet<BatchId>,
 ): Either<Rejection, UndoRequest> {
   if (changes === undefined) {
-    return left(reject('nothing_to_undo', '/call_id', `"${call_id}" of ${batch_id} recorded no changes of files`));
+    return left(reject('nothing_to_undo', '/call_id', `call "${call_id}" of ${batch_id} recorded no changes of files`));
   }
   if (undone.has(batch_id)) {
-    return left(reject('already_undone', '/call_id', `the files of "${call_id}" of ${batch_id} are as before`));
+    return left(
+      reject(
+        'already_undone',
+        '/call_id',
+        `the files that call "${call_id}" of ${batch_id} changed were put back already`,
+      ),
+    );
   }
   return right({ ...request, batch_id, changes });
 }
 
-/** The events that may name the call, newest first. Records that do not hold its id are not even parsed. */
+/** The events that may name the call, newest first. Records without its id are not even parsed. */
 async function* backwards(
   { journal, id, version, pending }: Stream,
   named: string,
@@ -62,7 +68,7 @@ async function* backwards(
       return;
     }
     for (const { event } of page.right.toReversed()) {
-      // The journal was verified when the session was loaded, so what it holds are events.
+      // The stream was verified when the session was loaded, so each record is an event.
       if (event.includes(named)) yield right(JSON.parse(event) as IngressEvent);
     }
     end = from;

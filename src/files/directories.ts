@@ -1,11 +1,11 @@
-// Directories that survive a power cut: a new entry is on disk only once the directory that holds it is synced.
+// Directories that survive a power cut: a new entry is on disk only after the directory that contains it is synced.
 import { mkdirSync, statSync } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 const PRIVATE = { mode: 0o700 };
 
-/** Makes a directory and those above it that are missing, with mode 0700, and syncs what holds them. */
+/** Creates a directory and its missing parents, with mode 0700, and syncs the directories that contain them. */
 export async function makeDirectory(path: string): Promise<void> {
   const making = missing(resolve(path));
   let step = making.next();
@@ -13,19 +13,19 @@ export async function makeDirectory(path: string): Promise<void> {
   for (const made of step.value.toReversed()) await syncDirectory(dirname(made));
 }
 
-/** Likewise at once, and syncs nothing: for what need not survive a power cut. */
+/** The same synchronously and without any sync: for directories that need not survive a power cut. */
 export function makeDirectoryNow(path: string): void {
   const making = missing(resolve(path));
   let step = making.next();
   while (step.done !== true) step = making.next(tryToMakeNow(step.value));
 }
 
-/** What became of an attempt to make one directory: somebody else may have made it before. */
-type Attempt = 'made' | 'there' | NodeJS.ErrnoException;
+/** The result of an attempt to create one directory; another process may have created it before. */
+type Attempt = 'made' | 'exists' | NodeJS.ErrnoException;
 
 /**
- * The directories to try, one after the other; gives those that were made, the outermost first. Node's own way of making
- * several tries for ever where the kernel says of a directory in one that is there that there is no such thing: in /proc.
+ * Yields the directories to try, one after the other, and returns those that were created, the outermost first. Node's
+ * own recursive mkdir never ends where the kernel returns ENOENT for a new entry in an existing directory, as in /proc.
  */
 function* missing(path: string): Generator<string, readonly string[], Attempt> {
   const above = dirname(path);
@@ -34,9 +34,9 @@ function* missing(path: string): Generator<string, readonly string[], Attempt> {
   if (isNoSuch(attempt) && above !== path) {
     made = yield* missing(above);
     attempt = yield path;
-    if (isNoSuch(attempt)) throw noRoomIn(above, attempt);
+    if (isNoSuch(attempt)) throw cannotCreateIn(above, attempt);
   }
-  if (attempt === 'there') return made;
+  if (attempt === 'exists') return made;
   if (attempt === 'made') return [...made, path];
   throw attempt;
 }
@@ -44,16 +44,16 @@ function* missing(path: string): Generator<string, readonly string[], Attempt> {
 const isNoSuch = (attempt: Attempt): attempt is NodeJS.ErrnoException =>
   typeof attempt === 'object' && attempt.code === 'ENOENT';
 
-const noRoomIn = (directory: string, { code, syscall, path }: NodeJS.ErrnoException): Error =>
-  Object.assign(new Error(`no directory can be made in ${directory}; choose another place`), { code, syscall, path });
+const cannotCreateIn = (directory: string, { code, syscall, path }: NodeJS.ErrnoException): Error =>
+  Object.assign(new Error(`cannot create a directory in ${directory}; choose another place`), { code, syscall, path });
 
 async function tryToMake(path: string): Promise<Attempt> {
   try {
     await mkdir(path, PRIVATE);
     return 'made';
   } catch (error) {
-    const there = await stat(path).catch(() => null);
-    return there?.isDirectory() === true ? 'there' : (error as NodeJS.ErrnoException);
+    const stats = await stat(path).catch(() => null);
+    return stats?.isDirectory() === true ? 'exists' : (error as NodeJS.ErrnoException);
   }
 }
 
@@ -62,7 +62,7 @@ function tryToMakeNow(path: string): Attempt {
     mkdirSync(path, PRIVATE);
     return 'made';
   } catch (error) {
-    return isDirectory(path) ? 'there' : (error as NodeJS.ErrnoException);
+    return isDirectory(path) ? 'exists' : (error as NodeJS.ErrnoException);
   }
 }
 

@@ -1,45 +1,45 @@
-// What a failure of the file system means to those who asked: a rejection, or a fault of ours.
+// What a failure of the file system means to the caller: a rejection, or a fault of ours.
 import { getSystemErrorMap } from 'node:util';
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 
-/** The platform's code (`ENOENT`) of what a call of the file system threw; null for anything else. */
+/** The platform's code (such as `ENOENT`) of an error of the file system; null for any other error. */
 export const codeOf = (error: unknown): string | null =>
   error instanceof Error && 'code' in error && 'syscall' in error && typeof error.code === 'string' ? error.code : null;
 
 /**
- * Why a call of the file system or the network failed, in plain words and without the path, which whoever tells it has
- * named; of anything else, what it says itself. `words` goes before what is said of a code elsewhere.
+ * Why a call of the file system or the network failed, in plain words and without the path, which the caller has named;
+ * for any other error, its message. `words` takes precedence over the words that a code has here.
  */
 export function reasonOf(error: unknown, words: Readonly<Record<string, string>> = {}): string {
   if (!(error instanceof Error)) return String(error);
   const { code = '', errno, message } = error as NodeJS.ErrnoException;
-  // What bears a code and no number has words of its own.
+  // An error with a code and no number has a message of its own.
   if (errno === undefined) return message;
   return words[code] ?? WORDS[code] ?? getSystemErrorMap().get(errno)?.[1] ?? message;
 }
 
-/** Likewise with the file that it was, for those who have not named it. */
+/** The same with the path of the file, for a caller that has not named it. */
 export function whatFailed(error: unknown): string {
   const { path } = error as NodeJS.ErrnoException;
   return codeOf(error) === null || path === undefined ? reasonOf(error) : `${path}: ${reasonOf(error)}`;
 }
 
-/** Where the words of the platform are not those of people. */
+/** Codes for which the platform's own words are unclear. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
-  EEXIST: 'it is there already',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is no folder',
+  EEXIST: 'it exists already',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of its path is not a directory',
 };
 
-/** The rejection for what was thrown while `doing`; throws again what the file system did not throw. */
+/** The rejection for an error of the file system while `doing`; throws any other error again. */
 export function fileFailure(doing: string, error: unknown): Rejection {
   if (codeOf(error) === null) throw error;
   const message = error instanceof Error ? error.message : '';
   return reject(storageCode(`${codeOf(error)} ${message}`), '', `${doing}: ${withRemedy(message)}`);
 }
 
-/** What a failure of the file system says, and what to do where no disk is at fault. */
+/** The message of a failure, followed by what to do when the disk is not at fault. */
 export function withRemedy(failure: string): string {
   const remedy = REMEDIES.find(([pattern]) => pattern.test(failure));
   return remedy === undefined ? failure : `${failure}; ${remedy[1]}`;
@@ -47,11 +47,11 @@ export function withRemedy(failure: string): string {
 
 // The codes of Node, and the texts of strerror(3) that LevelDB passes on.
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/\bEACCES\b|\bEPERM\b|Permission denied|Operation not permitted/, 'run it as the user whose files these are'],
-  [/\bEROFS\b|Read-only file system/, 'even what only reads needs a directory that can be written: work on a copy'],
+  [/\bEACCES\b|\bEPERM\b|Permission denied|Operation not permitted/, 'run it as the user that owns these files'],
+  [/\bEROFS\b|Read-only file system/, 'even a read needs a writable directory: work on a copy'],
 ];
 
-/** `storage_full` when a failure says that there is no space or no quota left, else `storage_failed`. */
+/** `storage_full` when the message of a failure says that no space or quota is left, else `storage_failed`. */
 export const storageCode = (failure: string): RejectionCode => (FULL.test(failure) ? 'storage_full' : 'storage_failed');
 
 // The codes of Node, and the texts of strerror(3) that LevelDB passes on.

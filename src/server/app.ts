@@ -1,10 +1,12 @@
-// The HTTP face of an engine: one route for each method of its client, and nothing that is not behind one. The client
-// decodes what it is given; this file only knows where to find it.
+// The HTTP API of an engine: one route for each method of its client, and no other. The client decodes its arguments;
+// this file only finds them in the request.
 import { Hono, type Context } from 'hono';
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, bind, bindTo, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
-import { isPlainObject } from '../../schemas/json.ts';
+import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
@@ -18,7 +20,7 @@ import { grantText, receiptText } from './receipt-text.ts';
 
 export interface AppOptions {
   readonly token: string;
-  /** Hosts under which the engine may be addressed. */
+  /** Host names that a request may name. */
   readonly hosts: readonly string[];
 }
 
@@ -26,17 +28,15 @@ export interface AppOptions {
 export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono {
   const app = new Hono();
   app.use('*', guard(token, hosts));
-  app.notFound(() => problemResponse(reject('not_found', '', 'there is no such route; see the README')));
-  // Whatever is thrown is a fault of ours: said so, without its insides.
+  app.notFound(() => problemResponse(reject('not_found', '', 'there is no such route')));
+  // Any error thrown here is a fault of ours; its details are not reported.
   app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
 
   app.get('/v1', async () => answer(await client.info()()));
   app.get('/v1/sessions', async () => answer(await client.sessions()()));
-  app.post('/v1/sessions', async (context) => {
-    const request = await readJson(context);
-    if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.createSession(request.right as CreateSession)(), 201);
-  });
+  app.post('/v1/sessions', async (context) =>
+    answer(await withBody(context, (request) => client.createSession(request as CreateSession)), 201),
+  );
   addSubmits(app, client);
   addSessionRoutes(app, client);
   addLeaseRoutes(app, client);
@@ -44,7 +44,7 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
   return app;
 }
 
-/** Submits to many sessions in one request, as {@link SubmitsReply} answers them: taken side by side, each for itself. */
+/** Submits to many sessions in one request, concurrently and independently; {@link SubmitsReply} has the answers. */
 function addSubmits(app: Hono, client: EngineClient): void {
   app.post('/v1/submits', async (context) => {
     const body = await readJson(context);
@@ -70,39 +70,41 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
   let subscribers = 0;
   app.get('/v1/sessions/:id', async (context) => answer(await client.session(sessionOf(context))()));
 
-  app.post('/v1/sessions/:id/events', async (context) => {
-    const request = await readJson(context);
-    if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.submit(sessionOf(context), request.right as unknown as Submit)(), 200, receiptText);
-  });
+  app.post('/v1/sessions/:id/events', async (context) =>
+    answer(
+      await withBody(context, (request) => client.submit(sessionOf(context), request as unknown as Submit)),
+      200,
+      receiptText,
+    ),
+  );
 
-  app.post('/v1/sessions/:id/forks', async (context) => {
-    const request = await readJson(context);
-    if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.fork(sessionOf(context), request.right as ForkSession)(), 201);
-  });
+  app.post('/v1/sessions/:id/forks', async (context) =>
+    answer(await withBody(context, (request) => client.fork(sessionOf(context), request as ForkSession)), 201),
+  );
 
   app.get('/v1/sessions/:id/records', async (context) => {
-    const from = numberOf('from', context.req.query('from'));
-    if (isLeft(from)) return problemResponse(from.left);
-    const limit = numberOf('limit', context.req.query('limit'));
-    if (isLeft(limit)) return problemResponse(limit.left);
-    return answer(await client.records(sessionOf(context), from.right, limit.right)());
+    const range = pipe(
+      numberOf('from', context.req.query('from')),
+      bindTo('from'),
+      bind('limit', () => numberOf('limit', context.req.query('limit'))),
+    );
+    if (isLeft(range)) return problemResponse(range.left);
+    return answer(await client.records(sessionOf(context), range.right.from, range.right.limit)());
   });
 
   app.get('/v1/sessions/:id/events', async (context) => {
-    // A reader that was cut off resumes after the last id it saw.
-    const last = numberOf('last-event-id', context.req.header('last-event-id'));
-    if (isLeft(last)) return problemResponse(last.left);
-    const asked = numberOf('from', context.req.query('from'));
-    if (isLeft(asked)) return problemResponse(asked.left);
-    const known = await client.session(sessionOf(context))();
-    if (isLeft(known)) return problemResponse(known.left);
+    const start = await pipe(
+      TE.fromEither(followFrom(context)),
+      // The stream's own refusal would come too late for a status: an unknown session is refused here.
+      TE.chainFirst(() => client.session(sessionOf(context))),
+    )();
+    if (isLeft(start)) return problemResponse(start.left);
     if (subscribers >= SUBSCRIBERS_MAX) {
-      return problemResponse(reject('queue_full', '', `${SUBSCRIBERS_MAX} subscribers follow already`));
+      const message = `${SUBSCRIBERS_MAX} subscribers follow already; try again later`;
+      return problemResponse(reject('queue_full', '', message));
     }
     subscribers += 1;
-    const from = last.right === undefined ? (asked.right ?? 0) : last.right + 1;
+    const from = start.right;
     return streamEvents((signal) => client.follow(sessionOf(context), { from, signal }), {
       gone: context.req.raw.signal,
       onEnd: () => {
@@ -114,31 +116,24 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
 
 function addLeaseRoutes(app: Hono, client: EngineClient): void {
   app.post('/v1/leases', async (context) => {
-    const request = await readJson(context);
-    if (isLeft(request)) return problemResponse(request.left);
-    return answer(
-      await client.lease(request.right as unknown as LeaseRequest, context.req.raw.signal)(),
-      200,
-      grantText,
-    );
+    const { signal } = context.req.raw;
+    const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
+    return answer(granted, 200, grantText);
   });
-  app.post('/v1/leases/heartbeat', async (context) => {
-    const request = await readJson(context);
-    if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.heartbeat(request.right as unknown as Heartbeat)());
-  });
-  app.post('/v1/leases/release', async (context) => {
-    const request = await readJson(context);
-    if (isLeft(request)) return problemResponse(request.left);
-    return answer(await client.release(request.right as unknown as Release)());
-  });
+  app.post('/v1/leases/heartbeat', async (context) =>
+    answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
+  );
+  app.post('/v1/leases/release', async (context) =>
+    answer(await withBody(context, (request) => client.release(request as unknown as Release))),
+  );
 }
 
 function addBlobRoutes(app: Hono, client: EngineClient): void {
   app.post('/v1/blobs', async (context) => {
-    const bytes = await readBytes(context, BLOB_BYTES_MAX);
-    if (isLeft(bytes)) return problemResponse(bytes.left);
-    const stored = await client.putBlob(bytes.right)();
+    const stored = await pipe(
+      () => readBytes(context, BLOB_BYTES_MAX),
+      TE.chain((bytes) => client.putBlob(bytes)),
+    )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   });
   app.get('/v1/blobs/:ref', async (context) => {
@@ -147,6 +142,24 @@ function addBlobRoutes(app: Hono, client: EngineClient): void {
     return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
   });
 }
+
+/** Reads the body of a request, then runs `work` with it. */
+async function withBody<T>(
+  context: Context,
+  work: (request: Json) => TE.TaskEither<Rejection, T>,
+): Promise<Either<Rejection, T>> {
+  const request = await readJson(context);
+  return isLeft(request) ? request : await work(request.right)();
+}
+
+/** Where a reader starts to follow. One that reconnects resumes after the last id it saw. */
+const followFrom = (context: Context): Either<Rejection, number> =>
+  pipe(
+    numberOf('last-event-id', context.req.header('last-event-id')),
+    bindTo('last'),
+    bind('from', () => numberOf('from', context.req.query('from'))),
+    map(({ last, from }) => (last === undefined ? (from ?? 0) : last + 1)),
+  );
 
 const answer = <T>(
   result: Either<Rejection, T>,
@@ -161,7 +174,7 @@ const sessionOf = (context: Context): SessionId => (context.req.param('id') ?? '
 
 const Count = integer('a number', 0);
 
-/** A number in the query or in a header, when it is given. */
+/** A number in the query or in a header; undefined when it is absent. */
 function numberOf(name: string, text: string | undefined): Either<Rejection, number | undefined> {
   if (text === undefined) return right(undefined);
   const decoded = decode(Count, /^\d{1,16}$/.test(text) ? Number(text) : text);

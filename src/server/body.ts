@@ -10,9 +10,9 @@ import { headerOf, incomingOf } from './headers.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/** The body's bytes, at most `bytesMax`; a longer one is not read to its end. */
+/** The body's bytes, at most `bytesMax`; a longer body is not read to its end. */
 export async function readBytes(context: Context, bytesMax: number): Answer<Uint8Array> {
-  const tooLarge = left(reject('too_large', '', `the body is larger than ${bytesMax} bytes`));
+  const tooLarge = left(reject('too_large', '', `the body has more than ${bytesMax} bytes`));
   if (Number(headerOf(context, 'content-length') ?? 0) > bytesMax) return tooLarge;
   const incoming = incomingOf(context);
   const source = incoming ?? context.req.raw.body;
@@ -21,7 +21,7 @@ export async function readBytes(context: Context, bytesMax: number): Answer<Uint
     const bytes = incoming === undefined ? await iterate(source, bytesMax) : await listen(incoming, bytesMax);
     return bytes === null ? tooLarge : right(bytes);
   } catch {
-    return left(reject('malformed_json', '', 'the body broke off'));
+    return left(reject('malformed_json', '', 'the connection ended in the middle of the body'));
   }
 }
 
@@ -30,14 +30,14 @@ function listen(incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array
   return new Promise((resolve, fail) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    const take = (chunk: Uint8Array): void => {
+    const collect = (chunk: Uint8Array): void => {
       size += chunk.length;
       chunks.push(chunk);
       if (size <= bytesMax) return;
-      incoming.off('data', take).pause();
+      incoming.off('data', collect).pause();
       resolve(null);
     };
-    incoming.on('data', take);
+    incoming.on('data', collect);
     incoming.once('end', () => resolve(joined(chunks)));
     incoming.once('error', fail);
     incoming.once('close', () => fail(new Error('closed')));
@@ -60,10 +60,10 @@ const joined = (chunks: readonly Uint8Array[]): Uint8Array =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The body as a value of the value domain: `application/json` and UTF-8 only. */
+/** The body as a value of the value domain. It must be `application/json` in UTF-8. */
 export async function readJson(context: Context): Answer<Json> {
   if (!isJson(headerOf(context, 'content-type') ?? ''))
-    return left(reject('malformed_json', '/content-type', 'send application/json'));
+    return left(reject('malformed_json', '/content-type', 'the content type must be application/json'));
   const bytes = await readBytes(context, BODY_BYTES_MAX);
   if (isLeft(bytes)) return bytes;
   let text: string;

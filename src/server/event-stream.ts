@@ -1,5 +1,5 @@
-// Server-sent events: one reader, at its own pace. A record is read from the journal when the connection has taken the
-// one before it, so that a reader that stalls holds one page and nobody else.
+// Server-sent events: one reader, at its own pace. A record is read from the journal only after the connection has taken
+// the one before it, so that a stalled reader costs one page of memory and delays no other reader.
 import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import type { EventRecord } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
@@ -10,13 +10,13 @@ import { problemOf } from './problem.ts';
 export interface EventStreamOptions {
   /** Aborts when the connection is gone. */
   readonly gone: AbortSignal;
-  /** Called once, however the stream ends. */
+  /** Called once when the stream ends, for any reason. */
   readonly onEnd: () => void;
-  /** Calls a function now and then, until the function it returns is called; a time that suits proxies by default. */
+  /** Calls `beat` periodically until the returned function is called; by default often enough for proxies. */
   readonly everyBeat?: (beat: () => void) => () => void;
 }
 
-/** The response that carries these records: `event` for each, and `fault` with problem details when they end early. */
+/** The response with these records: an `event` for each, and a `fault` with problem details when they end early. */
 export function streamEvents(
   follow: (signal: AbortSignal) => AsyncIterable<EventRecord>,
   { gone, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
@@ -37,7 +37,7 @@ export function streamEvents(
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // A reader that waits hears that it does, and a connection that is gone is found to be.
+        // Beats show the reader that the stream is alive, and show the engine when the connection is gone.
         const stopBeat = everyBeat(() => {
           if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(COMMENT));
         });
@@ -66,14 +66,14 @@ export function streamEvents(
     },
     { highWaterMark: 1 },
   );
-  // A connection that is gone before anything was read from the stream cancels nothing.
+  // When the connection is gone before the first read, `cancel` is not called.
   gone.addEventListener('abort', end, { once: true });
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });
 }
 
-/** Nothing, as readers of events understand it. */
+/** A comment, which readers of server-sent events ignore. */
 const COMMENT = ':\n\n';
 
 function everyFewSeconds(beat: () => void): () => void {
@@ -83,7 +83,9 @@ function everyFewSeconds(beat: () => void): () => void {
 }
 
 const rejectionOf = (error: unknown): ReturnType<typeof reject> =>
-  error instanceof FollowRefused ? error.rejection : reject('storage_failed', '', 'the stream cannot be read');
+  error instanceof FollowRefused
+    ? error.rejection
+    : reject('storage_failed', '', 'the stream cannot be read from the journal');
 
 const frame = (event: string, data: unknown, id?: number): string =>
   `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;

@@ -1,12 +1,12 @@
-// Who may speak to the engine at all (DESIGN section 7): a known Host on every request, so that a rebound name of some
-// web page does not reach it; no page at all as Origin; and the bearer token.
+// Which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot reach
+// the engine by rebinding its name; there must be no Origin header; and the bearer token must match.
 import type { MiddlewareHandler } from 'hono';
 import { reject } from '../../schemas/rejection.ts';
 import { headerOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
 import { tokenCheck } from './token.ts';
 
-/** Hosts under which an engine on loopback may be addressed. */
+/** The host names of an engine on loopback. */
 export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 export function guard(token: string, hosts: readonly string[]): MiddlewareHandler {
@@ -14,10 +14,12 @@ export function guard(token: string, hosts: readonly string[]): MiddlewareHandle
   return async (context, next) => {
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
-      return problemResponse(reject('forbidden', '/host', `the host "${host}" is not one of this engine's`));
+      return problemResponse(
+        reject('forbidden', '/host', `the host "${host}" is not a name of this engine; use ${hosts[0] ?? ''}`),
+      );
     }
     if (headerOf(context, 'origin') !== undefined) {
-      return problemResponse(reject('forbidden', '/origin', 'requests of web pages are not taken'));
+      return problemResponse(reject('forbidden', '/origin', 'requests with an Origin header are refused'));
     }
     const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
     if (given === undefined || !isToken(given)) {

@@ -1,13 +1,13 @@
-// Request headers as they came. The platform's Headers are made anew for each request, which costs more than most
-// requests do; where there is a connection, its own list is read instead.
+// Request headers. Building the platform's Headers object costs more than handling most requests, so the raw list of the
+// connection is read instead, where there is a connection.
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 
-/** The request on its connection; undefined where there is none, as in a test without a server. */
+/** The request on its connection; undefined when there is none, as in a test without a server. */
 export const incomingOf = (context: Context): IncomingMessage | undefined =>
   (context.env as { readonly incoming?: IncomingMessage } | undefined)?.incoming;
 
-/** The value of a header, by its lower-case name. One that is given twice has both, and so is none that is expected. */
+/** The value of a header, by its lower-case name. A header given twice has both values, so it matches no expected one. */
 export function headerOf(context: Context, name: string): string | undefined {
   const raw = incomingOf(context)?.rawHeaders;
   if (raw === undefined) return context.req.header(name);

@@ -1,4 +1,4 @@
-// Rejections over HTTP: RFC 9457 problem details with a stable code. No stack, no path of the machine.
+// Rejections over HTTP: RFC 9457 problem details with a stable code, without stack traces or paths of the machine.
 import { type Rejection, REJECTIONS, type RejectionCode } from '../../schemas/rejection.ts';
 import type { Problem } from '../../schemas/wire.ts';
 
@@ -26,7 +26,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   damaged: 500,
 };
 
-/** The status of a rejection: 409 for everything that is well formed and does not apply now. */
+/** The status of a rejection: 409 for each request that is well formed and does not apply now. */
 const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
 
 export function problemOf({ code, path, message }: Rejection): Problem {
@@ -47,7 +47,7 @@ const NAMES_FILES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'damaged',
 ]);
 
-// What the platform says of a failed read or write names files of the machine.
+// The platform's message for a failed read or write names files of the machine.
 const withoutPaths = (code: RejectionCode, message: string): string =>
   NAMES_FILES.has(code)
     ? message.replace(/(^|[\s'"(:=])(?:file:\/\/|[A-Za-z]:)?[/\\][^\s'"),:]+/g, '$1(a file)')

@@ -1,5 +1,5 @@
-// The JSON text of receipts and grants. A generate carries the conversation's open page and the tools on offer, most of
-// which was said the turn before as well: the text of what is frozen is made once.
+// The JSON text of receipts and grants. A generate contains the open page of the transcript and the offered tools, most of
+// which were in the generate before it: the text of frozen values is made once.
 import type { Effect } from '../../schemas/effect.ts';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 
@@ -22,12 +22,12 @@ function effectText(effect: Effect): string {
   return withFields(JSON.stringify(rest), fields);
 }
 
-/** The text of an object that has some fields already, with more of them. */
+/** The JSON text of a non-empty object with more fields added. */
 const withFields = (text: string, more: string): string => `${text.slice(0, -1)},${more}}`;
 
 const texts = new WeakMap<object, string>();
 
-// What state holds is frozen to its leaves, and kept no longer than the state is.
+// Values of state are deeply frozen, and their text is kept no longer than they are.
 function frozenText(value: object): string {
   const known = texts.get(value);
   if (known !== undefined) return known;

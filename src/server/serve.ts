@@ -1,4 +1,4 @@
-// Listens on loopback, with the platform's lax defaults tightened (DESIGN section 7).
+// Listens on loopback by default, with stricter limits than the platform's (docs/design.md, "Safety").
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -7,24 +7,24 @@ import { type AppOptions, newApp } from './app.ts';
 import { LOOPBACK_HOSTS } from './guard.ts';
 
 export interface ServeOptions {
-  /** What whoever asks must send; not empty. */
+  /** The bearer token that every request must carry; not empty. */
   readonly token: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** An address of this machine; anything but loopback must be asked for. */
+  /** An address of this machine; loopback by default. */
   readonly host?: string;
 }
 
 export interface Serving {
   readonly url: string;
-  /** Stops taking requests and ends the open ones. */
+  /** Accepts no further request and ends the open ones. */
   close(): Promise<void>;
 }
 
 /**
- * Serves an engine's client over HTTP. Rejects (as a Promise) when the address cannot be listened on, and with a TypeError
- * when the token is one that no client can send. An engine that is
- * still loading its sessions listens already: whoever comes early waits, instead of being refused and coming late.
+ * Serves an engine's client over HTTP. The promise rejects when the address cannot be listened on, and with a TypeError
+ * when no client could send the token. The server listens while the engine still loads its sessions: an early request
+ * waits for it instead of being refused.
  */
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
@@ -60,7 +60,7 @@ function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptio
   if (!(client instanceof Promise)) return newApp(client, options).fetch;
   let app: Hono | null = null;
   const opening = client.then((opened) => (app = newApp(opened, options)));
-  // Whoever opens it says why it did not, and ends the server with all that waits.
+  // The caller that opens the engine reports its failure, and closes the server with the waiting requests.
   opening.catch(() => undefined);
   return (...request) => app?.fetch(...request) ?? opening.then((opened) => opened.fetch(...request));
 }

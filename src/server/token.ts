@@ -1,12 +1,12 @@
-// The bearer token of an engine: 256 random bits in a file only its owner can read, made at the first start.
+// The bearer token of an engine: 256 random bits in a file that only its owner can read, created at the first start.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the token of a data directory is. */
+/** The token file of a data directory. */
 export const tokenFile = (dataDir: string): string => join(dataDir, 'token');
 
-/** Reads the token, or makes it (mode 0600). Processes that start at once agree on one. */
+/** Reads the token, or creates it (mode 0600). Processes that start at the same time agree on one. */
 export async function ensureToken(dataDir: string): Promise<string> {
   const path = tokenFile(dataDir);
   const own = `${path}.${randomBytes(8).toString('hex')}`;
@@ -15,7 +15,7 @@ export async function ensureToken(dataDir: string): Promise<string> {
   } catch (error) {
     if (!isCode(error, 'ENOENT')) throw error;
   }
-  // Written whole under a name of its own and then linked, so that nobody reads half of it and the first one stays.
+  // Written under another name and then linked, so that no process reads half of it and the first one stays.
   try {
     const file = await open(own, 'wx', 0o600);
     try {
@@ -35,14 +35,14 @@ export async function ensureToken(dataDir: string): Promise<string> {
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
 
-/** The token of a file. Throws when it cannot be read, or holds none. */
+/** The token in a file. Throws when the file cannot be read, or contains none. */
 export async function readToken(path: string): Promise<string> {
   const token = (await readFile(path, 'utf8')).trim();
-  if (!/^\S+$/.test(token)) throw new Error(`${path} holds no token; delete it, and the engine makes another`);
+  if (!/^\S+$/.test(token)) throw new Error(`${path} contains no token; delete it, and the engine creates another`);
   return token;
 }
 
-/** Whether a text is this token; compares in constant time, whatever the lengths. */
+/** Compares a text with this token in constant time, also when the lengths differ. */
 export function tokenCheck(token: string): (given: string) => boolean {
   const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = hash(token);

@@ -84,7 +84,7 @@ test('a session of an older version is exported as it was written, and still ver
 });
 
 test.each([
-  ['what came before it', 4, /position 3: position 4 where 3 was due; what came before is stored/],
+  ['what came before it', 4, /position 3: position 4 where 3 was due; the records before it are stored/],
   ['nothing', 0, /position -1: .*; nothing is stored/],
 ])('an import of a file that does not verify ends with 1, and stores %s', async (_, missing, says) => {
   const lines = (await readFile(DEMO, 'utf8')).split('\n');
@@ -113,7 +113,7 @@ describe('refold checkpoint', () => {
     expect((await stat(key())).mode & 0o777).toBe(0o600);
     expect(await refold(['checkpoint', '--new-key', key()])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('it is there already'),
+      stderr: expect.stringContaining('it exists already'),
     });
   });
 

@@ -35,7 +35,7 @@ function pathOf(directory: string, digest: Digest): string {
 }
 
 describe('blobs in files', () => {
-  test('lie where their digest says, for their owner only, and leave nothing temporary', () =>
+  test('lie at the path of their digest, accessible to their owner only, with no temporary file left', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'deeper', 'blobs');
       const blobs = await done(openFileBlobs(directory));
@@ -50,7 +50,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  test('do not rewrite a blob that is good', () =>
+  test('are not rewritten when they are whole', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       await done(blobs.put(bytes));
@@ -60,12 +60,12 @@ describe('blobs in files', () => {
       await done(blobs.put(bytes));
       const after = await stat(pathOf(directory, ref));
       expect(after.ino).toBe(before.ino);
-      // Put again is wanted again.
+      // Putting it again counts as a use.
       expect(await done(blobs.lastPut(ref))).toBeGreaterThan(1_000);
       await blobs.close();
     }));
 
-  test('say that a blob is damaged, and replace it when it is put again', () =>
+  test('are reported as damaged, and replaced when they are put again', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       const path = pathOf(directory, ref);
@@ -90,7 +90,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  test('detect any flipped bit', () =>
+  test('are damaged when any bit is flipped', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       await done(blobs.put(bytes));
@@ -103,7 +103,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  test('remove what an interrupted write left behind, when they are opened', () =>
+  test('are opened without the files of interrupted writes', () =>
     inTemporaryDirectory(async (directory) => {
       await mkdir(join(directory, 'tmp', 'nested'), { recursive: true });
       await writeFile(join(directory, 'tmp', 'half-written'), 'half');
@@ -113,7 +113,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  test('do not list what is no blob', () =>
+  test('are listed without other files', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       await done(blobs.put(bytes));
@@ -127,7 +127,7 @@ describe('blobs in files', () => {
       await blobs.close();
     }));
 
-  test('report what the file system refuses, and go on', () =>
+  test('work again after the file system has refused a write', () =>
     inTemporaryDirectory(async (directory) => {
       const blobs = await done(openFileBlobs(directory));
       const outer = dirname(dirname(pathOf(directory, ref)));

@@ -10,7 +10,7 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
 }
 
 describe('keyed work', () => {
-  test('run the work of one key one piece at a time, in order', async () => {
+  test('runs the work of one key one piece at a time, in order', async () => {
     const keyed = openKeyedWork(8);
     const log: string[] = [];
     const piece = (name: string): Promise<void> =>
@@ -23,7 +23,7 @@ describe('keyed work', () => {
     expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
   });
 
-  test('run no more at a time than there are slots', async () => {
+  test('runs no more work at a time than there are slots', async () => {
     const keyed = openKeyedWork(3);
     let running = 0;
     let most = 0;
@@ -39,7 +39,7 @@ describe('keyed work', () => {
     expect(most).toBe(3);
   });
 
-  test('go on after work that fails, which fails for its own caller alone', async () => {
+  test('continues after failed work, which fails only for its own caller', async () => {
     const keyed = openKeyedWork(1);
     const failing = keyed.run('key', () => Promise.reject(new Error('broken')));
     const following = keyed.run('key', async () => 'fine');
@@ -47,7 +47,7 @@ describe('keyed work', () => {
     expect(await following).toBe('fine');
   });
 
-  test('settle when all that was begun is done', async () => {
+  test('settles when all work started so far has ended', async () => {
     const keyed = openKeyedWork(2);
     const { opened, open } = gate();
     let ended = false;

@@ -1,5 +1,5 @@
-// What a power cut may not take: when a put is answered, the bytes were synced before the blob had its name, and every
-// directory on the way there after it got the entry that leads on.
+// A put that is answered survives a power cut: the bytes were synced before the blob had its name, and every directory on
+// its path was synced after it got its entry.
 import type * as FileSystem from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,14 +11,14 @@ import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts'
 
 interface Step {
   readonly what: 'entry' | 'sync';
-  /** The entry that was made, or what was synced. */
+  /** The entry that was created, or the file or directory that was synced. */
   readonly path: string;
   readonly from?: string;
   readonly begun: number;
   readonly over: number;
 }
 
-/** The sync of `slow` takes this many turns of the event loop more, so that others get ahead of it. */
+/** The sync of `slow` takes this many more turns of the event loop, so that others overtake it. */
 const SLOW_TURNS = 200;
 
 const log = vi.hoisted(() => ({ steps: [] as unknown[], now: 0, slow: '' }));
@@ -52,11 +52,11 @@ vi.mock('node:fs/promises', async (importActual) => {
 
 const steps = (): readonly Step[] => log.steps as readonly Step[];
 
-/** Whether something was synced, from begin to end, between two moments. */
+/** Whether a path was synced, from start to end, between two moments. */
 const syncedBetween = (path: string, after: number, before: number): boolean =>
   steps().some((step) => step.what === 'sync' && step.path === path && step.begun > after && step.over < before);
 
-/** What a power cut right now would take of what leads to a blob. */
+/** What a power cut at this moment would lose of the path of a blob. */
 function missing(base: string, path: string): readonly string[] {
   const faults: string[] = [];
   for (let entry = path; entry !== base; entry = dirname(entry)) {
@@ -69,7 +69,7 @@ function missing(base: string, path: string): readonly string[] {
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-async function putHeld(blobs: Blobs, base: string, text: string): Promise<readonly string[]> {
+async function putAndCheck(blobs: Blobs, base: string, text: string): Promise<readonly string[]> {
   const ref = await done(blobs.put(bytesOf(text)));
   const hex = ref.slice('sha256:'.length);
   return missing(base, join(base, hex.slice(0, 2), hex.slice(2, 4), hex));
@@ -81,35 +81,35 @@ beforeEach(() => {
 });
 
 describe('a put that is answered survives a power cut', () => {
-  test('of a first blob, and of many that share directories, put at once', () =>
+  test('of a first blob, and of many put concurrently that share directories', () =>
     inTemporaryDirectory(async (base) => {
       const blobs = await done(openFileBlobs(base));
-      expect(await putHeld(blobs, base, 'first')).toEqual([]);
+      expect(await putAndCheck(blobs, base, 'first')).toEqual([]);
       log.slow = base;
-      const many = Array.from({ length: 600 }, (_, index) => putHeld(blobs, base, `blob ${index}`));
+      const many = Array.from({ length: 600 }, (_, index) => putAndCheck(blobs, base, `blob ${index}`));
       expect((await Promise.all(many)).flat()).toEqual([]);
       await blobs.close();
     }));
 
-  test('of one that another process had put, and died before it was asked for again', () =>
+  test('of a blob that another process put before it died', () =>
     inTemporaryDirectory(async (base) => {
       const before = await done(openFileBlobs(base));
       await done(before.put(bytesOf('left behind')));
       await before.close();
       log.steps = [];
       const blobs = await done(openFileBlobs(base));
-      expect(await putHeld(blobs, base, 'left behind')).toEqual([]);
+      expect(await putAndCheck(blobs, base, 'left behind')).toEqual([]);
       await blobs.close();
     }));
 
-  test('of one whose directories were taken away meanwhile', () =>
+  test('of a blob whose directories were deleted meanwhile', () =>
     inTemporaryDirectory(async (base) => {
       const { rm } = await import('node:fs/promises');
       const blobs = await done(openFileBlobs(base));
       const ref = await done(blobs.put(bytesOf('once')));
       await rm(join(base, ref.slice(7, 9)), { recursive: true });
       log.steps = [];
-      expect(await putHeld(blobs, base, 'once')).toEqual([]);
+      expect(await putAndCheck(blobs, base, 'once')).toEqual([]);
       await blobs.close();
     }));
 });

@@ -88,7 +88,7 @@ test('a bridge for one session leaves the others alone', async () => {
 
 test('a bridge that cannot work where it is told to says which file that is, and why', async () => {
   const told = await refold(['bridge', ...work(), '--workspace', recording]);
-  const stderr = `refold: the bridge cannot start: ${recording}: a part of its path is no folder\n`;
+  const stderr = `refold: the bridge cannot start: ${recording}: a part of its path is not a directory\n`;
   expect(told).toEqual({ code: 2, stdout: '', stderr });
 });
 

@@ -1,4 +1,4 @@
-// Following over HTTP: through restarts, refusals, stalled readers, and servers that are none.
+// Following over HTTP: through restarts, refusals, stalled readers, and servers that are not engines.
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import { connect as connectSocket } from 'node:net';
@@ -34,7 +34,7 @@ async function withEvents(count: number): Promise<World> {
 }
 
 describe('following over HTTP', () => {
-  test('goes on over a restart of the engine, without a gap or a repeat', async () => {
+  test('continues after a restart of the engine, without a gap or a repeat', async () => {
     const world = await withEvents(3);
     const first = await served(world.engine.client);
     const seen: number[] = [];
@@ -86,7 +86,7 @@ describe('following over HTTP', () => {
     });
   });
 
-  test('refuses one reader too many, and takes one again when another has left', async () => {
+  test('refuses one reader too many, and accepts one again when another has left', async () => {
     const world = await withEvents(0);
     const { client, port } = await served(world.engine.client);
     const over = new AbortController();
@@ -113,7 +113,7 @@ describe('following over HTTP', () => {
     expect(status).toBe(200);
   });
 
-  test('holds nothing for a reader that stalls, and keeps nobody else waiting', async () => {
+  test('buffers nothing for a stalled reader, and delays no other reader', async () => {
     const world = await withEvents(1);
     const record = (await world.talk.client.records(SESSION, 0)()) as unknown as {
       readonly right: readonly EventRecord[];
@@ -145,14 +145,14 @@ describe('following over HTTP', () => {
       if (position === MANY - 1) break;
     }
     expect(seen).toBe(MANY - 1);
-    // What fits the buffers of the two sockets, and no more.
+    // Only what fits the buffers of the two sockets.
     expect(given[0]).toBeLessThan(MANY / 2);
     stalled.destroy();
   }, 20_000);
 });
 
-describe('an engine that is away', () => {
-  test('is `closing`, for everything', async () => {
+describe('an engine that does not answer', () => {
+  test('is `closing`, for every method', async () => {
     const client = connect('http://127.0.0.1:1', TOKEN);
     expect(await outcome(client.info())).toBe('closing');
     expect(await outcome(client.lease(leaseRequest(A, { wait_ms: 1_000 })))).toBe('closing');
@@ -162,7 +162,7 @@ describe('an engine that is away', () => {
     expect(await reading).toMatchObject({ done: true });
   });
 
-  test('ends what waits when its server closes', async () => {
+  test('ends a waiting request when its server closes', async () => {
     const world = await withEvents(1);
     const serving = await served(world.engine.client);
     const { client } = serving;
@@ -173,7 +173,7 @@ describe('an engine that is away', () => {
   });
 });
 
-describe('a server that is no engine', () => {
+describe('a server that is not an engine', () => {
   async function garbage(status: number, body: string, type = 'application/json'): Promise<EngineClient> {
     const server: Server = createServer((_, response) => {
       response.writeHead(status, { 'content-type': type });
@@ -198,12 +198,12 @@ describe('a server that is no engine', () => {
     ['an empty object', 200, '{}'],
     ['an empty list', 200, '[]'],
     ['almost an engine', 200, '{"name":"refold","version":1,"started_at_ms":0}'],
-    ['a page', 500, '<html>'],
-    ['a code that is none', 404, '{"code":"no_such_code"}'],
+    ['an HTML page', 500, '<html>'],
+    ['an unknown code', 404, '{"code":"no_such_code"}'],
     ['a code of another type', 404, '{"code":{}}'],
     ['a bad gateway', 502, ''],
     ['many brackets', 200, '['.repeat(100_000)],
-  ])('is `closing` when it says %s', async (_name, status, body) => {
+  ])('is `closing` when it answers with %s', async (_name, status, body) => {
     const client = await garbage(status, body);
     const talk = new Talk(client, brand('s'));
     expect(await outcome(client.info())).toBe('closing');
@@ -215,7 +215,7 @@ describe('a server that is no engine', () => {
     }
   });
 
-  test('is not followed into anything', async () => {
+  test('yields no record to a reader that follows it', async () => {
     for (const body of ['data: x\n\n', 'event: event\ndata: {"kind":"event"}\n\n', 'event: fault\ndata: {}\n\n', 'x']) {
       const client = await garbage(200, body, 'text/event-stream');
       const over = new AbortController();

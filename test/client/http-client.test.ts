@@ -20,12 +20,12 @@ describeClient('a client over HTTP', async () => {
 });
 
 test.each([undefined, '', 'nope', '127.0.0.1:7423', 'ftp://127.0.0.1', 'http://'])(
-  'an engine at %j is not waited for: there can be none',
+  'the URL %j is refused before any request',
   (url) => {
     expect(() => connect(url as string, 'token')).toThrow('must be an http or https URL');
   },
 );
 
-test.each([undefined, 'a line\n', ' ahead', 'žluť'])('a token of %j is refused before it is sent', (token) => {
-  expect(() => connect('http://127.0.0.1:7423', token as string)).toThrow('trim what a file holds');
+test.each([undefined, 'a line\n', ' ahead', 'žluť'])('the token %j is refused before any request', (token) => {
+  expect(() => connect('http://127.0.0.1:7423', token as string)).toThrow('trim the text of a token file');
 });

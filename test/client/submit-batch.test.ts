@@ -1,4 +1,4 @@
-// Submits that are made at once travel together, and each is answered as if it had travelled alone.
+// Submits of one turn of the event loop are sent together, and each is answered as if it were sent alone.
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -16,14 +16,14 @@ import { done } from '../support/journal/outcomes.ts';
 let engine: Engine;
 let client: EngineClient;
 let server: Server;
-let asked: string[] = [];
+let paths: string[] = [];
 
 beforeAll(async () => {
   ({ engine } = await newWorld());
   const app = newApp(engine.client, { token: TOKEN, hosts: ['127.0.0.1'] });
-  // The routes behind a server of its own, which notes what is asked.
+  // A server for these routes that notes each path.
   server = createServer((incoming, outgoing) => {
-    asked.push(incoming.url ?? '');
+    paths.push(incoming.url ?? '');
     const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
     const env = { incoming };
     void (async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, TOKEN);
 });
 beforeEach(() => {
-  asked = [];
+  paths = [];
 });
 afterAll(async () => {
   await client.close();
@@ -57,30 +57,30 @@ async function codesOf(submits: readonly (readonly [SessionId, Submit])[]): Prom
   return answers.map((answer) => (answer._tag === 'Left' ? answer.left.code : `done at ${answer.right.version}`));
 }
 
-test('one request carries them all, and more than it may hold go in the next', async () => {
+test('one request carries them all, and those beyond its limit go in the next', async () => {
   const ids = names(SUBMITS_TOGETHER_MAX + 2);
   for (const session_id of ids) await done(engine.client.createSession({ session_id }));
   const codes = await codesOf(ids.map((id) => [id, go] as const));
   expect(new Set(codes)).toEqual(new Set(['done at 1']));
-  expect(asked).toEqual(['/v1/submits', '/v1/submits']);
+  expect(paths).toEqual(['/v1/submits', '/v1/submits']);
 });
 
-test('each has its own answer, in the order of its session', async () => {
+test('each gets its own answer, in the order of its session', async () => {
   const [one = brand<'SessionId'>(''), two = one] = names(2);
   const pause: Submit = { events: [{ kind: 'RunPaused', run_id: brand('run-1') }] };
   const wrong = { events: [{ kind: 'RunPaused' }] } as unknown as Submit;
   const codes = await codesOf([
     [one, pause],
     [one, pause],
-    [brand('nobody'), pause],
+    [brand('unknown'), pause],
     [two, wrong],
     [two, pause],
   ]);
   expect(codes).toEqual(['done at 2', 'wrong_phase', 'unknown_session', 'invalid_shape', 'done at 2']);
-  expect(asked).toEqual(['/v1/submits']);
+  expect(paths).toEqual(['/v1/submits']);
 });
 
-test('what makes the whole request unreadable is refused alone', async () => {
+test('a submit that makes the whole request invalid is refused alone', async () => {
   const [one = brand<'SessionId'>(''), two = one] = names(2);
   let nested: unknown = 'deep';
   for (let depth = 0; depth < JSON_DEPTH_MAX - 2; depth += 1) nested = [nested];
@@ -92,11 +92,11 @@ test('what makes the whole request unreadable is refused alone', async () => {
       [two, resume],
     ]),
   ).toEqual(['unknown_kind', 'done at 3']);
-  expect(asked.toSorted()).toEqual(['/v1/sessions/s0/events', '/v1/sessions/s1/events', '/v1/submits']);
+  expect(paths.toSorted()).toEqual(['/v1/sessions/s0/events', '/v1/sessions/s1/events', '/v1/submits']);
 });
 
-test('one alone goes by its own route', async () => {
+test('a single submit is sent to its own route', async () => {
   const [one = brand<'SessionId'>('')] = names(1);
   expect(await codesOf([[one, go]])).toEqual(['run_already_active']);
-  expect(asked).toEqual(['/v1/sessions/s0/events']);
+  expect(paths).toEqual(['/v1/sessions/s0/events']);
 });

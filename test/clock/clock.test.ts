@@ -1,9 +1,9 @@
-// The bridge's own clock: never back, and not slower than time.
+// The steady clock: it never goes back, and is never slower than time.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newSteadyNow } from '../../src/clock.ts';
 
-/** A machine whose clocks are moved by hand. */
+/** A machine whose clocks the test moves. */
 function machine() {
   let wall = 1_700_000_000_000;
   let passed = 5_000;
@@ -22,15 +22,15 @@ function machine() {
   };
 }
 
-describe('the clock of a bridge', () => {
-  test('begins as the clock of the machine, and goes on with it', () => {
+describe('the steady clock', () => {
+  test('starts at the time of the machine, and advances with it', () => {
     const { now, pass } = machine();
     expect(now()).toBe(1_700_000_000_000);
     pass(1_234);
     expect(now()).toBe(1_700_000_001_234);
   });
 
-  test('goes on when the clock of the machine is set back', () => {
+  test('advances when the clock of the machine is set back', () => {
     const { now, pass, set } = machine();
     set(-3_600_000);
     expect(now()).toBe(1_700_000_000_000);
@@ -48,7 +48,7 @@ describe('the clock of a bridge', () => {
     expect(now()).toBe(1_700_000_090_000);
   });
 
-  test('whatever happens, never goes back and is never slower than time', () => {
+  test('never goes back and is never slower than time, in any sequence of changes', () => {
     const step = fc.record({ pass: fc.nat({ max: 5_000 }), set: fc.integer({ min: -10_000_000, max: 10_000_000 }) });
     fc.assert(
       fc.property(fc.array(step), (steps) => {

@@ -102,12 +102,12 @@ test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure 
 });
 
 test.each([
-  [['replay', '/'], /^refold: cannot read \/: it is a folder\n$/],
+  [['replay', '/'], /^refold: cannot read \/: it is a directory\n$/],
   [['import', 'no-such.jsonl'], /^refold: cannot read no-such\.jsonl: no such file\n$/],
-  [['import', `${CLI}/x`], /^refold: cannot read \S+main\.js\/x: a part of its path is no folder\n$/],
+  [['import', `${CLI}/x`], /^refold: cannot read \S+main\.js\/x: a part of its path is not a directory\n$/],
   [['verify', '--checkpoint', 'no-such.json'], /^refold: cannot read no-such\.json: no such file\n$/],
-  [['checkpoint', '--key', '/'], /^refold: cannot read \/: it is a folder\n$/],
-  [['checkpoint', '--new-key', CLI], /^refold: cannot write \S+main\.js: it is there already\n$/],
+  [['checkpoint', '--key', '/'], /^refold: cannot read \/: it is a directory\n$/],
+  [['checkpoint', '--new-key', CLI], /^refold: cannot write \S+main\.js: it exists already\n$/],
   [['export', 's', '-o', '/no/such/file'], /^refold: cannot write \/no\/such\/file: no such folder\n$/],
   [['serve', '--data-dir', CLI], /^refold: cannot make the data directory \S+main\.js: something else is there\n$/],
   [
@@ -124,7 +124,7 @@ test.each([
     /^refold: --turns-max takes a whole number from 1 to 100000, not "100001"\n$/,
   ],
   [['show', 'a/b'], /^refold: "a\/b" is no session id \([^\n]+\)\. List them: refold sessions\n$/],
-  [['sessions', '--data-dir', CLI], /^refold: cannot read \S+main\.js: a part of its path is no folder\n$/],
+  [['sessions', '--data-dir', CLI], /^refold: cannot read \S+main\.js: a part of its path is not a directory\n$/],
   [['sessions', '--data-dir', ''], /^refold: no data directory is named: give --data-dir DIR\n$/],
   [['whatif', '--all', '--registry', '/dev/null'], /^refold: \/dev\/null: [^\n]*[^ ]\n$/],
 ])('%j ends with 2 and one line', async (args, line) => {
@@ -138,7 +138,7 @@ test.runIf(existsSync('/proc/self'))('a data directory is refused where none can
     code: 2,
     stdout: '',
     stderr:
-      'refold: cannot make the data directory /proc/refold: no directory can be made in /proc; choose another place\n',
+      'refold: cannot make the data directory /proc/refold: cannot create a directory in /proc; choose another place\n',
   });
 });
 

@@ -1,5 +1,5 @@
-// Ten questions and tasks are open at once. In whatever order people answer them, and however often the engine is
-// started again meanwhile, the session ends the same, but for versions and times.
+// Ten questions and tasks are open at once. In any order of their answers, and with any number of restarts in between, the
+// session ends the same, except for versions and times.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText } from '../../schemas/index.ts';
@@ -15,7 +15,7 @@ const TOOLS = [ASKS, ASKS_WRITE, ASKS_PERSON, PERSON, TIMED_PERSON, READ, FREE, 
 
 type Word = 'allow' | 'deny' | 'instead' | 'fulfil' | 'fail' | 'silence';
 
-/** The calls of the one batch, and what people say to each that waits. */
+/** The calls of the one batch, and how people answer each that waits. */
 const CALLS: readonly (readonly [id: string, tool: string, path: string, word: Word | null])[] = [
   ['q0', 'asks', 'a', 'allow'],
   ['q1', 'asks', 'b', 'deny'],
@@ -35,9 +35,9 @@ const PENDING = CALLS.filter(([, , , word]) => word !== null && word !== 'silenc
 
 interface Answering {
   readonly order: readonly number[];
-  /** After which answers the engine is started again. */
+  /** After which answers the engine restarts. */
   readonly restarts: readonly number[];
-  /** After which answers a bridge does what it can have. */
+  /** After which answers a bridge does everything that it is granted. */
   readonly work: readonly number[];
 }
 
@@ -63,7 +63,7 @@ async function say(world: World, [call_id, tool_name, path, word]: (typeof CALLS
   });
 }
 
-/** A bridge does everything that it can have, in the order in which it may. */
+/** A bridge does everything that it is granted, in an order that the plan allows. */
 async function work(world: World): Promise<void> {
   for (;;) {
     const grant = await world.talk.lease(A, { kinds: ['tool.call'] });
@@ -91,7 +91,7 @@ async function run(answering: Answering): Promise<World> {
     await say(world, PENDING[which] as (typeof CALLS)[number]);
     if (answering.work.includes(index)) await work(world);
   }
-  // What nobody answers runs out, whichever engine is there by then.
+  // Questions without an answer time out, also in an engine that was started since.
   await world.clock.advance(TTL_MS);
   await work(world);
   await settleBatch(world);
@@ -101,7 +101,7 @@ async function run(answering: Answering): Promise<World> {
   return world;
 }
 
-/** What must not depend on the order. */
+/** The part of the state that must not depend on the order. */
 const ofContent = (state: SessionState): string =>
   canonicalText(
     JSON.parse(JSON.stringify(state, (key, value: unknown) => (/^version$|_at_ms$/.test(key) ? undefined : value))),
@@ -109,14 +109,14 @@ const ofContent = (state: SessionState): string =>
 
 const INDICES = PENDING.map((_, index) => index);
 
-test('any order of answers, with restarts in between, ends in the same session', async () => {
+test('any order of answers, with restarts in between, ends in the same state', async () => {
   const straight = await run({ order: INDICES, restarts: [], work: [] });
   const state = await straight.talk.state();
   const reference = ofContent(state);
-  const said = state.transcript.open.flatMap(({ role, call_id, is_error }) =>
+  const results = state.transcript.open.flatMap(({ role, call_id, is_error }) =>
     role === 'tool' ? [`${call_id ?? ''}${is_error === true ? '!' : ''}`] : [],
   );
-  expect(said.join(' ')).toBe('q0 q1! q2 q3! q4! q5! p6 p7! p8 p9! r10 r11 f12 q4b');
+  expect(results.join(' ')).toBe('q0 q1! q2 q3! q4! q5! p6 p7! p8 p9! r10 r11 f12 q4b');
   await fc.assert(
     fc.asyncProperty(
       fc.shuffledSubarray(INDICES, { minLength: INDICES.length }),

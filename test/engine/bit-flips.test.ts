@@ -1,5 +1,5 @@
-// One bit is flipped anywhere in the files of a data directory: journal, snapshots, blobs. Whatever is asked then gets
-// the right answer or a typed error, never a wrong one; and what the bit did not reach goes on.
+// One bit is flipped anywhere in the files of a data directory: journal, snapshots, blobs. Every request then gets the
+// right answer or a typed error, never a wrong answer; and data that the bit did not touch is served.
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
@@ -24,8 +24,8 @@ const IDLE = brand<'SessionId'>('idle');
 
 const SESSIONS = [LONG, WORK, IDLE];
 
-/** Everything a client can be told of a data directory, as text. */
-type Told = ReadonlyMap<string, string>;
+/** Everything that a client can read from a data directory, as text. */
+type Answers = ReadonlyMap<string, string>;
 
 interface Question {
   readonly name: string;
@@ -113,7 +113,7 @@ async function flipBit(path: string, random: ReturnType<typeof randomFrom>): Pro
   await writeFile(path, bytes);
 }
 
-/** `others`: of some sessions damaged, of others right. */
+/** `others`: damaged for some sessions, right for others. */
 type Ending = 'unopened' | 'refused' | 'others' | 'right';
 
 /** The sessions that are refused as damaged, each with its position. */
@@ -133,17 +133,17 @@ interface Listed {
   readonly session_id: SessionId;
 }
 
-/** Of sessions that are damaged a list says at most that they are there. */
+/** For a damaged session, a list may show at most that it exists. */
 function holdList(listed: string, truth: string, damaged: ReadonlySet<SessionId>, notices: readonly string[]): void {
   const [there, wanted] = [listed, truth].map((text) => JSON.parse(text) as readonly Listed[]);
   const whole = ({ session_id }: Listed): boolean => !damaged.has(session_id);
   expect(there?.filter(whole)).toEqual(wanted?.filter(whole));
-  // Of one that had no events, name and all may be lost: then at least somebody is told.
+  // A session without events may be lost with its name: then a fault or a notice must report it.
   if (there?.length !== wanted?.length) expect(notices.join()).toContain('gone without a trace');
 }
 
-/** Asks everything; throws when anything is answered wrongly. */
-async function askAll(dataDir: string, asked: readonly Question[], truth: Told): Promise<Ending> {
+/** Reads everything; throws on a wrong answer. */
+async function askAll(dataDir: string, asked: readonly Question[], truth: Answers): Promise<Ending> {
   const opened = await openEngine({ dataDir, clock: newVirtualClock(9_000_000) })();
   if (isLeft(opened)) {
     expect(['damaged', 'storage_failed']).toContain(opened.left.code);
@@ -160,7 +160,7 @@ async function askAll(dataDir: string, asked: readonly Question[], truth: Told):
       expect(['damaged', 'unknown_blob'], `${name}: ${answer.left.code}`).toContain(answer.left.code);
     } else if (name === 'sessions') {
       holdList(answer.right, truth.get(name) ?? '[]', damaged, engine.notices);
-    } else if (answer.right !== truth.get(name)) throw new Error(`${name} was answered wrongly`);
+    } else if (answer.right !== truth.get(name)) throw new Error(`wrong answer for ${name}`);
   }
   const faulty = faults.map(({ message }) => message).join();
   for (const id of SESSIONS) {
@@ -174,7 +174,7 @@ async function askAll(dataDir: string, asked: readonly Question[], truth: Told):
   return refused > 0 ? 'refused' : 'right';
 }
 
-describe('a data directory of which one bit is flipped', () => {
+describe('a data directory with one flipped bit', () => {
   test(`gives right answers or typed errors, in ${ROUNDS} rounds`, { timeout: 1_200_000 }, () =>
     inTemporaryDirectory(async (directory) => {
       const intact = join(directory, 'intact');
@@ -186,7 +186,7 @@ describe('a data directory of which one bit is flipped', () => {
       expect(blobs).toHaveLength(6);
       const asked = questions(blobs);
       const truth = new Map<string, string>();
-      // Asked of a copy: opening a journal rewrites its files.
+      // Read from a copy, because opening a journal rewrites its files.
       await cp(intact, join(directory, 'asked'), { recursive: true });
       const engine = await done(openEngine({ dataDir: join(directory, 'asked'), clock: newVirtualClock() }));
       for (const { name, ask } of asked) truth.set(name, await done(() => ask(engine.client)));
@@ -209,10 +209,10 @@ describe('a data directory of which one bit is flipped', () => {
         counts[ending] = (counts[ending] ?? 0) + 1;
       }
       process.stdout.write(`flipped bits: ${JSON.stringify(endings)}\n`);
-      // A hint that is damaged costs nobody anything, and a blob that is damaged costs that blob.
+      // A damaged snapshot costs nothing but time, and a damaged blob costs only that blob.
       expect(endings['snapshot']).toEqual({ right: expect.any(Number) });
       expect(Object.keys(endings['blob'] ?? {})).toEqual(['refused']);
-      // A table that is damaged costs those sessions that lost something in it.
+      // A damaged table costs only the sessions with data in it.
       expect(endings['ldb']?.unopened ?? 0).toBe(0);
       expect(endings['ldb']?.others).toBeGreaterThan(0);
     }),

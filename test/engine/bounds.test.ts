@@ -1,4 +1,4 @@
-// Every bound of the engine, met.
+// Every bound of the engine, reached.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
@@ -16,17 +16,17 @@ const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const count = (codes: readonly string[], code: string): number => codes.filter((other) => other === code).length;
 
 describe('the queue of a session', () => {
-  test('takes so many requests and refuses the rest, at once', async () => {
+  test('accepts a bounded number of requests and refuses the rest at once', async () => {
     const { talk } = await newWorld();
     await talk.create();
     const codes = await Promise.all(Array.from({ length: QUEUE_MAX + 10 }, () => talk.outcome(PAUSE)));
-    // The first one is taken out before the others come.
+    // The first one is removed from the queue before the others come.
     expect(count(codes, 'queue_full')).toBe(9);
     expect(count(codes, 'run_not_active')).toBe(QUEUE_MAX + 1);
     expect(await talk.outcome(PAUSE)).toBe('run_not_active');
   });
 
-  test('takes so many bytes', async () => {
+  test('accepts a bounded number of bytes', async () => {
     const { talk } = await newWorld();
     await talk.create();
     const reason = 'x'.repeat(900_000);
@@ -42,7 +42,7 @@ describe('the queue of a session', () => {
 });
 
 describe('lease requests', () => {
-  test('wait up to a number', async () => {
+  test('wait up to a maximum number, and are refused beyond it', async () => {
     const { engine } = await newWorld();
     const waiting = Array.from({ length: QUEUE_MAX }, () => engine.client.lease(leaseRequest(A, { wait_ms: 9_000 }))());
     expect(await outcome(engine.client.lease(leaseRequest(A, { wait_ms: 9_000 })))).toBe('queue_full');
@@ -51,7 +51,7 @@ describe('lease requests', () => {
     expect(answers.every((answer) => !isLeft(answer) && answer.right.effects.length === 0)).toBe(true);
   });
 
-  test('take so many effects at a time, and the rest goes to others', async () => {
+  test('are granted at most `max` effects, and the rest goes to others', async () => {
     const { talk } = await newWorld();
     await talk.create(packageOf([FREE]));
     const ids = Array.from({ length: LEASE_EFFECTS_MAX + 5 }, (_, index) => [`c${index}`, 'free'] as const);
@@ -63,14 +63,14 @@ describe('lease requests', () => {
 });
 
 describe('a large batch', () => {
-  // Deriving every effect at every report took minutes.
-  test('costs each report what it changes and not the whole batch', { timeout: 30_000 }, async () => {
+  // Deriving every effect for every report took minutes.
+  test('costs each report only what it changes, not the whole batch', { timeout: 30_000 }, async () => {
     const { talk } = await newWorld();
     await talk.create(packageOf([FREE]));
     const calls = 3_000;
     await talk.submit([{ kind: 'SessionConfigured', config: { calls_max: calls } }]);
     await talk.calls(...Array.from({ length: calls }, (_, index) => [`c${index}`, 'free'] as const));
-    // Somebody waits for something else all the time, and is looked after at every report.
+    // Another request waits for other effects all the time, and is checked at every report.
     const waiting = talk.leased(B, { kinds: ['batch.settle'], wait_ms: 20_000 });
     let done = 0;
     while (done < calls) {
@@ -90,7 +90,7 @@ describe('a large batch', () => {
 });
 
 describe('sessions in memory', () => {
-  test('are put aside beyond a number, and are there again when they are asked for', async () => {
+  test('are evicted beyond a number, and loaded again when they are used', async () => {
     const disk = newDisk();
     const { engine } = await newWorld(disk);
     const { client } = engine;
@@ -110,7 +110,7 @@ describe('sessions in memory', () => {
     }
     const loads = (): number => disk.calls.filter((name) => name === 'genesis').length;
     const before = loads();
-    // What has a run, and what somebody follows, is still there.
+    // The session with a run, and the one with a reader, are still in memory.
     await done(client.session(busy.id));
     await done(client.session(SESSION));
     expect(loads()).toBe(before);
@@ -122,7 +122,7 @@ describe('sessions in memory', () => {
   });
 });
 
-describe('bounds of an engine that can be none', () => {
+describe('invalid bounds of an engine', () => {
   test.each([
     ['leaseTtlMs', 0],
     ['leaseTtlMs', -1],

@@ -1,4 +1,4 @@
-// Collection takes what nothing refers to, and nothing else: after it every stream is whole, blobs and all.
+// Collection deletes only blobs that nothing refers to: afterwards every stream is whole, with all its blobs.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
@@ -27,7 +27,7 @@ const put = (world: World, text: string): Promise<Digest> =>
 
 const blobText = (ref: Digest, text: string) => ({ ref, bytes: text.length, head: text.slice(0, 4), tail: '' });
 
-/** One run that refers to a blob, has arguments that became one, and fills a page of the transcript. */
+/** One run that refers to a blob, has arguments that became a blob, and fills a page of the transcript. */
 async function runWith(world: World, talk: Talk, run: number, text: string): Promise<void> {
   const ref = await put(world, text);
   await talk.submit([{ kind: 'RunRequested', input: blobText(ref, text) }]);
@@ -41,7 +41,7 @@ async function runWith(world: World, talk: Talk, run: number, text: string): Pro
   await talk.submit([{ kind: 'RunCancelled', run_id, reason: 'no' }]);
 }
 
-/** What `refold verify` finds wrong with the blobs of a session. */
+/** The faults that `refold verify` finds in the blobs of a session. */
 async function missingOf(world: World, id: SessionId): Promise<readonly string[]> {
   const check = newBlobCheck(world.engine.client);
   for (const record of await done(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
@@ -51,11 +51,11 @@ async function missingOf(world: World, id: SessionId): Promise<readonly string[]
 }
 
 describe('the collection of blobs', () => {
-  test('only tells what it would delete, until it is told to delete', async () => {
+  test('only lists the blobs, unless deletion is requested', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     await runWith(world, world.talk, 1, 'kept '.repeat(50));
-    const orphan = await put(world, 'nobody refers to this');
+    const orphan = await put(world, 'nothing refers to this');
     const before = await held(world.disk);
     expect(await collect(world.disk, false)).toEqual({
       referenced: before.length - 1,
@@ -68,7 +68,7 @@ describe('the collection of blobs', () => {
     expect(await collect(world.disk, true)).toMatchObject({ unreferenced: [] });
   });
 
-  test('leaves alone what was put lately: somebody may be about to refer to it', async () => {
+  test('keeps recent blobs: an event that refers to one may be under way', async () => {
     const world = await newWorld();
     const ref = await put(world, 'in flight');
     const now = await done(world.disk.blobs.lastPut(ref));
@@ -80,13 +80,13 @@ describe('the collection of blobs', () => {
     expect(await collect(world.disk, true, now + GC_GRACE_MS)).toMatchObject({ unreferenced: [ref] });
     await world.talk.create(packageOf([FREE]));
     const event = { kind: 'RunRequested', input: blobText(ref, 'in flight') } as const;
-    // Whoever comes too late after all is told, and nothing is recorded that is missing its blob.
+    // An event that comes too late is refused, so that no recorded event misses its blob.
     expect(await world.talk.outcome(event)).toBe('unknown_blob');
     await put(world, 'in flight');
     expect(await world.talk.outcome(event)).toBe('done');
   });
 
-  test('keeps pages that have left the window, and what snapshots name', async () => {
+  test('keeps pages outside the window, and the blobs that snapshots name', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
     for (let run = 1; run <= 66; run += 1) await runWith(world, world.talk, run, `text of run ${run} `.repeat(20));
@@ -120,7 +120,7 @@ describe('the collection of blobs', () => {
     expect(await held(world.disk)).toEqual(before);
   });
 
-  test('of any streams leaves them whole, and no blob that nothing refers to', async () => {
+  test('leaves any streams whole, and no unreferenced blob', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
         const random = randomFrom(seed);

@@ -1,5 +1,5 @@
-// People and the engine: what they are asked is no bridge's, times ring, restarts lose nothing. In process and over
-// HTTP alike.
+// Questions to people: no bridge is granted a call that waits for an answer, timeouts fire, and a restart loses nothing.
+// In process and over HTTP alike.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EffectOfKind, SessionState } from '../../schemas/index.ts';
 import { RETRY_BASE_MS_DEFAULT } from '../../schemas/limits.ts';
@@ -39,7 +39,7 @@ const TOOLS = [ASKS, ASKS_WRITE, STRICT_ASKS, TIMED_PERSON, READ, FREE, MEASURED
 
 type Call = readonly [id: string, tool: string, args?: object];
 
-/** A run whose model has made these calls. */
+/** Starts a run whose model makes these calls. */
 async function calling(talk: Talk, ...calls: readonly Call[]): Promise<void> {
   await talk.create(packageOf(TOOLS), policyOf({ approval_ttl_ms: TTL_MS }));
   await talk.run();
@@ -57,13 +57,13 @@ async function named(talk: Talk, call_id: string) {
   return { batch_id: batch?.batch_id ?? '', call_id, arguments_digest: planned?.arguments_digest ?? '' };
 }
 
-const word = async (talk: Talk, call_id: string, result: 'allow' | 'deny'): Promise<LooseIngress> => ({
+const confirmation = async (talk: Talk, call_id: string, result: 'allow' | 'deny'): Promise<LooseIngress> => ({
   kind: 'user.tool_confirmation',
   ...(await named(talk, call_id)),
   result,
 });
 
-const handed = async (talk: Talk, call_id: string, data: object): Promise<LooseIngress> => ({
+const customResult = async (talk: Talk, call_id: string, data: object): Promise<LooseIngress> => ({
   kind: 'user.custom_tool_result',
   ...(await named(talk, call_id)),
   result: { success: true, data } as never,
@@ -78,7 +78,7 @@ const codeOf = (state: SessionState, index: number): string | null | undefined =
 
 const leaseCall = async (talk: Talk, owner = A): Promise<EffectOfKind<'tool.call'>> => {
   const [call] = callsIn(await talk.lease(owner));
-  if (call === undefined) throw new Error('no call is to be had');
+  if (call === undefined) throw new Error('no call was granted');
   return call;
 };
 
@@ -87,8 +87,8 @@ interface Reached {
   readonly close: () => Promise<void>;
 }
 
-/** The same engine, spoken to directly, or through a server that is there as long as the engine is. */
-const WAYS = {
+/** The same engine, used in process, or through a server that runs as long as the engine. */
+const CLIENTS = {
   'in process': async (): Promise<Reached> => ({ world: await newWorld(), close: () => Promise.resolve() }),
   'over HTTP': async (): Promise<Reached> => {
     const world = await newWorld();
@@ -108,7 +108,7 @@ const WAYS = {
   },
 } as const;
 
-describe.each(Object.entries(WAYS))('%s', (_, open) => {
+describe.each(Object.entries(CLIENTS))('%s', (_, open) => {
   let reached: Reached | null = null;
   afterEach(async () => {
     await reached?.close();
@@ -121,7 +121,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     return reached.world;
   };
 
-  test('a call that waits is leased to nobody, nor what waits for it; the rest is', async () => {
+  test('a call that waits for a person is not leased, nor are calls that wait for it; the others are', async () => {
     const world = await start(
       ['q', 'asks_write', { path: 'a' }],
       ['r', 'read', { path: 'a' }],
@@ -133,30 +133,30 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
       status: 'requires_action',
       blocking_event_ids: ['batch-1/q/confirm', 'batch-1/p/fulfil'],
     });
-    await world.talk.submit([await word(world.talk, 'q', 'allow')]);
+    await world.talk.submit([await confirmation(world.talk, 'q', 'allow')]);
     expect(await world.talk.leased(B)).toEqual(['batch-1/q/1', 'batch-1/r/1']);
   });
 
-  test('a bridge that waits for work is given the call once a person has allowed it', async () => {
+  test('a waiting lease request is granted the call once a person has allowed it', async () => {
     const world = await start(['q', 'asks']);
     const waiting = world.talk.leased(A, { wait_ms: 20_000 });
-    await world.talk.submit([await word(world.talk, 'q', 'allow')]);
+    await world.talk.submit([await confirmation(world.talk, 'q', 'allow')]);
     expect(await waiting).toEqual(['batch-1/q/1']);
   });
 
-  test('an answer comes once, and the same one sent again is the first answer again', async () => {
+  test('an answer counts once, and the same one sent again gets the first receipt', async () => {
     const world = await start(['q', 'asks']);
-    const event = { event_id: 'word-1', ...(await word(world.talk, 'q', 'allow')) };
+    const event = { event_id: 'word-1', ...(await confirmation(world.talk, 'q', 'allow')) };
     expect(await world.talk.outcome(event)).toBe('done');
     expect(await world.talk.outcome(event)).toBe('done');
     expect(await world.talk.outcome({ ...event, event_id: 'word-2' })).toBe('not_confirmable');
-    expect(await world.talk.outcome(await word(world.talk, 'q', 'deny'))).toBe('not_confirmable');
+    expect(await world.talk.outcome(await confirmation(world.talk, 'q', 'deny'))).toBe('not_confirmable');
   });
 
-  test('a question runs out by itself, also when the engine was away meanwhile', async () => {
+  test('a question times out, also while the engine is down', async () => {
     const world = await start(['q', 'asks'], ['q2', 'asks', { n: 2 }]);
     await world.clock.advance(TTL_MS - 1);
-    await world.talk.submit([await word(world.talk, 'q2', 'allow')]);
+    await world.talk.submit([await confirmation(world.talk, 'q2', 'allow')]);
     expect(statuses(await world.talk.state())).toEqual(['waiting', 'queued']);
     await world.restart();
     await world.clock.advance(1);
@@ -166,39 +166,45 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(await durable(world.disk)).toEqual(state);
   });
 
-  test('after a restart the same is asked, and the answer is taken', async () => {
+  test('after a restart the same question is open, and its answer is accepted', async () => {
     const world = await start(['q', 'asks'], ['p', 'timed_person', { path: 'b' }]);
     const before = await world.talk.state();
     await world.restart();
     const after = await world.talk.state();
     expect(after).toEqual(before);
     expect(effects(after)).toEqual(effects(before));
-    await world.talk.submit([await word(world.talk, 'q', 'deny'), await handed(world.talk, 'p', { ok: true })]);
+    await world.talk.submit([
+      await confirmation(world.talk, 'q', 'deny'),
+      await customResult(world.talk, 'p', { ok: true }),
+    ]);
     expect(await world.talk.leased(A)).toEqual(['batch-1/settle']);
     const records = await done(world.talk.client.records(SESSION));
     expect(replay(records).divergence).toBeNull();
   });
 
-  test('an answer that does not fit its schema is refused, whatever its sender says of it, and may be given again', async () => {
+  test('an answer that does not fit its schema is refused, with any claimed verdict, and may be given again', async () => {
     const world = await start(['p', 'timed_person', { path: 'b' }]);
-    const misfit = { ...(await handed(world.talk, 'p', { ok: 'yes' })), output_verdict: { valid: true } } as never;
+    const misfit = {
+      ...(await customResult(world.talk, 'p', { ok: 'yes' })),
+      output_verdict: { valid: true },
+    } as never;
     const refused = await refusal(world.talk.client.submit(SESSION, { events: [misfit] }));
     expect(refused).toMatchObject({ code: 'result_invalid', path: '/events/0/result/data/ok' });
-    expect(await world.talk.outcome(await handed(world.talk, 'p', { ok: true }))).toBe('done');
+    expect(await world.talk.outcome(await customResult(world.talk, 'p', { ok: true }))).toBe('done');
     expect(statuses(await world.talk.state())).toEqual(['succeeded']);
   });
 
-  test('a custom call is given up in its time', async () => {
+  test('a custom call times out', async () => {
     const world = await start(['p', 'timed_person', { path: 'b' }]);
-    const late = await handed(world.talk, 'p', { ok: true });
+    const late = await customResult(world.talk, 'p', { ok: true });
     await world.clock.advance(TIMED_PERSON.answer_within_ms as number);
     expect(codeOf(await world.talk.state(), 0)).toBe('tool_timeout');
     expect(await world.talk.outcome(late)).toBe('call_already_settled');
   });
 
-  test('other arguments are held against the schema of the tool before they are taken', async () => {
+  test('amended arguments are checked against the schema of the tool', async () => {
     const world = await start(['s', 'strict_asks', { n: 1 }]);
-    const deny = await word(world.talk, 's', 'deny');
+    const deny = await confirmation(world.talk, 's', 'deny');
     const instead = (args: object) =>
       ({ ...deny, instead: { call_id: 's2', tool_name: 'strict_asks', arguments: args } }) as never;
     const refused = await refusal(world.talk.client.submit(SESSION, { events: [instead({ n: 'one' })] }));
@@ -220,9 +226,9 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
     expect(codeOf(await world.talk.state(), 0)).toBe('tool_invalid_result');
   });
 
-  test('an interrupt takes back what was asked, and the late answer of the abandoned generate is refused', async () => {
+  test('an interrupt withdraws the open questions, and the late answer of the abandoned generate is refused', async () => {
     const world = await start(['q', 'asks']);
-    const late = await word(world.talk, 'q', 'allow');
+    const late = await confirmation(world.talk, 'q', 'allow');
     const { run_id } = { run_id: 'run-1' };
     await world.talk.submit([{ kind: 'user.interrupt', run_id, input: { text: 'rather this' } }]);
     expect(await world.talk.outcome(late)).toBe('batch_not_active');
@@ -234,7 +240,7 @@ describe.each(Object.entries(WAYS))('%s', (_, open) => {
   });
 });
 
-describe('what is tried again', () => {
+describe('a retry', () => {
   const failed: LooseIngress = {
     kind: 'GenerateFailed',
     run_id: 'run-1',
@@ -244,7 +250,7 @@ describe('what is tried again', () => {
     retryable: true,
   };
 
-  test('is leased in its time, under another lease, which the old holder may not report on', async () => {
+  test('is leased when it is due, under another lease, on which the former owner may not report', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf(TOOLS));
     await world.talk.run();
@@ -261,7 +267,7 @@ describe('what is tried again', () => {
     await world.engine.close();
   });
 
-  test('waits as long as the recorded jitter says, whatever its sender says', async () => {
+  test('waits as long as the recorded jitter says, with any claimed jitter', async () => {
     const world = await newWorld();
     await world.talk.create(packageOf(TOOLS));
     await world.talk.run();
@@ -275,7 +281,7 @@ describe('what is tried again', () => {
     await world.engine.close();
   });
 
-  test('a call comes back as its next attempt, to whichever bridge', async () => {
+  test('of a call is its next attempt, for any bridge', async () => {
     const world = await newWorld();
     await calling(world.talk, ['m', 'measured'], ['f', 'free']);
     const call = await leaseCall(world.talk);

@@ -9,7 +9,7 @@ import { wireText } from '../../src/client/wire-text.ts';
 import { copyRequest } from '../../src/engine/copy-request.ts';
 import { anyValue } from '../support/any-value.ts';
 
-/** As if it had come over the wire. */
+/** The request as it would arrive over the wire. */
 const reference = (request: unknown): Either<Rejection, unknown> =>
   map(({ text }: { text: string }): unknown => JSON.parse(text))(wireText(request));
 
@@ -17,7 +17,7 @@ const copied = (request: unknown): Either<Rejection, unknown> =>
   map(({ value }: { value: unknown }) => value)(copyRequest(request));
 
 describe('a copy of a request', () => {
-  test('is what would have come over the wire, or refused in the same words', () => {
+  test('equals what would arrive over the wire, or is refused with the same message', () => {
     fc.assert(
       fc.property(fc.oneof(anyValue(), fc.jsonValue()), (request) => {
         expect(copied(request)).toEqual(reference(request));
@@ -26,7 +26,7 @@ describe('a copy of a request', () => {
     );
   });
 
-  test('has nothing in common with what was given', () => {
+  test('shares no object with the original', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (request) => {
         const before = JSON.stringify(request);
@@ -37,7 +37,7 @@ describe('a copy of a request', () => {
     );
   });
 
-  test('holds what is sealed by reference, and is the same otherwise', () => {
+  test('contains sealed values by reference, and is otherwise the same', () => {
     const inDomain = (value: unknown): boolean => isRight(checkJson(value));
     const small = fc.jsonValue().filter(inDomain);
     const large = fc.oneof(fc.dictionary(fc.string(), small), fc.array(small)).filter(inDomain);
@@ -55,7 +55,7 @@ describe('a copy of a request', () => {
     );
   });
 
-  test('is as deep and as large as it may be, and no more', () => {
+  test('is accepted up to the limits of depth and size, and refused beyond them', () => {
     const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
     for (const depth of [JSON_DEPTH_MAX - 1, JSON_DEPTH_MAX, JSON_DEPTH_MAX + 1]) {
       expect(copied(nested(depth))).toEqual(reference(nested(depth)));

@@ -1,4 +1,4 @@
-// A call that goes on after an interrupt stays in the hands of the bridge that runs it, also across a restart.
+// A call that continues after an interrupt stays held by the bridge that runs it, also across a restart.
 import { expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { A, B, TTL_MS, type World, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
@@ -35,7 +35,7 @@ test.each([false, true])(
   },
 );
 
-test('is given up when its bridge is gone', async () => {
+test('is given up when its bridge sends no heartbeats', async () => {
   const { world } = await withDetached();
   await world.clock.advance(3 * TTL_MS);
   expect(await world.talk.state()).not.toHaveProperty('detached');

@@ -1,5 +1,5 @@
-// A full disk refuses new work and takes nothing that was acknowledged; once there is space, work goes on without a
-// restart.
+// With a full disk the engine refuses new work and loses nothing that was acknowledged; once there is space, work
+// continues without a restart.
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe('an engine whose stores are full', () => {
-  test('refuses what is new, keeps what it has, and goes on once they are not', async () => {
+  test('refuses new events, keeps recorded ones, and continues once there is space', async () => {
     const { talk, disk, engine } = await newWorld();
     await talk.create();
     await talk.submit([RUN]);
@@ -33,7 +33,7 @@ describe('an engine whose stores are full', () => {
     expect(await talk.outcome({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: [long] })).toBe(
       'storage_full',
     );
-    // What is there can be read and is owed.
+    // Recorded events can be read, and their effects are owed.
     expect(stateBytes(await talk.state())).toEqual(before);
     expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
     disk.fault = () => null;
@@ -42,7 +42,7 @@ describe('an engine whose stores are full', () => {
     expect(stateBytes(await durable(disk))).toEqual(stateBytes(await talk.state()));
   });
 
-  test('goes without a snapshot, and makes it up later', async () => {
+  test('skips a snapshot, and writes it later', async () => {
     const { talk, disk, clock } = await newWorld();
     await talk.create();
     await talk.submit([RUN]);
@@ -73,7 +73,7 @@ interface Acked {
   readonly snapshots: Set<string>;
 }
 
-/** Blobs and events until the disk has refused often enough. */
+/** Writes blobs and events until the disk has refused often enough. */
 async function fill(client: EngineClient, advance: () => Promise<void>): Promise<Acked> {
   const acked: Acked = { events: [], blobs: new Map(), refusals: [], snapshots: new Set() };
   for (let n = 0; acked.refusals.length < REFUSALS; n += 1) {
@@ -108,7 +108,7 @@ async function readIds(client: EngineClient): Promise<readonly string[]> {
 }
 
 describe('a data directory on a full disk', () => {
-  test('loses no acknowledged event or blob, and takes new ones once there is space', async (context) => {
+  test('loses no acknowledged event or blob, and accepts new ones once there is space', async (context) => {
     const disk = await mountSmallDisk(DISK);
     if ('reason' in disk) {
       process.stdout.write(`disk full: not run, ${disk.reason}\n`);
@@ -129,7 +129,7 @@ describe('a data directory on a full disk', () => {
         expect(['storage_full', 'storage_unknown', 'run_already_active']).toContain(code);
 
       await rm(reserve);
-      // The same engine, and at once.
+      // The same engine continues at once.
       const held = await readIds(engine.client);
       expect(held).toEqual(expect.arrayContaining(acked.events));
       expect(await outcome(engine.client.putBlob(bytes('after')))).toBe('done');

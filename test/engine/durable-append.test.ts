@@ -1,4 +1,5 @@
-// The fence under every fault its stores can have: durable first, all or nothing, and nothing twice.
+// The append path under every fault of its stores: durable first, all or nothing, and nothing twice
+// (docs/design.md, laws 3 and 15).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { stateBytes } from '../../src/core/index.ts';
@@ -11,15 +12,15 @@ import { randomFrom } from '../support/random.ts';
 
 const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
 
-interface Told {
+interface Followed {
   readonly world: World;
-  /** What a follower was told, and how much was durable then. */
+  /** The events that a follower received, and how many were durable then. */
   readonly published: number[];
   readonly restarts: () => number;
 }
 
-/** Runs the scenario to its end whatever happens on the way; engines that stop are replaced. */
-async function runThrough(disk: Disk): Promise<Told> {
+/** Runs the scenario to its end, through all faults; engines that stop are replaced. */
+async function runThrough(disk: Disk): Promise<Followed> {
   const world = await openAnyhow(disk);
   const published: number[] = [];
   let restarts = 0;
@@ -41,7 +42,7 @@ async function runThrough(disk: Disk): Promise<Told> {
     for (let attempt = 0; ; attempt += 1) {
       const code = await Promise.race([step(world.engine.client), disk.died().then(() => 'died' as const)]);
       if (code === 'done') break;
-      if (attempt > 3) throw new Error(`step ${index} was not taken: ${code}`);
+      if (attempt > 3) throw new Error(`step ${index} was refused: ${code}`);
       if (code === 'died') {
         restarts += 1;
         disk.fault = () => null;
@@ -49,7 +50,7 @@ async function runThrough(disk: Disk): Promise<Told> {
         world.engine = next.engine;
       } else {
         expect(MAY_BE_SENT_AGAIN).toContain(code);
-        // A refused request has changed nothing that is durable or believed.
+        // A refused request changes neither the durable state nor the state in memory.
         if ((await outcome(world.engine.client.session(SESSION))) === 'done') {
           const { state } = await done(world.engine.client.session(SESSION));
           expect(stateBytes(state)).toEqual(stateBytes(await durable(disk)));
@@ -82,7 +83,7 @@ async function undisturbed(): Promise<{
   return { calls: disk.calls.length, bytes: stateBytes(await durable(disk)), names: disk.calls };
 }
 
-describe('the fence', () => {
+describe('the append path', () => {
   test('publishes every event once, in order', async () => {
     const disk = newDisk();
     const { published } = await runThrough(disk);
@@ -106,7 +107,7 @@ describe('the fence', () => {
     async (fault) => {
       const { calls, bytes, names } = await undisturbed();
       for (let k = 1; k <= calls; k += 1) {
-        // An engine that stops while it opens is not this test's.
+        // An engine that stops while it opens is tested elsewhere.
         if (k === 1) continue;
         const disk = newDisk();
         disk.fault = ({ nth }) => (nth === k ? fault : null);
@@ -117,7 +118,7 @@ describe('the fence', () => {
     },
   );
 
-  test('stays right through any sequence of faults', async () => {
+  test('stays correct through any sequence of faults', async () => {
     expect.hasAssertions();
     const { bytes } = await undisturbed();
     for (let seed = 1; seed <= 30; seed += 1) {
@@ -129,13 +130,13 @@ describe('the fence', () => {
         left -= 1;
         return random.pick(['refused', 'unknown', 'lost_ack']);
       };
-      const told = await runThrough(disk).catch((error: unknown) => {
-        // Too many faults in a row: a person would try again later. What is durable is right all the same.
+      const followed = await runThrough(disk).catch((error: unknown) => {
+        // Too many faults in a row: a caller would try again later. The durable state is correct all the same.
         if (!String(error).includes('not taken')) throw error;
         return null;
       });
       const state = await durable(disk).catch(() => null);
-      if (told !== null && state !== null) expect(stateBytes(state), `seed ${seed}`).toEqual(bytes);
+      if (followed !== null && state !== null) expect(stateBytes(state), `seed ${seed}`).toEqual(bytes);
     }
   });
 });
@@ -143,7 +144,7 @@ describe('the fence', () => {
 const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
 
 describe('requests that wait together', () => {
-  test('share one append and each get their own receipt', async () => {
+  test('share one append, and each gets its own receipt', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     await talk.run();
@@ -154,11 +155,11 @@ describe('requests that wait together', () => {
       ),
     );
     expect(receipts.map(({ events }) => events[0]?.position)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
-    // The first one begins alone; all that came meanwhile go together.
+    // The first one is appended alone; all that come meanwhile are appended together.
     expect(disk.calls.filter((name) => name === 'append').length - before).toBe(2);
   });
 
-  test('are judged one by one', async () => {
+  test('are stepped one by one', async () => {
     const { talk, engine } = await newWorld();
     await talk.create();
     const pause = { kind: 'RunPaused', run_id: 'run-1' } as const;
@@ -182,7 +183,7 @@ describe('requests that wait together', () => {
     expect(await done(engine.client.records(SESSION, 0))).toHaveLength(1);
   });
 
-  test('answer for what was sent before although it could happen anew, and are judged without it', async () => {
+  test('get the first answer for an event sent again that would also be possible as a new one', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     const event = { ...run, event_id: 'go' };
@@ -195,13 +196,13 @@ describe('requests that wait together', () => {
     ];
     expect((await again).events).toMatchObject([{ position: 0, repeated: true }]);
     expect(await Promise.all(beside)).toEqual(['run_not_active', 'run_not_active']);
-    // The same in one breath with something new.
+    // The same together with a new event.
     const { version, events } = await talk.submit([event, { ...run, event_id: 'new' }]);
     expect([version, events.map(({ repeated }) => repeated)]).toEqual([3, [true, false]]);
     expect((await durable(disk)).run).toMatchObject({ run_id: 'run-2' });
   });
 
-  test('are refused under an id that another fact has, durable or not', async () => {
+  test('are refused under the event id of another fact, durable or not', async () => {
     const { talk, engine } = await newWorld();
     await talk.create();
     const first = { ...run, event_id: 'one' };
@@ -210,7 +211,7 @@ describe('requests that wait together', () => {
     const pending = await Promise.all([first, other, kind, first].map((event) => talk.outcome(event)));
     expect(pending).toEqual(['done', 'event_id_reused', 'event_id_reused', 'done']);
     await talk.submit([{ kind: 'RunCompleted', run_id: 'run-1' }]);
-    // One that could happen anew, one that could not, and one that says less than what is on record.
+    // One that would be possible as a new event, one that would not, and one with fewer fields than the recorded one.
     const cause = { ...first, cause: { kind: 'event' } } as const;
     for (const event of [other, kind, cause]) expect(await talk.outcome(event)).toBe('event_id_reused');
     expect(await talk.outcome(first)).toBe('done');
@@ -235,7 +236,7 @@ describe('requests that wait together', () => {
 });
 
 describe('a fault inside the engine', () => {
-  test('meets the request alone, and the session goes on', async () => {
+  test('fails only that request, and the session continues', async () => {
     const { talk, engine, disk } = await newWorld();
     await talk.create();
     // A store that throws while the step is prepared.
@@ -247,19 +248,19 @@ describe('a fault inside the engine', () => {
     expect((await durable(disk)).version).toBe(1);
   });
 
-  test('loads the session again when it came in the middle of a write', async () => {
+  test('during a write causes the session to be loaded again', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     disk.fault = ({ name }) => (name === 'append' ? 'throws' : null);
     const waiting = [talk.outcome({ ...run, event_id: 'r' }), talk.outcome({ kind: 'RunPaused', run_id: 'run-1' })];
-    // The second one was not in that write, and is taken by the session as it was loaded again.
+    // The second one was not in that write; the session that was loaded again accepts it.
     disk.fault = ({ name, nth }) =>
       name === 'append' && nth < 99 && disk.calls.filter((n) => n === 'append').length === 1 ? 'throws' : null;
     expect(await Promise.all(waiting)).toEqual(['storage_unknown', 'run_not_active']);
     expect(await talk.outcome({ ...run, event_id: 'r' })).toBe('done');
   });
 
-  test('hands out what is owed again after it was loaded again, and keeps leases meanwhile', async () => {
+  test('keeps leases while the session is loaded again, and grants what it owes afterwards', async () => {
     const { talk, disk, clock } = await newWorld();
     await talk.create();
     await talk.run();
@@ -269,13 +270,13 @@ describe('a fault inside the engine', () => {
     expect(await talk.lost(A, 'run-1/turn-1')).toEqual([]);
     disk.fault = () => null;
     await clock.advance(2_000);
-    // The pause was recorded although nobody was told: the generate is no longer owed.
+    // The pause was recorded although its answer was lost: the generate is no longer owed.
     expect(await talk.lost(A, 'run-1/turn-1')).toEqual(['run-1/turn-1']);
     await talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
     expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
   });
 
-  test('tells followers what was recorded without an answer', async () => {
+  test('shows followers the events whose answer was lost', async () => {
     const { talk, disk, engine } = await newWorld();
     await talk.create();
     await talk.run();
@@ -289,8 +290,8 @@ describe('a fault inside the engine', () => {
   });
 });
 
-describe('sessions that are asked for at once', () => {
-  test('are one session, and a create is followed by what was created', async () => {
+describe('concurrent requests for a session', () => {
+  test('load it once; one before its creation is refused, and later ones are not', async () => {
     const { engine, disk } = await newWorld();
     const early = engine.client.session(SESSION)();
     const created = engine.client.createSession({ session_id: SESSION })();

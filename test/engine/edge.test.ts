@@ -1,4 +1,4 @@
-// What the edge decides and writes down, whatever a client claims.
+// The edge measures and records facts itself, whatever a client claims.
 import { describe, expect, test } from 'vitest';
 import { digestText, canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
@@ -29,10 +29,10 @@ async function recorded(call: Partial<Loose<ToolCallObserved>>): Promise<{ call:
   const calls = [{ call_id: 'a', tool_name: 'read', ...call }];
   await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
   const state = await world.talk.state();
-  // What was recorded can be read again.
+  // The recorded event can be read again.
   expect(await durable(world.disk)).toEqual(state);
   const [observed] = state.active_tool_batch?.observed ?? [];
-  if (observed === undefined) throw new Error('nothing was observed');
+  if (observed === undefined) throw new Error('no call was observed');
   return { call: observed, world };
 }
 
@@ -41,8 +41,8 @@ const text = async (arguments_text: string): Promise<ToolCallObserved> => (await
 describe('the text of arguments', () => {
   test.each([
     ['an object', '{"path":"x"}', { path: 'x' }],
-    ['none', '', {}],
-    ['only space', ' \n\t ', {}],
+    ['empty', '', {}],
+    ['white space', ' \n\t ', {}],
     ['a double', '{"x":0.1}', { x: 0.1 }],
     ['an integer that no double holds', '{"x":12345678901234567890}', { x: 12345678901234567000 }],
     ['escapes', String.raw`{"\u0061":"\u00e4"}`, { a: 'ä' }],
@@ -55,8 +55,8 @@ describe('the text of arguments', () => {
   });
 
   test.each([
-    ['no JSON', 'call me'],
-    ['half of it', '{"path":'],
+    ['not JSON', 'call me'],
+    ['cut off', '{"path":'],
     ['a list', '[1]'],
     ['null', 'null'],
     ['negative zero', '{"x":-0}'],
@@ -68,7 +68,7 @@ describe('the text of arguments', () => {
     ['deeper than an event may be', JSON.stringify(nested(JSON_DEPTH_MAX - 1))],
     ['a fault at the end of a very long path', `{"${'k'.repeat(3_000)}":-0}`],
     ['a very long key twice', `{"${'k'.repeat(3_000)}":1,"${'k'.repeat(3_000)}":1}`],
-  ])('that is %s is kept as it is, and answered', async (_name, given) => {
+  ])('that is %s is kept as it is, with a verdict', async (_name, given) => {
     const { call, world } = await recorded({ arguments_text: given });
     expect(call.arguments_verdict?.valid).toBe(false);
     expect(call.arguments).toBeUndefined();
@@ -82,7 +82,7 @@ describe('the text of arguments', () => {
     expect(plan?.rejected).toMatchObject([{ code: 'tool_invalid_args' }]);
   });
 
-  test('may nest as deep as arguments that come as an object', async () => {
+  test('may nest as deep as arguments sent as an object', async () => {
     const deepest = nested(JSON_DEPTH_MAX - 5) as JsonObject;
     expect((await text(JSON.stringify(deepest))).arguments).toEqual(deepest);
     expect((await recorded({ arguments: deepest })).call.arguments).toEqual(deepest);
@@ -122,7 +122,7 @@ describe('large arguments', () => {
 describe('calls that name one blob of many paths', () => {
   const patch = `${Array.from({ length: 256 }, (_, at) => `*** Add File: f${at}`).join('\n')}${'\n'.repeat(5_000)}`;
 
-  test('are refused when nobody could read their event again, and taken when somebody can', async () => {
+  test('are refused when their event could not be read again, and accepted when it can', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.run();
@@ -146,8 +146,8 @@ describe('calls that name one blob of many paths', () => {
   });
 });
 
-describe('what a client claims', () => {
-  test('about verdict, claims and digest is not believed', async () => {
+describe('a claim of a client', () => {
+  test('about verdict, claims and digest is dropped', async () => {
     const { call } = await recorded({
       tool_name: 'strict',
       arguments: { n: 'x' },
@@ -160,7 +160,7 @@ describe('what a client claims', () => {
     expect(call.claims).toBeUndefined();
   });
 
-  test('about blobs is looked up', async () => {
+  test('about blobs is checked', async () => {
     const world = await newWorld();
     await world.talk.create();
     const content = { ref: ZERO_DIGEST, bytes: 1, head: '', tail: '' };
@@ -177,7 +177,7 @@ describe('what a client claims', () => {
       code: 'unknown_blob',
       path: '/events/0/calls/0/arguments_ref',
     });
-    // Arguments that look like a reference are the model's own.
+    // Arguments that look like a reference belong to the model.
     const lookalike = [{ call_id: 'a', tool_name: 'read', arguments: { x: content } }];
     expect(await world.talk.outcome({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: lookalike })).toBe(
       'done',
@@ -238,17 +238,17 @@ describe('the verdict of a schema', () => {
     expect(found.message).toMatch(message);
   });
 
-  // Each of these would take longer than anybody waits.
+  // Each of these would take longer than any caller waits.
   test.each([
     ['a pattern that tries everything', { pattern: '^(a+)+$' }, `${'a'.repeat(50)}!`],
     ['names of properties', { patternProperties: { '^(a+)+$': {} } }, { [`${'a'.repeat(50)}!`]: 1 }],
-    ['items held against each other', { uniqueItems: true }, Array.from({ length: 100_000 }, (_, n) => ({ n }))],
+    ['a comparison of all items', { uniqueItems: true }, Array.from({ length: 100_000 }, (_, n) => ({ n }))],
     [
       'a definition that doubles the work with each level',
       { $ref: '#/$defs/twice' },
       JSON.parse(`${'['.repeat(60)}1${']'.repeat(60)}`) as Json,
     ],
-  ])('does not let %s through, and does not wait for it', (_, of, value) => {
+  ])('times out on %s, and fails the value', (_, of, value) => {
     const twice = { allOf: [{ items: { $ref: '#/$defs/twice' } }, { items: { $ref: '#/$defs/twice' } }] };
     const schema = object({ value: of }, { $defs: { twice } });
     for (let again = 0; again < 3; again += 1) {
@@ -258,14 +258,14 @@ describe('the verdict of a schema', () => {
     }
   });
 
-  test('has time for what is simple, where something else took too long', () => {
+  test('accepts a simple value after another one timed out', () => {
     const schema = object({ pattern: { pattern: '^(a+)+$' } });
     for (let again = 0; again < 10; again += 1) verdict(schema, { pattern: `${'a'.repeat(50)}!` });
     expect(verdict(schema, { pattern: 'aaa' })).toEqual({ valid: true });
     expect(verdict(schema, { pattern: 'b' })).toMatchObject({ valid: false, path: '/pattern' });
   });
 
-  test('accepts what fits', () => {
+  test('accepts a value that fits', () => {
     expect(verdict(object({ n: { type: 'integer' } }), { n: 1 })).toEqual({ valid: true });
     expect(verdict({}, { anything: [1] })).toEqual({ valid: true });
   });
@@ -273,11 +273,11 @@ describe('the verdict of a schema', () => {
   test.each([
     ['an unknown type', { type: 'strng' }],
     ['a keyword of the wrong form', { required: 'path' }],
-    ['a pattern that is none', object({ x: { pattern: '(' } })],
+    ['an invalid pattern', object({ x: { pattern: '(' } })],
     ['a reference to nowhere', { $ref: '#/nowhere' }],
     ['a reference to itself', { $ref: '#' }],
     ['an asynchronous one', { $async: true, required: ['x'] }],
-  ])('is not given for %s, and says so', (_name, schema) => {
+  ])('is "not checked" for %s', (_name, schema) => {
     expect(verdict(schema, { x: 'y' })).toEqual({
       valid: true,
       message: 'not checked: the schema does not compile',
@@ -290,7 +290,7 @@ describe('the verdict of a schema', () => {
     expect(verdict(named('integer'), { x: 'y' }).valid).toBe(false);
   });
 
-  test('fits an event however long the fault is', () => {
+  test('is short enough for an event, for a fault of any length', () => {
     const found = verdict(object({}, { additionalProperties: false }), { ['k'.repeat(5_000)]: 1 });
     expect(found.message?.length).toBeLessThanOrEqual(1_024);
   });

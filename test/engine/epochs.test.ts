@@ -1,4 +1,5 @@
-// Epochs: a lease that was lost is lost, whoever has it now and however often the engine was started again.
+// Epochs: a lost lease stays lost, whichever bridge has the effect now and however often the engine was restarted
+// (docs/design.md, law 17).
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,15 +31,15 @@ interface Held {
   readonly epoch: number;
 }
 
-async function take(world: World, owner: OwnerId): Promise<Held | null> {
+async function leaseOne(world: World, owner: OwnerId): Promise<Held | null> {
   const { effects, epochs } = await world.talk.lease(owner, { kinds: ['tool.call'] });
   const [effect] = effects;
   return effect?.kind === 'tool.call' ? { owner, call: effect, epoch: epochs[0] as number } : null;
 }
 
-async function mustTake(world: World, owner: OwnerId): Promise<Held> {
-  const held = await take(world, owner);
-  if (held === null) throw new Error('nothing was handed out');
+async function mustLease(world: World, owner: OwnerId): Promise<Held> {
+  const held = await leaseOne(world, owner);
+  if (held === null) throw new Error('nothing was granted');
   return held;
 }
 
@@ -55,51 +56,51 @@ async function report(world: World, { owner, call, epoch }: Held, event: LooseIn
   return isLeft(answer) ? answer.left.code : 'done';
 }
 
-/** Whether the lease is still this one's. */
+/** Whether the owner still holds the lease. */
 async function beats(world: World, { owner, call: { effect_id }, epoch }: Held): Promise<boolean> {
   const leases = [{ session_id: world.talk.id, effect_id, epoch }];
   return (await done(world.talk.client.heartbeat({ owner, leases }))).lost.length === 0;
 }
 
 describe('a lease that was lost', () => {
-  test('is refused as stale although nobody else has the call', async () => {
+  test('is refused as stale although no other bridge has the call', async () => {
     const world = await withCall('free');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
     expect(await beats(world, held)).toBe(false);
     expect(await report(world, held, settled(held.call))).toBe('stale_lease');
     expect(await report(world, held, started(held.call, A))).toBe('stale_lease');
   });
 
-  test('is refused to the very owner that has the call again', async () => {
+  test('is refused even to its former owner that has the call again', async () => {
     const world = await withCall('free');
-    const first = await mustTake(world, A);
+    const first = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    const second = await mustTake(world, A);
+    const second = await mustLease(world, A);
     expect(second.epoch).toBeGreaterThan(first.epoch);
     expect(await report(world, first, settled(first.call))).toBe('stale_lease');
     expect(await beats(world, first)).toBe(false);
     expect(await report(world, second, settled(second.call))).toBe('done');
   });
 
-  test('is not given back once more by whoever had it', async () => {
+  test('cannot be released again by its former owner', async () => {
     const world = await withCall('free');
-    const first = await mustTake(world, A);
+    const first = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    const second = await mustTake(world, A);
+    const second = await mustLease(world, A);
     const { session_id, effect_id } = first.call;
     await done(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
     expect(await beats(world, second)).toBe(true);
-    expect(await take(world, B)).toBeNull();
+    expect(await leaseOne(world, B)).toBeNull();
   });
 
-  test('by a restart of the engine is the newest of those who say that they have it', async () => {
+  test('by a restart of the engine belongs to the newest of its claimants', async () => {
     const world = await withCall('free');
-    const old = await mustTake(world, A);
+    const old = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    const now = await mustTake(world, B);
+    const now = await mustLease(world, B);
     await world.restart();
-    // The one that had it speaks first, and is believed until the one that has it speaks as well.
+    // The former owner reports first, and counts as the owner until the newer one reports.
     expect(await beats(world, old)).toBe(true);
     expect(await beats(world, now)).toBe(true);
     expect(await beats(world, old)).toBe(false);
@@ -107,9 +108,9 @@ describe('a lease that was lost', () => {
     expect(await report(world, now, settled(now.call))).toBe('done');
   });
 
-  test('that was taken up after a restart is lost like any other', async () => {
+  test('includes one that was resumed after a restart', async () => {
     const world = await withCall('free');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     await world.restart();
     expect(await beats(world, held)).toBe(true);
     await world.clock.advance(2 * TTL_MS);
@@ -117,19 +118,19 @@ describe('a lease that was lost', () => {
     expect(await report(world, held, settled(held.call))).toBe('stale_lease');
   });
 
-  test('by a restart of the engine goes to somebody else with an epoch that is newer still', async () => {
+  test('by a restart of the engine is granted to another bridge under a newer epoch', async () => {
     const world = await withCall('free');
-    const old = await mustTake(world, A);
+    const old = await mustLease(world, A);
     await world.restart();
-    const now = await mustTake(world, B);
+    const now = await mustLease(world, B);
     expect(now.epoch).toBeGreaterThan(old.epoch);
     expect(await beats(world, old)).toBe(false);
     expect(await report(world, old, settled(old.call))).toBe('stale_lease');
   });
 
-  test('is one that no engine has ever given', async () => {
+  test('includes one under an epoch that no engine granted', async () => {
     const world = await withCall('free');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     const forged = { ...held, epoch: held.epoch + 1 };
     expect(await beats(world, forged)).toBe(false);
     expect(await report(world, forged, settled(held.call))).toBe('stale_lease');
@@ -138,22 +139,22 @@ describe('a lease that was lost', () => {
 });
 
 describe('a call that runs', () => {
-  test('is its owner’s, by the record, whatever epochs others name', async () => {
+  test('belongs to its recorded owner, whatever epochs others name', async () => {
     const world = await withCall('once');
-    const held = await mustTake(world, A);
+    const held = await mustLease(world, A);
     expect(await report(world, held, started(held.call, A))).toBe('done');
     await world.restart();
-    const stranger = { ...held, owner: B, epoch: held.epoch + 1 };
-    expect(await beats(world, stranger)).toBe(false);
+    const other = { ...held, owner: B, epoch: held.epoch + 1 };
+    expect(await beats(world, other)).toBe(false);
     expect(await beats(world, held)).toBe(true);
-    expect(await beats(world, stranger)).toBe(false);
-    expect(await report(world, stranger, settled(held.call))).toBe('stale_lease');
+    expect(await beats(world, other)).toBe(false);
+    expect(await report(world, other, settled(held.call))).toBe('stale_lease');
     expect(await report(world, held, settled(held.call))).toBe('done');
   });
 });
 
 describe('a run that is paused', () => {
-  test('leaves the model’s turn to whoever is at it', async () => {
+  test('leaves the generate to its owner', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.run();
@@ -166,12 +167,12 @@ describe('a run that is paused', () => {
     expect((await done(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
     await world.talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
     expect(await world.talk.leased(B)).toEqual([]);
-    const event = ingress({ kind: 'ToolCallsObserved', event_id: 'said', run_id: 'run-1', turn: 1, calls: [] });
+    const event = ingress({ kind: 'ToolCallsObserved', event_id: 'generated', run_id: 'run-1', turn: 1, calls: [] });
     await done(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
   });
 });
 
-/** What happens to one call that may run again and that nobody records as started. */
+/** What happens to one call that may run again and is never recorded as started. */
 const act = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(fc.constant('take'), fc.constantFrom('a', 'b', 'c')) },
   { weight: 4, arbitrary: fc.tuple(fc.constant('beat'), fc.nat(8)) },
@@ -180,7 +181,7 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('restart'), fc.constant(0)) },
 );
 
-test('whatever leases, clocks and engines do: epochs grow, one holder at a time, and the rest are refused', async () => {
+test('in any sequence of leases, times and restarts, epochs grow, one owner holds, and the others are refused', async () => {
   let lastStood = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 30 }), async (acts) => {
@@ -188,7 +189,7 @@ test('whatever leases, clocks and engines do: epochs grow, one holder at a time,
       const grants: Held[] = [];
       for (const [what, value] of acts) {
         if (what === 'take') {
-          const held = await take(world, brand(`bridge-${value}`));
+          const held = await leaseOne(world, brand(`bridge-${value}`));
           if (held === null) continue;
           for (const { epoch } of grants) expect(held.epoch).toBeGreaterThan(epoch);
           grants.push(held);
@@ -199,7 +200,7 @@ test('whatever leases, clocks and engines do: epochs grow, one holder at a time,
         else if (what === 'jump') world.clock.jump(value);
         else await world.restart();
       }
-      // Whoever is believed, in the order of their epochs: only the last of them is believed still.
+      // Of the claimants that were accepted, in the order of their epochs, only the last is still accepted.
       const first = await Promise.all(grants.map((held) => beats(world, held)));
       const again: boolean[] = [];
       for (const held of grants) again.push(await beats(world, held));
@@ -221,7 +222,7 @@ test('whatever leases, clocks and engines do: epochs grow, one holder at a time,
 });
 
 describe('epochs', () => {
-  test('grow across blocks and engines, and are never given twice', async () => {
+  test('grow across blocks and engines, and are never granted twice', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
     let last = 0;
     for (let life = 0; life < 5; life += 1) {
@@ -229,7 +230,7 @@ describe('epochs', () => {
       expect(epochs.first).toBeGreaterThan(last);
       for (let given = 0; given < 4 * life; given += 1) {
         const epoch = epochs.next();
-        // The next block is being put aside meanwhile.
+        // The next block is reserved meanwhile.
         if (epoch === null) break;
         expect(epoch).toBeGreaterThan(last);
         last = epoch;
@@ -240,7 +241,7 @@ describe('epochs', () => {
     await rm(path, { recursive: true });
   });
 
-  test('go on from block to block while they are used', async () => {
+  test('continue from block to block', async () => {
     const epochs = await openEpochs(newMemoryEpochs(), 4);
     const given: (number | null)[] = [];
     for (let count = 0; count < 20; count += 1) {
@@ -250,7 +251,7 @@ describe('epochs', () => {
     expect(given).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  test('are not made up when no more can be put aside', async () => {
+  test('are not granted when no more can be reserved', async () => {
     let broken = false;
     const memory = newMemoryEpochs();
     const store: EpochStore = {
@@ -270,10 +271,10 @@ describe('epochs', () => {
     expect(epochs.next()).toBe(3);
   });
 
-  test('are not guessed from a file that holds something else', async () => {
+  test('are not read from a file without a number', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
     await writeFile(join(path, 'epochs'), '12');
-    await expect(openEpochs(openFileEpochs(join(path, 'epochs')))).rejects.toThrow('does not hold a number');
+    await expect(openEpochs(openFileEpochs(join(path, 'epochs')))).rejects.toThrow('does not contain a number');
     await rm(path, { recursive: true });
   });
 });

@@ -1,4 +1,4 @@
-// An import that stops anywhere is taken up where it stopped, and never goes on from anything else.
+// An import that stops anywhere resumes where it stopped, and never continues another stream.
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
@@ -24,14 +24,14 @@ async function codeOf(disk: Disk, records: readonly StreamRecord[]): Promise<str
 
 const ALL = EXPORTED.length - 1;
 
-/** A recorded session of several hundred entries, most of them in sealed pages. */
+/** A recorded session of several hundred transcript entries, most of them in sealed pages. */
 const LONG = readFileSync(new URL('../../replay-fixtures/sealed-pages/session.jsonl', import.meta.url), 'utf8')
   .trimEnd()
   .split('\n')
   .map((line) => JSON.parse(line) as StreamRecord);
 
 describe('an import', () => {
-  test('that was interrupted goes on where it stopped', async () => {
+  test('that was interrupted resumes where it stopped', async () => {
     const disk = newDisk();
     disk.fault = ({ name, nth }) => (name === 'append' && nth > 2 ? 'full' : null);
     expect(await codeOf(disk, EXPORTED)).toBe('storage_full');
@@ -43,7 +43,7 @@ describe('an import', () => {
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
   });
 
-  test('keeps every page of the transcript that was sealed', async () => {
+  test('stores every sealed page of the transcript', async () => {
     const disk = newDisk();
     expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
     const { sealed } = replay(LONG).state?.transcript ?? { sealed: [] };
@@ -51,7 +51,7 @@ describe('an import', () => {
     for (const ref of sealed) expect(await done(disk.blobs.has(ref))).toBe(true);
   });
 
-  test('stores no event that seals a page which cannot be kept', async () => {
+  test('does not store an event whose sealed page cannot be stored', async () => {
     const disk = newDisk();
     disk.fault = ({ name }) => (name === 'put' ? 'full' : null);
     expect(await codeOf(disk, LONG)).toBe('storage_full');
@@ -62,7 +62,7 @@ describe('an import', () => {
     expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
   });
 
-  test('does not go on from a session that went another way, or further', async () => {
+  test('does not continue a session with other or further events', async () => {
     const disk = newDisk();
     expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('3 events');
     const [other] = await done(disk.journal.read(SESSION, 0 as never, 1));
@@ -73,7 +73,7 @@ describe('an import', () => {
     expect(await codeOf(disk, EXPORTED.slice(0, 3))).toBe('session_exists');
   });
 
-  test('does not go into a session of another genesis', async () => {
+  test('does not continue a session with another genesis', async () => {
     const disk = newDisk();
     await done(disk.journal.create(SESSION, '{}'));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');

@@ -1,5 +1,5 @@
-// Two bridges, one engine, and everything that goes wrong between them: answers that are lost, bridges that die, an
-// engine that is started again. Whatever the order, every call settles exactly once and the run ends.
+// Two bridges, one engine, and the faults between them: lost answers, bridges that die, restarts of the engine. In any
+// order, every call settles exactly once and the run ends (docs/design.md, laws 4 and 19).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../schemas/effect.ts';
@@ -33,7 +33,7 @@ interface Job {
   sent: number;
 }
 
-/** A bridge that does one small thing at a time; a dead one is followed by one of another name. */
+/** A bridge that takes one small step at a time; a dead one is followed by one with another owner id. */
 class Bridge {
   owner: OwnerId;
   readonly #jobs: Job[] = [];
@@ -61,11 +61,11 @@ class Bridge {
     }
     const max = 1 + this.#random.below(4);
     const grant = await engine.client.lease(leaseRequest(this.owner, { max }))();
-    // The answer is lost on its way: the leases expire.
+    // The answer is lost: the leases expire.
     if (isLeft(grant) || this.#random.oneIn(8)) return;
     const owed = new Set(effects(await durable(disk)).map(({ effect_id }) => effect_id));
     for (const effect of grant.right.effects) {
-      if (!owed.has(effect.effect_id)) throw new Error(`${effect.effect_id} was handed out too early`);
+      if (!owed.has(effect.effect_id)) throw new Error(`${effect.effect_id} was granted too early`);
       this.#jobs.push({ effect, events: this.#eventsOf(effect), sent: 0 });
     }
   }
@@ -79,7 +79,7 @@ class Bridge {
     this.#jobs.splice(0, this.#jobs.length, ...kept);
   }
 
-  // A call whose predecessors have not settled is refused when it starts, and is tried again.
+  // The start of a call is refused until its predecessors have settled; then it is tried again.
   #ready(): Job | undefined {
     return this.#jobs.length === 0 ? undefined : this.#random.pick(this.#jobs);
   }
@@ -135,7 +135,7 @@ class Bridge {
   }
 }
 
-/** Lets two bridges and the world do things in a random order until the run has ended. */
+/** Lets two bridges, faults and time act in a random order until the run has ended. */
 async function play(seed: number): Promise<World> {
   const random = randomFrom(seed);
   const disk = newDisk();
@@ -164,7 +164,7 @@ async function play(seed: number): Promise<World> {
   throw new Error(`seed ${seed}: the run does not end`);
 }
 
-describe('two bridges through whatever happens', () => {
+describe('two bridges under random faults', () => {
   test('settle every call exactly once and end the run', async () => {
     for (let seed = 1; seed <= roundsOf(40); seed += 1) {
       const world = await play(seed);
@@ -185,7 +185,7 @@ describe('two bridges through whatever happens', () => {
         const key = `${event.batch_id}/${event.call_id}`;
         ended.set(key, (ended.get(key) ?? 0) + 1);
       }
-      // Only calls that may not be repeated are started here, so that each ends once, one way or the other.
+      // Only calls that must not be repeated are started here, so that each of them ends exactly once.
       expect(
         [...ended.values()].every((times) => times === 1),
         `seed ${seed}`,

@@ -1,6 +1,6 @@
-// The k-th call of the stores fails, for every k of every story and in every way it can fail: each request is taken, or
-// refused with a code that says what to do; sent again it is taken; and in the end the state is that of an undisturbed
-// run, on disk and in the engine that was started anew.
+// The k-th call of the stores fails, for every k of every story and in every way it can fail. Each request is accepted,
+// or refused with a code that says what to do, and accepted when it is sent again. In the end the state is that of an
+// undisturbed run, on disk and in a restarted engine.
 import { describe, expect, test } from 'vitest';
 import { stateBytes } from '../../src/core/index.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -15,7 +15,7 @@ const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 't
 const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_full', 'storage_unknown', 'closing'];
 const ATTEMPTS_MAX = 4;
 
-/** The state without its times: what is tried again is recorded later. */
+/** The state without its times: a request that is sent again is recorded later. */
 const timeless = (state: SessionState): string =>
   Buffer.from(stateBytes(state))
     .toString()
@@ -30,10 +30,10 @@ async function openAnyhow(disk: Disk): Promise<World> {
   }
 }
 
-/** Tells a story to its end; what is refused is sent again. */
-async function tell({ steps }: Story, disk: Disk): Promise<string> {
+/** Runs a story to its end; refused requests are sent again. */
+async function runStory({ steps }: Story, disk: Disk): Promise<string> {
   const world = await openAnyhow(disk);
-  // Starting again and loading are part of every story.
+  // Every story includes a restart and a load.
   for (const [index, step] of [...steps, restarts, views].entries()) {
     for (let attempt = 1; ; attempt += 1) {
       const code = await step(world);
@@ -53,10 +53,10 @@ async function tell({ steps }: Story, disk: Disk): Promise<string> {
 describe('the k-th call of the stores fails', () => {
   test.each(STORIES)('in the story: $name', { timeout: 300_000 }, async (story) => {
     const calm = newDisk();
-    const truth = await tell(story, calm);
+    const truth = await runStory(story, calm);
     const calls = calm.calls.length;
     expect(calls).toBeGreaterThan(4);
-    // A story of many calls takes turns at the ways to fail, and has more of its look-ups fail in the long suite.
+    // A story of many calls alternates between the faults; the long suite makes more of its look-ups fail.
     const ways = calls > 100 ? roundsOf(1) : FAULTS.length;
     for (let k = 1; k <= calls; k += 1) {
       if (calls > 100 && roundsOf(1) === 1 && calm.calls[k - 1] === 'find' && k % 8 !== 0) continue;
@@ -64,10 +64,10 @@ describe('the k-th call of the stores fails', () => {
         const fault = FAULTS[(k + way) % FAULTS.length] ?? 'refused';
         const disk = newDisk();
         disk.fault = ({ nth }) => (nth === k ? fault : null);
-        const told = await tell(story, disk).catch((error: unknown) => {
+        const state = await runStory(story, disk).catch((error: unknown) => {
           throw new Error(`call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}: ${String(error)}`);
         });
-        expect(told === truth, `call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
+        expect(state === truth, `call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
       }
     }
     process.stdout.write(`${story.name}: ${calls} calls\n`);

@@ -1,4 +1,4 @@
-// Leases on a virtual clock: what happens to work whose bridge falls silent, comes back, or was never there.
+// Leases on a virtual clock: what happens to work whose bridge stops sending heartbeats, returns, or never existed.
 import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { callStateOf } from '../../reducers/batch-index.ts';
@@ -22,7 +22,7 @@ async function withCall(tool: 'once' | 'free' | 'barrier'): Promise<{ readonly w
   return { world, call };
 }
 
-/** The same, with its start on record. */
+/** The same, with its start recorded. */
 async function withRunning(tool: 'once' | 'free' | 'barrier'): Promise<{ readonly world: World; readonly call: Call }> {
   const given = await withCall(tool);
   await given.world.talk.submit([started(given.call, A)], A);
@@ -32,7 +32,7 @@ async function withRunning(tool: 'once' | 'free' | 'barrier'): Promise<{ readonl
 const LONG_MS = 3 * TTL_MS;
 
 describe('a lease without heartbeats', () => {
-  test('goes to somebody else, and not before its time', async () => {
+  test('is granted to another bridge after its ttl, and not before', async () => {
     const { world } = await withCall('once');
     const { talk, clock } = world;
     await clock.advance(TTL_MS - 1);
@@ -43,7 +43,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.lost(A, 'batch-1/a/1')).toEqual(['batch-1/a/1']);
   });
 
-  test('on a started call that may be repeated gives it another attempt', async () => {
+  test('on a started call that may be repeated leads to another attempt', async () => {
     const { world, call } = await withRunning('free');
     const { talk, clock } = world;
     await clock.advance(LONG_MS);
@@ -63,7 +63,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.leased(B)).toEqual(['batch-1/settle']);
   });
 
-  test('is kept by heartbeats for as long as they come', async () => {
+  test('is kept while heartbeats come', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock } = world;
     for (let beat = 0; beat < 20; beat += 1) {
@@ -73,7 +73,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.outcome(settled(call), A)).toBe('done');
   });
 
-  test.each([3_600_000, -3_600_000])('does not mind a clock that jumps by %d ms', async (ms) => {
+  test.each([3_600_000, -3_600_000])('is not affected by a clock that jumps by %d ms', async (ms) => {
     const { world, call } = await withRunning('once');
     const { talk, clock } = world;
     clock.jump(ms);
@@ -88,13 +88,13 @@ describe('a lease without heartbeats', () => {
 });
 
 describe('the loss of a started call', () => {
-  test('is recorded later when the journal does not take it now', async () => {
+  test('is recorded later when the journal refuses it now', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
     await clock.advance(LONG_MS);
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'running' });
-    // Nobody may have it meanwhile, and whoever had it may not report.
+    // Meanwhile no bridge is granted the call, and its former owner may not report.
     expect(await talk.leased(B)).toEqual([]);
     expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
     expect(await talk.lost(A, 'batch-1/a/1')).toEqual(['batch-1/a/1']);
@@ -118,7 +118,7 @@ describe('the loss of a started call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  test("stays the engine's own to report, whatever else happens to the run meanwhile", async () => {
+  test('is reported by the engine, whatever happens to the run meanwhile', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock, disk } = world;
     await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
@@ -130,7 +130,7 @@ describe('the loss of a started call', () => {
     expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
   });
 
-  test("is not what an owner of the engine's name can prevent", async () => {
+  test('cannot be prevented by an owner that is called like the engine', async () => {
     const { world } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -141,8 +141,8 @@ describe('the loss of a started call', () => {
   });
 });
 
-describe('a lease given back', () => {
-  test('is free at once when nothing was started', async () => {
+describe('a released lease', () => {
+  test('can be granted at once when nothing was started', async () => {
     const { world } = await withCall('once');
     const { talk } = world;
     const waiting = talk.leased(B, { wait_ms: 20_000 });
@@ -150,14 +150,14 @@ describe('a lease given back', () => {
     expect(await waiting).toEqual(['batch-1/a/1']);
   });
 
-  test('settles what was started and may not be repeated', async () => {
+  test('settles a started call that must not be repeated', async () => {
     const { world } = await withRunning('once');
     await world.talk.release(A, 'batch-1/a/1');
     await rest();
     expect(callOf(await world.talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  test('does not touch what others hold', async () => {
+  test('does not affect the leases of others', async () => {
     const { world } = await withRunning('once');
     await world.talk.release(B, 'batch-1/a/1');
     await rest();
@@ -165,8 +165,8 @@ describe('a lease given back', () => {
   });
 });
 
-describe('everything of an owner that is gone', () => {
-  test('is free at once, or settled when it was started and may not be repeated', async () => {
+describe('releasing everything of an owner', () => {
+  test('frees it at once, or settles what was started and must not be repeated', async () => {
     const world = await newWorld();
     const { talk } = world;
     await talk.create();
@@ -174,17 +174,17 @@ describe('everything of an owner that is gone', () => {
     const [once, free] = callsIn(await talk.lease(A)) as [Call, Call];
     await talk.submit([started(once, A), started(free, A)], A);
     const waiting = talk.leased(B, { wait_ms: 20_000 });
-    // What the dead had asked for is not theirs to take.
-    const dead = talk.leased(A, { wait_ms: 20_000 });
+    // Its waiting requests are granted nothing.
+    const dismissed = talk.leased(A, { wait_ms: 20_000 });
     await done(talk.client.release({ owner: A, leases: [], all: true }));
     await rest();
-    expect(await dead).toEqual([]);
+    expect(await dismissed).toEqual([]);
     expect(await waiting).toEqual(['batch-1/c/1']);
     expect(await talk.leased(B)).toEqual(['batch-1/b/2']);
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });
   });
 
-  test('is not what others have', async () => {
+  test('does not affect the leases of others', async () => {
     const { world, call } = await withRunning('once');
     await done(world.talk.client.release({ owner: B, leases: [], all: true }));
     await rest();
@@ -206,7 +206,7 @@ describe('a restart of the engine', () => {
     expect(await talk.outcome(settled(call), A)).toBe('done');
   });
 
-  test('lets a bridge take up what it had leased and not recorded as started', async () => {
+  test('lets a bridge resume what it had leased and not recorded as started', async () => {
     const { world } = await withCall('free');
     await world.restart();
     expect(await world.talk.lost(A, 'batch-1/a/1')).toEqual([]);
@@ -243,10 +243,10 @@ describe('a restart of the engine', () => {
 });
 
 describe('a bridge that starts a call', () => {
-  test('holds it from then on, leased or not', async () => {
+  test('holds it from then on, with or without a lease', async () => {
     const { world, call } = await withCall('once');
     const { talk, clock } = world;
-    // Another lease is alive, so that this one is not found by looking at an empty table.
+    // Another lease is in force, so that the table is not empty anyway.
     await clock.advance(LONG_MS);
     await talk.submit([started(call, A)], A);
     expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
@@ -254,7 +254,7 @@ describe('a bridge that starts a call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  test('is the only one that can', async () => {
+  test('is the only one that may start it', async () => {
     const { world, call } = await withCall('once');
     const { talk, clock } = world;
     await clock.advance(LONG_MS);
@@ -268,13 +268,13 @@ describe('a bridge that starts a call', () => {
 describe('a run that ends early', () => {
   const cancels = (talk: World['talk'], owner: OwnerId) => talk.leased(owner, { kinds: ['tool.cancel'] });
 
-  test('asks the owner, and nobody else, to stop', async () => {
+  test('owes a cancel to the owner of the call, and to no other bridge', async () => {
     const { world, call } = await withRunning('once');
     const { talk } = world;
     await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
     expect(await cancels(talk, B)).toEqual([]);
     expect(await cancels(talk, A)).toEqual(['batch-1/a/1/cancel']);
-    // Its work stays in its hands until it has reported.
+    // It holds its work until it has reported.
     expect(await talk.lost(A, 'batch-1/a/1', 'batch-1/a/1/cancel')).toEqual([]);
     const { call_id, batch_id, attempt, plan_hash } = call;
     const report = { call_id, batch_id, attempt, plan_hash, result: { success: false }, output: { text: '' } };
@@ -282,18 +282,18 @@ describe('a run that ends early', () => {
     expect((await talk.state()).run_history).toMatchObject([{ ending: { outcome: 'cancelled' } }]);
   });
 
-  test.each(['RunCancelled', 'user.interrupt'] as const)('ends although the bridge is gone (%s)', async (kind) => {
+  test.each(['RunCancelled', 'user.interrupt'] as const)('ends although the bridge has died (%s)', async (kind) => {
     const { world } = await withRunning('once');
     const { talk, clock } = world;
     await talk.submit([{ kind, run_id: 'run-1' }]);
     await clock.advance(LONG_MS);
     expect((await talk.state()).run).toBeNull();
-    // Nothing is left behind that could ring again.
+    // No timer is left.
     await clock.advance(LONG_MS);
     expect(clock.pending()).toBe(0);
   });
 
-  test('lets what blocks run on', async () => {
+  test('lets calls that block interrupts run on', async () => {
     const { world } = await withRunning('barrier');
     const { talk } = world;
     await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);

@@ -1,4 +1,4 @@
-// Loading with snapshots gives what loading without them gives, whatever became of the snapshots.
+// A load with snapshots gives the same result as one without, also with wrong snapshots.
 import * as fc from 'fast-check';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ interface Stored {
   readonly read: () => number;
 }
 
-/** A random stream, in a journal that gives these snapshots, newest first. */
+/** A random stream, in a journal that returns these snapshots, newest first. */
 async function stored(
   seed: number,
   length: number,
@@ -63,7 +63,7 @@ async function expectTrue({ journal, stream }: Stored): Promise<readonly Version
 }
 
 describe('a session with snapshots', () => {
-  test('is loaded from the newest one: only what follows is folded', async () => {
+  test('is loaded from the newest one: only later events are folded', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const at = (stream: StoredStream): number => Math.floor(stream.records.length / 2);
       const world = await stored(seed, 100, (stream) => [snapshotAt(stream, at(stream)), snapshotAt(stream, 1)]);
@@ -72,7 +72,7 @@ describe('a session with snapshots', () => {
     }
   });
 
-  test('is loaded from one at its very first event and at its very last', async () => {
+  test('is loaded from one at its first event, and from one at its last', async () => {
     const first = await stored(4, 60, (stream) => [snapshotAt(stream, 1)]);
     expect(await expectTrue(first)).toEqual([1]);
     const last = await stored(4, 60, (stream) => [snapshotAt(stream, stream.records.length)]);
@@ -93,7 +93,7 @@ describe('a session with snapshots', () => {
               const version = 1 + (cut % stream.records.length);
               const whole = snapshotAt(stream, version);
               const made = damaged(whole, damage, foreign);
-              // Two streams may begin alike, so that a state of the other one is right.
+              // Two streams may begin with the same events: then a state of the other one is right.
               if (canonicalText(made) === canonicalText(whole)) good.add(version);
               else good.delete(version);
               return made;
@@ -107,7 +107,7 @@ describe('a session with snapshots', () => {
     );
   });
 
-  test('names the ones it did not use', async () => {
+  test('reports the snapshots that it did not use', async () => {
     const world = await stored(8, 400, (stream) => [
       damaged(snapshotAt(stream, 9), 'text', stream),
       snapshotAt(stream, 5),
@@ -116,7 +116,7 @@ describe('a session with snapshots', () => {
     expect(await expectTrue(world)).toEqual([5, 20, 9]);
   });
 
-  test('that outlived the end of their stream is loaded without them', async () => {
+  test('newer than its stream is loaded without them', async () => {
     const { session } = walk(6, 240);
     const whole = recordStream(session.genesis, session.events);
     const cut = recordStream(session.genesis, session.events.slice(0, 10));
@@ -127,7 +127,7 @@ describe('a session with snapshots', () => {
     expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
   });
 
-  test('says where it is damaged, also when the snapshot lies before or behind that', async () => {
+  test('reports where it is damaged, also when the snapshot lies before or after that', async () => {
     for (const [at, bad] of [
       [10, 14],
       [10, 9],
@@ -184,7 +184,7 @@ function damaged(snapshot: Snapshot, damage: (typeof DAMAGES)[number], foreign: 
       // Another state of the same stream, under this version.
       return { ...snapshotAt(foreign, version - 1), version: snapshot.version };
     case 'foreign':
-      // A state that is right in itself, of a stream that went another way.
+      // A valid state, but of a stream with other events.
       return version < foreign.folded.length ? snapshotAt(foreign, version) : { ...snapshot, chain: zeros };
     default:
       return unreachable(damage);

@@ -1,4 +1,5 @@
-// No store is trusted: whatever does not verify is `damaged`, by session and position, and the others go on.
+// No store is trusted: a record that does not verify is `damaged`, with session and position, and other sessions are
+// served.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
@@ -37,7 +38,7 @@ type Tamper = (
   readonly genesis?: string;
 };
 
-/** The journal as it reads after somebody has been at the first session. */
+/** The journal with the first session tampered with. */
 async function tampered(disk: Disk, tamper: Tamper): Promise<Journal> {
   const { journal } = disk.ports();
   const records = await done(disk.journal.read(SESSION, 0 as never, 1_000));
@@ -64,7 +65,7 @@ const at = (records: readonly JournalRecord[], index: number): JournalRecord => 
   return record;
 };
 
-/** The records with fields of one changed, and the chain made anew from there on. */
+/** The records with fields of one changed, and the chain computed again from there on. */
 function chainedAnew(
   records: readonly JournalRecord[],
   from: number,
@@ -84,8 +85,8 @@ const ATTACKS: readonly (readonly [name: string, position: number, tamper: Tampe
     1,
     (records) => ({ records: change(records, 1, { event: at(records, 1).event.replace('"once"', '"free"') }) }),
   ],
-  ['an event that is no JSON', 2, (records) => ({ records: change(records, 2, { event: '{' }) })],
-  ['an event of no kind', 2, (records) => ({ records: change(records, 2, { event: '{"kind":"Nothing"}' }) })],
+  ['an event that is not JSON', 2, (records) => ({ records: change(records, 2, { event: '{' }) })],
+  ['an event of an unknown kind', 2, (records) => ({ records: change(records, 2, { event: '{"kind":"Nothing"}' }) })],
   ['an event that does not apply', 2, (records) => ({ records: change(records, 2, { event: at(records, 0).event }) })],
   [
     'another state digest',
@@ -124,7 +125,7 @@ describe('a stream that was tampered with', () => {
     expect(await outcome(client.submit(SESSION, { events: [{ kind: 'RunRequested', input: { text: '' } }] }))).toBe(
       'damaged',
     );
-    // The other session goes on.
+    // The other session is served.
     const other = new Talk(client, OTHER);
     expect(await other.leased(A)).toEqual(['run-1/turn-1']);
     await other.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
@@ -132,7 +133,7 @@ describe('a stream that was tampered with', () => {
     await engine.close();
   });
 
-  test('goes on when only a state digest amid it was changed with the chain: the state is right; an audit says which', async () => {
+  test('is served when only a state digest in the middle was changed with the chain; an audit names it', async () => {
     const disk = await stored();
     const records = await done(disk.journal.read(SESSION, 0 as never, 1_000));
     const changed = chainedAnew(records, 2, { state_digest: at(records, 0).state_digest });
@@ -145,7 +146,7 @@ describe('a stream that was tampered with', () => {
     await engine.close();
   });
 
-  test('is whole when nobody was at it', async () => {
+  test('loads when it was not changed', async () => {
     const disk = await stored();
     const journal = await tampered(disk, () => ({}));
     const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
@@ -155,14 +156,14 @@ describe('a stream that was tampered with', () => {
 });
 
 describe('a store that fails while the engine opens', () => {
-  test('keeps it from opening when the sessions cannot be listed', async () => {
+  test('stops it from opening when the sessions cannot be listed', async () => {
     const disk = await stored();
     disk.fault = ({ name }) => (name === 'sessions' ? 'refused' : null);
     const opened = await startEngine({ ...disk.ports(), clock: newVirtualClock() })();
     expect(isLeft(opened) && opened.left.code).toBe('storage_failed');
   });
 
-  test('leaves a session aside and takes it up again later', async () => {
+  test('leaves a session out, which is loaded again later', async () => {
     const disk = await stored();
     let faults = 2;
     disk.fault = ({ name }) => {

@@ -1,4 +1,4 @@
-// An engine in which more sessions are owed something than it keeps of those that rest.
+// An engine with more active sessions than it keeps idle ones.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
@@ -14,7 +14,7 @@ const open = ({ engine }: World, name: string): Promise<Talk> => new Talk(engine
 
 const loads = ({ calls }: Disk): number => calls.filter((name) => name === 'genesis').length;
 
-/** Storage fails at last, so that an engine that goes round in circles is told of and not waited for. */
+/** Makes storage fail after so many loads, so that an engine that loads for ever fails instead of hanging. */
 function failAfter(disk: Disk, loadsMax: number): void {
   disk.fault = ({ name }) => (name === 'genesis' && loads(disk) > loadsMax ? 'refused' : null);
 }
@@ -26,42 +26,42 @@ async function withRuns(sessions: number): Promise<World> {
   return world;
 }
 
-describe('with more sessions at work than are kept while they rest', () => {
-  test('a further session is loaded once, goes to work and stays in memory, as all others do', async () => {
+describe('with more active sessions than idle ones are kept', () => {
+  test('a further session is loaded once, becomes active and stays in memory', async () => {
     const { disk, engine } = await withRuns(LIVE_SESSIONS_MAX + 10);
     for (const { session_id } of await done(engine.client.sessions())) await done(engine.client.session(session_id));
     expect(loads(disk)).toBe(LIVE_SESSIONS_MAX + 10);
   });
 
-  test('a session at rest can be followed', async () => {
+  test('an idle session can be followed', async () => {
     const world = await withRuns(LIVE_SESSIONS_MAX + 10);
     const { disk, engine } = world;
-    const resting = await open(world, 'resting');
+    const idle = await open(world, 'idle');
     const before = loads(disk);
-    const events = engine.client.follow(resting.id)[Symbol.asyncIterator]();
+    const events = engine.client.follow(idle.id)[Symbol.asyncIterator]();
     const next = events.next();
-    await done(engine.client.session(resting.id));
-    await resting.run();
+    await done(engine.client.session(idle.id));
+    await idle.run();
     expect((await next).value).toMatchObject({ position: 0 });
     await events.return?.();
     expect(loads(disk)).toBe(before + 1);
   });
 
-  test('opening one looks at no session that is at work', async () => {
+  test('loading one considers no active session for eviction', async () => {
     const looks = vi.spyOn(LiveSession.prototype, 'isIdle');
     onTestFinished(() => looks.mockRestore());
     const world = await withRuns(LIVE_SESSIONS_MAX + 10);
     expect(looks).not.toHaveBeenCalled();
-    // Of those at rest, the one that has to go.
+    // Of the idle ones, only the one that is evicted is considered.
     const before = loads(world.disk);
-    for (let index = 0; index <= LIVE_SESSIONS_MAX; index += 1) await (await open(world, `resting-${index}`)).state();
+    for (let index = 0; index <= LIVE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
     expect(looks).toHaveBeenCalledTimes(1);
     expect(loads(world.disk)).toBe(before + LIVE_SESSIONS_MAX + 1);
   });
 });
 
-describe('sessions that come to rest', () => {
-  test('are put aside as well, without another being loaded', async () => {
+describe('sessions that become idle', () => {
+  test('are evicted without a load of another session', async () => {
     const world = await withRuns(LIVE_SESSIONS_MAX + 10);
     const { disk } = world;
     const { client } = world.engine;
@@ -69,7 +69,7 @@ describe('sessions that come to rest', () => {
       await new Talk(client, brand(`busy-${index}`)).submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
     }
     const before = loads(disk);
-    // The last ones are there, the first ones are not.
+    // The last ones are in memory, the first ones are not.
     await done(client.session(brand(`busy-${LIVE_SESSIONS_MAX + 9}`)));
     expect(loads(disk)).toBe(before);
     await done(client.session(brand('busy-0')));

@@ -1,4 +1,4 @@
-// The engine writes snapshots beside its work, in bounds, and never in the way of an append.
+// The engine writes a bounded number of snapshots in the background, and never delays an append.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { Version } from '../../schemas/ids.ts';
@@ -18,7 +18,7 @@ import { FREE } from '../support/tools.ts';
 const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const RESUME = { kind: 'RunResumed', run_id: 'run-1' } as const;
 
-/** So many more events, in few requests. */
+/** Appends so many events, in few requests. */
 async function grow(talk: Talk, events: number): Promise<void> {
   for (let at = 0; at < events; at += 2) await talk.submit([PAUSE, RESUME]);
 }
@@ -33,7 +33,7 @@ async function running(): Promise<World> {
 const versions = (world: World): Promise<readonly Version[]> => done(world.disk.journal.snapshots.versions(SESSION));
 
 describe('snapshots', () => {
-  test('are written once a session has that many events more, after the answer', async () => {
+  test('are written after so many further events, after the answer', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS - 2);
     await world.clock.advance(10 * SNAPSHOT_DELAY_MS);
@@ -80,7 +80,7 @@ describe('snapshots', () => {
     expect(world.disk.calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', 'read', 'read']);
   });
 
-  test('may be deleted at any time, and come again', async () => {
+  test('may be deleted at any time, and are written again', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
@@ -92,7 +92,7 @@ describe('snapshots', () => {
     expect(await versions(world)).toEqual([before.state.version]);
   });
 
-  test('that were wrong are left for whoever looks, until there is a right one', async () => {
+  test('that are wrong are kept for an audit until there is a right one', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
     const at = (await world.talk.state()).version;
@@ -111,7 +111,7 @@ describe('snapshots', () => {
     expect(await versions(world)).toEqual([at + 2]);
   });
 
-  test('are few, however long the session', async () => {
+  test('are few in a session of any length', async () => {
     const world = await running();
     for (let round = 0; round < SNAPSHOTS_KEPT + 3; round += 1) {
       await grow(world.talk, 2 * SNAPSHOT_EVERY_EVENTS);
@@ -121,24 +121,27 @@ describe('snapshots', () => {
     expect(world.disk.calls.filter((name) => name === 'snapshot put')).toHaveLength(SNAPSHOTS_KEPT + 3);
   });
 
-  test.each(['refused', 'full', 'throws', 'unknown'] as const)('that fail (%s) fail nothing else', async (fault) => {
-    const world = await running();
-    world.disk.fault = ({ name }) => (name.startsWith('snapshot') ? fault : null);
-    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
-    await world.clock.advance(SNAPSHOT_DELAY_MS);
-    expect(world.disk.calls.at(-1)).toBe('snapshot put');
-    await grow(world.talk, 10);
-    await world.clock.advance(1_000);
-    // Not again for every event that follows.
-    expect(world.disk.calls.filter((name) => name === 'snapshot put')).toHaveLength(1);
-    world.disk.fault = () => null;
-    await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
-    await world.clock.advance(SNAPSHOT_DELAY_MS);
-    expect(await versions(world)).toHaveLength(1);
-    expect(stateBytes(await world.talk.state())).toEqual(stateBytes(await durable(world.disk)));
-  });
+  test.each(['refused', 'full', 'throws', 'unknown'] as const)(
+    'that fail (%s) make nothing else fail',
+    async (fault) => {
+      const world = await running();
+      world.disk.fault = ({ name }) => (name.startsWith('snapshot') ? fault : null);
+      await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+      await world.clock.advance(SNAPSHOT_DELAY_MS);
+      expect(world.disk.calls.at(-1)).toBe('snapshot put');
+      await grow(world.talk, 10);
+      await world.clock.advance(1_000);
+      // It is not tried again for every further event.
+      expect(world.disk.calls.filter((name) => name === 'snapshot put')).toHaveLength(1);
+      world.disk.fault = () => null;
+      await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
+      await world.clock.advance(SNAPSHOT_DELAY_MS);
+      expect(await versions(world)).toHaveLength(1);
+      expect(stateBytes(await world.talk.state())).toEqual(stateBytes(await durable(world.disk)));
+    },
+  );
 
-  test('that hang hold up neither appends nor other sessions', async () => {
+  test('that hang delay neither appends nor other sessions', async () => {
     const disk = newDisk();
     const kept = { ...disk.journal.snapshots };
     let release = (): void => undefined;

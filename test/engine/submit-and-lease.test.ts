@@ -1,5 +1,5 @@
-// Leases that ride on the answer to a submit: whoever reports goes on with what its report leads to, and everything that
-// holds of other leases holds of these.
+// Leases granted with the answer to a submit: a bridge continues with the effects of its own report, under the rules of
+// all leases.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
@@ -29,8 +29,8 @@ const observed = (...calls: readonly (readonly [id: string, tool: string])[]): L
   calls: calls.map(([call_id, tool_name]) => ({ call_id, tool_name, arguments: { n: call_id } })),
 });
 
-/** A session whose model has been asked by A. */
-async function asked(): Promise<World> {
+/** A session whose generate A has leased. */
+async function withGenerate(): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
   await world.talk.run();
@@ -41,7 +41,7 @@ async function asked(): Promise<World> {
 const submit = ({ talk }: World, events: readonly LooseIngress[], owner: OwnerId, lease: Wanted = ALL) =>
   talk.client.submit(SESSION, { events: events.map(ingress), owner, lease })();
 
-async function riding(world: World, events: readonly LooseIngress[], lease?: Wanted): Promise<SubmitReceipt> {
+async function submitAndLease(world: World, events: readonly LooseIngress[], lease?: Wanted): Promise<SubmitReceipt> {
   const answer = await submit(world, events, A, lease);
   if (isLeft(answer)) throw new Error(answer.left.code);
   return answer.right;
@@ -50,11 +50,11 @@ async function riding(world: World, events: readonly LooseIngress[], lease?: Wan
 const idsOf = ({ granted }: SubmitReceipt): readonly string[] =>
   granted?.effects.map(({ effect_id }) => effect_id) ?? [];
 
-describe('a submit that asks for what it leads to', () => {
-  test('gets it with its answer: effects, epochs and plan, before anybody who waits', async () => {
-    const world = await asked();
+describe('a submit that also requests leases', () => {
+  test('is granted effects, epochs and plan with its answer, before any waiting request', async () => {
+    const world = await withGenerate();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
-    const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])]);
+    const receipt = await submitAndLease(world, [observed(['a', 'free'], ['b', 'free'])]);
     expect(idsOf(receipt)).toEqual(['batch-1/a/1', 'batch-1/b/1']);
     expect(receipt.granted?.plans).toHaveLength(1);
     expect(new Set(receipt.granted?.epochs).size).toBe(2);
@@ -64,21 +64,21 @@ describe('a submit that asks for what it leads to', () => {
     expect(await waiting).toEqual(['batch-1/b/1']);
   });
 
-  test('gets what it asks for and no more; the rest goes to whoever waits', async () => {
-    const world = await asked();
+  test('is granted only what it requests; the rest goes to a waiting request', async () => {
+    const world = await withGenerate();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
-    const receipt = await riding(world, [observed(['a', 'free'], ['b', 'free'])], { ...ALL, max: 1 });
+    const receipt = await submitAndLease(world, [observed(['a', 'free'], ['b', 'free'])], { ...ALL, max: 1 });
     expect(idsOf(receipt)).toEqual(['batch-1/a/1']);
     expect(await waiting).toEqual(['batch-1/b/1']);
-    const other = await asked();
-    expect(await riding(other, [observed(['a', 'free'])], { ...ALL, tools: ['other.*'] })).not.toHaveProperty(
+    const other = await withGenerate();
+    expect(await submitAndLease(other, [observed(['a', 'free'])], { ...ALL, tools: ['other.*'] })).not.toHaveProperty(
       'granted',
     );
     expect(await other.talk.leased(B)).toEqual(['batch-1/a/1']);
   });
 
-  test('gets nothing when it is refused, and keeps nobody waiting', async () => {
-    const world = await asked();
+  test('is granted nothing when it is refused, and delays no waiting request', async () => {
+    const world = await withGenerate();
     await world.talk.submit([observed(['a', 'free'])]);
     const waiting = world.talk.leased(B, { wait_ms: 20_000, kinds: ['tool.call'] });
     expect(await waiting).toEqual(['batch-1/a/1']);
@@ -88,16 +88,16 @@ describe('a submit that asks for what it leads to', () => {
     expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
   });
 
-  test('gets nothing where it was never durable', async () => {
-    const world = await asked();
+  test('is granted nothing when it did not become durable', async () => {
+    const world = await withGenerate();
     world.disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
     expect(await submit(world, [observed(['a', 'free'])], A)).toMatchObject({ left: { code: 'storage_failed' } });
     world.disk.fault = () => null;
     expect(await world.talk.leased(B)).toEqual([]);
-    expect(idsOf(await riding(world, [observed(['a', 'free'])]))).toEqual(['batch-1/a/1']);
+    expect(idsOf(await submitAndLease(world, [observed(['a', 'free'])]))).toEqual(['batch-1/a/1']);
   });
 
-  test('without a name of its own asks for nothing', async () => {
+  test('without an owner is granted nothing', async () => {
     const world = await newWorld();
     await world.talk.create();
     const event = ingress({ kind: 'RunRequested', input: { text: 'go' } });
@@ -105,8 +105,8 @@ describe('a submit that asks for what it leads to', () => {
     expect(receipt).not.toHaveProperty('granted');
   });
 
-  test('holds back nothing that others cause while it is under way for longer than until its answer', async () => {
-    const world = await asked();
+  test('delays effects of other submits only until its own answer', async () => {
+    const world = await withGenerate();
     const waiting = world.talk.leased(B, { wait_ms: 20_000 });
     const receipts = await Promise.all([
       world.talk.submit([observed(['a', 'free'])]),
@@ -121,12 +121,12 @@ describe('a submit that asks for what it leads to', () => {
 });
 
 describe('a submit whose answer was lost', () => {
-  test('sent again gets the same under the same epochs, for another life of a lease', async () => {
-    const world = await asked();
+  test('and is sent again is granted the same under the same epochs, for another ttl', async () => {
+    const world = await withGenerate();
     const event = observed(['a', 'free'], ['b', 'once']);
-    const first = await riding(world, [event]);
+    const first = await submitAndLease(world, [event]);
     await world.clock.advance(TTL_MS / 2);
-    const again = await riding(world, [event]);
+    const again = await submitAndLease(world, [event]);
     expect(again.events[0]).toMatchObject({ repeated: true });
     expect(again.granted).toEqual(first.granted);
     await world.clock.advance(TTL_MS * 0.9);
@@ -135,38 +135,38 @@ describe('a submit whose answer was lost', () => {
     expect(a === undefined ? 'none' : await world.talk.outcome(settled(a), A)).toBe('done');
   });
 
-  test('gets nothing that is not its own, that it has begun, or that is new', async () => {
-    const world = await asked();
+  test('is not granted effects of others, started calls, or new effects', async () => {
+    const world = await withGenerate();
     const event = observed(['a', 'once'], ['b', 'free'], ['c', 'free']);
-    const { granted = { effects: [] } } = await riding(world, [event]);
+    const { granted = { effects: [] } } = await submitAndLease(world, [event]);
     const [a] = callsIn(granted);
     if (a !== undefined) await world.talk.submit([started(a, A)], A);
     await world.talk.release(A, 'batch-1/b/1', 'batch-1/c/1');
     expect(await world.talk.leased(B, { max: 1 })).toEqual(['batch-1/b/1']);
-    expect(await riding(world, [event])).not.toHaveProperty('granted');
+    expect(await submitAndLease(world, [event])).not.toHaveProperty('granted');
     expect(await world.talk.leased(B)).toEqual(['batch-1/c/1']);
   });
 
-  test('and is never sent again: the leases run out', async () => {
-    const world = await asked();
-    await riding(world, [observed(['a', 'free'])]);
+  test('and is never sent again: its leases expire', async () => {
+    const world = await withGenerate();
+    await submitAndLease(world, [observed(['a', 'free'])]);
     await world.clock.advance(2 * TTL_MS);
     expect(await world.talk.leased(B)).toEqual(['batch-1/a/1']);
-    const again = await riding(world, [observed(['a', 'free'])]);
+    const again = await submitAndLease(world, [observed(['a', 'free'])]);
     expect(again).not.toHaveProperty('granted');
   });
 
-  test('by an engine that came back gets nothing: what is owed is handed out to whoever asks', async () => {
-    const world = await asked();
-    await riding(world, [observed(['a', 'free'])]);
+  test('by a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
+    const world = await withGenerate();
+    await submitAndLease(world, [observed(['a', 'free'])]);
     await world.restart();
-    expect(await riding(world, [observed(['a', 'free'])])).not.toHaveProperty('granted');
+    expect(await submitAndLease(world, [observed(['a', 'free'])])).not.toHaveProperty('granted');
     expect(await world.talk.leased(A)).toEqual(['batch-1/a/1']);
   });
 });
 
-test('a report under leases of nobody is refused: nothing would tell whether they were lost', async () => {
-  const { talk } = await asked();
+test('a report that names leases without their owner is refused', async () => {
+  const { talk } = await withGenerate();
   const leases = [{ effect_id: brand<'EffectId'>('run-1/1/generate'), epoch: 1 }];
   const answer = await talk.client.submit(SESSION, { events: [ingress(observed())], leases })();
   expect(answer).toMatchObject({ _tag: 'Left', left: { code: 'invalid_shape', path: '/owner' } });

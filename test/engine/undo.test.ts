@@ -1,4 +1,4 @@
-// Asking for an undo: the edge finds the call in the stream, and a bridge is given what it needs.
+// Requests for an undo: the edge finds the call in the stream, and a bridge is granted the undo with its files.
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
@@ -23,7 +23,7 @@ const changesOf = (path: string): Changes => [
   { path, before: { ref: digestText(OLD), bytes: OLD.length }, after_digest: digestText('new') },
 ];
 
-/** A session in which `w` has written and `r` has not; its run goes on. */
+/** A session in which call `w` has written and call `r` has not; its run continues. */
 async function written(changes: Changes = changesOf('a')): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
@@ -52,7 +52,7 @@ const undos = async ({ talk }: World, owner = A) =>
   );
 
 describe('a request to undo a call', () => {
-  test('is recorded with the changes of its settlement, whatever the client claims', async () => {
+  test('is recorded with the changes of the settlement, whatever the client claims', async () => {
     const world = await written();
     await world.talk.submit([ask('w', { changes: changesOf('lie') })]);
     expect(await undos(world)).toMatchObject([{ batch_id: 'batch-1', call_id: 'w', changes: changesOf('a') }]);
@@ -72,7 +72,7 @@ describe('a request to undo a call', () => {
     expect(await undos(world)).toEqual([]);
   });
 
-  test('can be made again after one that failed', async () => {
+  test('can be made again after an undo that failed', async () => {
     const world = await written();
     await world.talk.submit([ask('w')]);
     const [first] = await undos(world);
@@ -83,13 +83,13 @@ describe('a request to undo a call', () => {
     expect(await world.talk.outcome(answer(first?.position ?? -1), A)).toBe('undo_not_pending');
   });
 
-  test('sees what is not durable yet: a settlement and an undo in the very same request', async () => {
+  test('sees events that are not durable yet: a settlement and an undo in the same request', async () => {
     const world = await newWorld();
     await world.talk.create();
     await done(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
     await world.talk.calls(['w', 'write']);
     const [effect] = callsIn(await world.talk.lease(A));
-    if (effect === undefined) throw new Error('nothing is owed');
+    if (effect === undefined) throw new Error('no effect is owed');
     const end = { ...settled(effect), changes: changesOf('a') } as LooseIngress;
     await world.talk.submit([end, ask('w')], A);
     const { version } = await world.talk.state();
@@ -111,19 +111,19 @@ describe('a request to undo a call', () => {
     expect(await undos(world)).toHaveLength(1);
   });
 
-  test('can rely on the bytes: a settlement that names a blob that is not there is refused', async () => {
+  test('can rely on the bytes: a settlement that names a missing blob is refused', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.calls(['w', 'write']);
     const [effect] = callsIn(await world.talk.lease(A));
-    if (effect === undefined) throw new Error('nothing is owed');
+    if (effect === undefined) throw new Error('no effect is owed');
     const end = { ...settled(effect), changes: changesOf('a') } as LooseIngress;
     expect(await world.talk.outcome(end, A)).toBe('unknown_blob');
   });
 });
 
-describe('an undo that is owed', () => {
-  test('outlives the run and a restart of the engine, is leased once, and again when its bridge falls silent', async () => {
+describe('an owed undo', () => {
+  test('survives the run and a restart of the engine, is leased once, and again when its lease expires', async () => {
     const world = await written();
     await world.talk.submit([ask('w')]);
     await world.talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);

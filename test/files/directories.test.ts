@@ -1,4 +1,4 @@
-// Directories are made where they can be, by any number at once; where they cannot, that is said, and nothing waits.
+// Directories are created, also concurrently; where they cannot be, the call fails and does not hang.
 import { existsSync } from 'node:fs';
 import { mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,13 +23,13 @@ beforeEach(() => {
   opened.length = 0;
 });
 
-const WAYS: readonly (readonly [string, (path: string) => Promise<void>])[] = [
+const VARIANTS: readonly (readonly [string, (path: string) => Promise<void>])[] = [
   ['and synced', makeDirectory],
-  ['at once', async (path) => makeDirectoryNow(path)],
+  ['synchronously', async (path) => makeDirectoryNow(path)],
 ];
 
-describe.each(WAYS)('a directory that is made %s', (_how, make) => {
-  test('is there with those above it, and theirs alone who made it', async () => {
+describe.each(VARIANTS)('a directory created %s', (_how, make) => {
+  test('exists with its parents, accessible only to the user who created it', async () => {
     await inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'a', 'b', 'c');
       await make(path);
@@ -48,7 +48,7 @@ describe.each(WAYS)('a directory that is made %s', (_how, make) => {
     });
   });
 
-  test('is refused where a file is in the way', async () => {
+  test('fails when a file is in the way', async () => {
     await inTemporaryDirectory(async (directory) => {
       const file = join(directory, 'file');
       await writeFile(file, '');
@@ -57,7 +57,7 @@ describe.each(WAYS)('a directory that is made %s', (_how, make) => {
     });
   });
 
-  test('is refused below a link that leads nowhere', async () => {
+  test('fails below a dangling link', async () => {
     await inTemporaryDirectory(async (directory) => {
       const link = join(directory, 'link');
       await symlink(join(directory, 'nowhere'), link);
@@ -66,19 +66,19 @@ describe.each(WAYS)('a directory that is made %s', (_how, make) => {
     });
   });
 
-  test.runIf(existsSync('/proc/self'))('is refused where the kernel has no room for one', async () => {
+  test.runIf(existsSync('/proc/self'))('fails with a remedy where the kernel allows no directory', async () => {
     const refused = {
       code: 'ENOENT',
       syscall: 'mkdir',
-      message: 'no directory can be made in /proc; choose another place',
+      message: 'cannot create a directory in /proc; choose another place',
     };
     await expect(make('/proc/refold')).rejects.toMatchObject(refused);
     await expect(make('/proc/refold/a/b')).rejects.toMatchObject(refused);
   });
 });
 
-describe('directories that are made and synced', () => {
-  test('are made by any number at once', async () => {
+describe('directories created and synced', () => {
+  test('can be created concurrently', async () => {
     await inTemporaryDirectory(async (directory) => {
       const paths = ['a/b/c/d', 'a/b/c/e', 'a/b', 'f'].map((path) => join(directory, path));
       await Promise.all([...paths, ...paths, ...paths].map(makeDirectory));
@@ -86,7 +86,7 @@ describe('directories that are made and synced', () => {
     });
   });
 
-  test('have what holds each of them synced, and nothing else', async () => {
+  test('have the parent of each new entry synced, and nothing else', async () => {
     await inTemporaryDirectory(async (directory) => {
       await makeDirectory(join(directory, 'a', 'b'));
       expect(opened).toEqual([join(directory, 'a'), directory]);

@@ -4,7 +4,7 @@ import { codeOf, fileFailure, reasonOf, storageCode, whatFailed } from '../../sr
 
 const thrown = (code: string, message: string): Error => Object.assign(new Error(message), { code, syscall: 'write' });
 
-describe('what the file system throws', () => {
+describe('an error of the file system', () => {
   test.each([
     ['ENOSPC', 'ENOSPC: no space left on device, write', 'storage_full'],
     ['EDQUOT', 'EDQUOT: disk quota exceeded, write', 'storage_full'],
@@ -18,63 +18,57 @@ describe('what the file system throws', () => {
   });
 
   test.each([
-    ['EACCES: permission denied, open', 'run it as the user whose files these are'],
-    ['IO error: /data/LOCK: Permission denied', 'run it as the user whose files these are'],
-    [
-      'EROFS: read-only file system, mkdir',
-      'even what only reads needs a directory that can be written: work on a copy',
-    ],
-    [
-      'IO error: /data/LOCK: Read-only file system',
-      'even what only reads needs a directory that can be written: work on a copy',
-    ],
-  ])('says what to do where no disk is at fault: %s', (message, remedy) => {
+    ['EACCES: permission denied, open', 'run it as the user that owns these files'],
+    ['IO error: /data/LOCK: Permission denied', 'run it as the user that owns these files'],
+    ['EROFS: read-only file system, mkdir', 'even a read needs a writable directory: work on a copy'],
+    ['IO error: /data/LOCK: Read-only file system', 'even a read needs a writable directory: work on a copy'],
+  ])('names a remedy when the disk is not at fault: %s', (message, remedy) => {
     expect(fileFailure('opening', thrown('EACCES', message)).message).toBe(`opening: ${message}; ${remedy}`);
   });
 
-  test('is told from what is a fault of ours, which is thrown again', () => {
+  test('is distinguished from a fault of ours, which is thrown again', () => {
     const ours = new TypeError('ours');
     expect(codeOf(ours)).toBeNull();
     expect(() => fileFailure('writing', ours)).toThrow(ours);
   });
 
-  test('is known as LevelDB words it', () => {
+  test('is recognised in the wording of LevelDB', () => {
     expect(storageCode('IO error: /data/000005.log: No space left on device')).toBe('storage_full');
     expect(storageCode('IO error: /data/000005.log: Disk quota exceeded')).toBe('storage_full');
     expect(storageCode('IO error: /data/LOCK: Resource temporarily unavailable')).toBe('storage_failed');
   });
 });
 
-describe('why a file could not be used', () => {
+describe('the reason of a failure', () => {
   const failed = (code: keyof typeof constants.errno, message = `${code}: as Node has it, open '/x'`): Error =>
     Object.assign(thrown(code, message), { errno: -constants.errno[code] });
 
   test.each([
     ['ENOENT', 'no such file'],
-    ['EISDIR', 'it is a folder'],
-    ['ENOTDIR', 'a part of its path is no folder'],
-    ['EEXIST', 'it is there already'],
+    ['EISDIR', 'it is a directory'],
+    ['ENOTDIR', 'a part of its path is not a directory'],
+    ['EEXIST', 'it exists already'],
     ['EACCES', 'permission denied'],
     ['ENOSPC', 'no space left on device'],
     ['EROFS', 'read-only file system'],
-  ] as const)('is told in plain words: %s', (code, words) => {
+  ] as const)('is given in plain words: %s', (code, words) => {
     expect(reasonOf(failed(code))).toBe(words);
   });
 
-  test('is told in the words of whoever asks, where those know better', () => {
+  test('uses the words of the caller where it passes some', () => {
     expect(reasonOf(failed('ENOENT'), { ENOENT: 'no such folder' })).toBe('no such folder');
-    expect(reasonOf(failed('EISDIR'), { ENOENT: 'no such folder' })).toBe('it is a folder');
+    expect(reasonOf(failed('EISDIR'), { ENOENT: 'no such folder' })).toBe('it is a directory');
   });
 
-  test('is told with the file, for those who have not named it', () => {
+  test('names the file, for a caller that has not named it', () => {
     expect(whatFailed(Object.assign(failed('EACCES'), { path: '/x' }))).toBe('/x: permission denied');
-    expect(whatFailed(failed('EISDIR'))).toBe('it is a folder');
+    expect(whatFailed(failed('EISDIR'))).toBe('it is a directory');
     expect(whatFailed(new TypeError('ours'))).toBe('ours');
   });
 
-  test('is what an error says that is not of the platform, and anything that is thrown', () => {
+  test('is the message of any other error, and the text of anything else that is thrown', () => {
     expect(reasonOf(new TypeError('ours'))).toBe('ours');
-    expect(reasonOf(thrown('ENOENT', 'no directory can be made here'))).toBe('no directory can be made here');
+    expect(reasonOf(thrown('ENOENT', 'cannot create it here'))).toBe('cannot create it here');
     expect(reasonOf('gone')).toBe('gone');
   });
 });

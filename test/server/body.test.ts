@@ -1,4 +1,4 @@
-// Bodies within their bounds, and refusals in one form.
+// Request bodies are bounded, and every refusal is problem details.
 import { describe, expect, test } from 'vitest';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { REJECTIONS, type RejectionCode, reject } from '../../schemas/rejection.ts';
@@ -19,11 +19,11 @@ const codeOf = ({ body }: RawReply): unknown => (JSON.parse(body) as { readonly 
 
 describe('a body', () => {
   test.each([
-    ['no JSON', 'x', 400, 'malformed_json'],
-    ['nothing', '', 400, 'malformed_json'],
-    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, 'malformed_json'],
-    ['one key twice', '{"session_id":"a","session_id":"b"}', 400, 'duplicate_key'],
-    ['the key __proto__', '{"__proto__":{}}', 400, 'invalid_value'],
+    ['not JSON', 'x', 400, 'malformed_json'],
+    ['empty', '', 400, 'malformed_json'],
+    ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, 'malformed_json'],
+    ['an object with one key twice', '{"session_id":"a","session_id":"b"}', 400, 'duplicate_key'],
+    ['an object with the key __proto__', '{"__proto__":{}}', 400, 'invalid_value'],
     ['nested too deeply', '['.repeat(1_000), 400, 'too_deep'],
     ['10 MB of brackets', '['.repeat(10_000_000), 413, 'too_large'],
     ['one byte too long', ' '.repeat(BODY_BYTES_MAX + 1), 413, 'too_large'],
@@ -43,7 +43,7 @@ describe('a body', () => {
     },
   );
 
-  test('without a length is read no further than its bound', async () => {
+  test('without a length is read no further than its limit', async () => {
     const head = `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
     const chunk = `10000\r\n${'['.repeat(0x10000)}\r\n`;
     const reply = await sendBytes(server().served.port, [
@@ -55,16 +55,16 @@ describe('a body', () => {
     expect(reply).toContain('too_large');
   });
 
-  test('that lies about its length is refused by what it says, or not at all', async () => {
+  test('with a wrong length is refused by the stated length, and what follows it is not part of it', async () => {
     const head = (length: number): string =>
       `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
     expect(await sendBytes(server().served.port, [head(BODY_BYTES_MAX + 1), '{}'])).toContain('too_large');
-    // Shorter than what follows: the rest is another request, and none.
+    // The stated length is shorter than the body: the rest is another request, which is malformed.
     expect(await sendBytes(server().served.port, [head(1), '[]'])).toContain('400');
     expect(await done(server().engine.client.sessions())).toEqual([]);
   });
 
-  test('is taken by no other method', async () => {
+  test('is accepted with no other method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const headers = { authorization, 'content-type': 'application/json', 'content-length': 2 };
       const reply = await send({ port: server().served.port, method, path: '/v1/sessions', headers }, '{}');
@@ -72,7 +72,7 @@ describe('a body', () => {
     }
   });
 
-  test('of a request without a host is not even looked at', async () => {
+  test('of a request without a host is not read', async () => {
     expect(await sendBytes(server().served.port, ['GET /v1 HTTP/1.1\r\nConnection: close\r\n\r\n'])).toContain('400');
     const old = await sendBytes(server().served.port, ['GET /v1 HTTP/1.0\r\n\r\n']);
     expect(old).not.toContain(' 200 ');
@@ -80,14 +80,14 @@ describe('a body', () => {
   });
 });
 
-describe('numbers in an address', () => {
+describe('a number in a query', () => {
   test.each([
     'records?from=x',
     'records?from=-1',
     'records?limit=0',
     'records?limit=1e3',
     'events?from=99999999999999999',
-  ])('are refused when they are none: %s', async (tail) => {
+  ])('is refused when it is invalid: %s', async (tail) => {
     const id = (await done(server().engine.client.createSession())).session_id;
     const reply = await send({
       port: server().served.port,
@@ -113,7 +113,7 @@ describe('problem details', () => {
     storage_failed: 503,
   };
 
-  test.each(Object.keys(REJECTIONS) as RejectionCode[])('say %s', async (code) => {
+  test.each(Object.keys(REJECTIONS) as RejectionCode[])('contain the code %s', async (code) => {
     const response = problemResponse(reject(code, '/a', 'why'));
     const problem: unknown = await response.json();
     expect(Problem.is(problem)).toBe(true);
@@ -126,13 +126,13 @@ describe('problem details', () => {
     'IO error: /var/lib/refold/LOCK: busy',
     String.raw`cannot open C:\Users\me\journal`,
     'thrown at file:///srv/refold/dist/x.js:1:2',
-  ])('name no file of the machine: %s', (message) => {
+  ])('do not name files of the machine: %s', (message) => {
     const { detail = '' } = problemOf(reject('storage_failed', '', message));
     expect(detail).toContain('(a file)');
     expect(detail).not.toMatch(/home|var|Users|srv|journal/);
   });
 
-  test('are never longer than they may be', () => {
+  test('are never longer than their limits', () => {
     expect(Problem.is(problemOf(reject('invalid_shape', 'x'.repeat(9_000), '\u{1f600}'.repeat(9_000))))).toBe(true);
   });
 });

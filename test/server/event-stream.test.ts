@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { EventRecord } from '../../schemas/record.ts';
 import { streamEvents } from '../../src/server/event-stream.ts';
 
-/** A stream with one record at a time, and a beat by hand. */
+/** A stream that yields one record at a time, with beats that the test makes. */
 async function setUp() {
   const beats = new Set<() => void>();
   let give = (_record: EventRecord): void => undefined;
@@ -22,14 +22,14 @@ async function setUp() {
   const beat = (): void => {
     for (const one of beats) one();
   };
-  // The stream asks for its first record by itself.
+  // The stream pulls its first record without a read.
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
   return { read, beat, beats, reader, give: (position: number) => give({ position } as EventRecord) };
 }
 
-test('a reader with nothing to read hears that it waits, and then gets what comes', async () => {
+test('a waiting reader gets a beat, and then the next record', async () => {
   const { read, beat, give } = await setUp();
   const first = read();
   beat();
@@ -39,7 +39,7 @@ test('a reader with nothing to read hears that it waits, and then gets what come
   expect(await second).toContain('id: 7\n');
 });
 
-test('a reader that stalls is not told so again and again', async () => {
+test('a stalled reader gets one beat at most', async () => {
   const { read, beat, give } = await setUp();
   for (let count = 0; count < 10; count += 1) beat();
   give(1);
@@ -47,7 +47,7 @@ test('a reader that stalls is not told so again and again', async () => {
   expect(await read()).toContain('id: 1\n');
 });
 
-test('nothing beats once the stream is over', async () => {
+test('a cancelled stream sends no further beat', async () => {
   const { read, beats, reader } = await setUp();
   const pending = read();
   expect(beats.size).toBe(1);

@@ -1,4 +1,4 @@
-// Who may speak to the engine: every Host with every Origin and every token, on routes that change something.
+// Which requests the engine accepts: every Host with every Origin and every token, on a route that changes something.
 import { describe, expect, test } from 'vitest';
 import { send } from '../support/engine/raw-http.ts';
 import { TOKEN, serveForAll } from '../support/engine/serving.ts';
@@ -32,7 +32,7 @@ const TOKENS = [
 const KNOWN = new Set<string>(['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST']);
 
 describe('the guard', () => {
-  test('lets nobody through but a known host, without an origin, with the token', async () => {
+  test('accepts only a known host, without an origin, with the token', async () => {
     let cases = 0;
     let created = 0;
     for (const host of HOSTS) {
@@ -58,11 +58,11 @@ describe('the guard', () => {
       }
     }
     expect(cases).toBe(360);
-    // Whoever was refused has changed nothing.
+    // A refused request changes nothing.
     expect(await done(server().engine.client.sessions())).toHaveLength(created);
   });
 
-  test('guards every route, and those that are none', async () => {
+  test('guards every route, and every path that is no route', async () => {
     for (const path of [
       '/v1',
       '/v1/sessions',
@@ -78,7 +78,7 @@ describe('the guard', () => {
     }
   });
 
-  test('gives no page leave to read an answer', async () => {
+  test('sends no CORS header', async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'access-control-request-method': 'POST' };
     const { headers: answered } = await send({ port: server().served.port, method: 'OPTIONS', path: '/v1', headers });
     expect(Object.keys(answered).filter((name) => name.startsWith('access-control'))).toEqual([]);

@@ -1,4 +1,4 @@
-// What is written from parts is what would be written as a whole.
+// The text assembled from parts equals the text of the whole value.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
@@ -9,14 +9,14 @@ import { done } from '../support/journal/outcomes.ts';
 
 const whole = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('a grant, turn after turn, with calls, a conversation and tools', async () => {
+test('of grants and receipts with calls, a transcript and tools, over twenty turns', async () => {
   const { talk } = await newWorld();
   await talk.create();
   await talk.run();
   for (let turn = 1; turn <= 20; turn += 1) {
-    const asked = await done(talk.client.lease(leaseRequest(A)));
-    expect(asked.effects.map(({ kind }) => kind)).toEqual(['llm.generate']);
-    expect(JSON.parse(grantText(asked))).toEqual(whole(asked));
+    const generate = await done(talk.client.lease(leaseRequest(A)));
+    expect(generate.effects.map(({ kind }) => kind)).toEqual(['llm.generate']);
+    expect(JSON.parse(grantText(generate))).toEqual(whole(generate));
     const calls = ['a', 'b'].map((id) => ({
       call_id: `${id}-${turn}`,
       tool_name: 'free',
@@ -35,7 +35,7 @@ test('a grant, turn after turn, with calls, a conversation and tools', async () 
   }
 });
 
-test('values that are not frozen are written anew each time', () => {
+test('of values that are not frozen, which are written again each time', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ role: fc.string() }), { minLength: 1 }), (open) => {
       const effect = { kind: 'llm.generate', tools: [], transcript: { count: 1, sealed: [], open } };

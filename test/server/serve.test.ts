@@ -1,4 +1,4 @@
-// A server whose engine is still loading: it listens, and answers once there is an engine.
+// A server whose engine is still loading: it listens, and answers once the engine is open.
 import { expect, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
@@ -8,7 +8,7 @@ import { done } from '../support/journal/outcomes.ts';
 
 const TOKEN = 'a'.repeat(64);
 
-test('whoever comes before the engine has opened waits for it', async () => {
+test('a request that comes before the engine is open waits for it', async () => {
   const { engine } = await newWorld();
   let open: (client: EngineClient) => void = () => undefined;
   const opening = new Promise<EngineClient>((resolve) => {
@@ -24,7 +24,7 @@ test('whoever comes before the engine has opened waits for it', async () => {
   await engine.close();
 });
 
-test('when no engine opens, what waits is let go with the server', async () => {
+test('when the engine cannot be opened, waiting requests end with the server', async () => {
   let fail: (error: Error) => void = () => undefined;
   const opening = new Promise<EngineClient>((_, reject) => {
     fail = reject;
@@ -38,7 +38,7 @@ test('when no engine opens, what waits is let go with the server', async () => {
   await client.close();
 });
 
-test.each(['', ' ', 'a line\n', 'žluť', undefined])('a token of %j guards nothing, and is refused', async (token) => {
+test.each(['', ' ', 'a line\n', 'žluť', undefined])('the token %j is refused', async (token) => {
   const { engine } = await newWorld();
   await expect(serve(engine.client, { token: token as string, port: 0 })).rejects.toThrow('token must be');
   await engine.close();

@@ -4,7 +4,7 @@ import { ensureToken, readToken, tokenCheck, tokenFile } from '../../src/server/
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 describe('the token', () => {
-  test('is made once, for its owner alone', async () => {
+  test('is created once, readable by its owner only', async () => {
     await inTemporaryDirectory(async (directory) => {
       const token = await ensureToken(directory);
       expect(token).toMatch(/^[0-9a-f]{64}$/);
@@ -15,7 +15,7 @@ describe('the token', () => {
     });
   });
 
-  test('is the same for all who start at once', async () => {
+  test('is the same for all processes that start at the same time', async () => {
     for (let round = 0; round < 20; round += 1) {
       await inTemporaryDirectory(async (directory) => {
         const tokens = await Promise.all(Array.from({ length: 8 }, () => ensureToken(directory)));
@@ -25,14 +25,14 @@ describe('the token', () => {
     }
   });
 
-  test('is never an empty one', async () => {
+  test('is never empty', async () => {
     await inTemporaryDirectory(async (directory) => {
       await writeFile(tokenFile(directory), '\n');
-      await expect(ensureToken(directory)).rejects.toThrow(/holds no token/);
+      await expect(ensureToken(directory)).rejects.toThrow(/contains no token/);
     });
   });
 
-  test('is compared whole', () => {
+  test('is compared as a whole', () => {
     expect(tokenCheck('abc')('abc')).toBe(true);
     for (const other of ['', 'ab', 'abcd', 'abd', 'ABC']) expect(tokenCheck('abc')(other)).toBe(false);
   });

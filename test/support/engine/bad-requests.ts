@@ -1,4 +1,4 @@
-// Requests that no session takes, by what is wrong with them.
+// Requests that every session refuses, by their fault.
 import type { Ingress } from '../../../schemas/event.ts';
 import { EVENTS_PER_APPEND_MAX, JSON_DEPTH_MAX } from '../../../schemas/limits.ts';
 import { ZERO_DIGEST, nested } from './inputs.ts';
@@ -21,11 +21,11 @@ const event = (fields: object): object => ({ events: [fields] });
 /** Requests to a session that has an open batch of one call `a`. */
 export const BAD_REQUESTS: readonly (readonly [name: string, request: unknown, expected: Expected])[] = [
   ['no request', undefined, { code: 'invalid_shape', path: '' }],
-  ['a request that is a text', 'x', { code: 'invalid_shape', path: '' }],
+  ['a request that is a string', 'x', { code: 'invalid_shape', path: '' }],
   ['a list', [], { code: 'invalid_shape', path: '' }],
   ['no events', { events: [] }, { code: 'invalid_shape', path: '/events' }],
   ['an unknown field', { events: [RUN], more: 1 }, { code: 'invalid_shape', path: '/more' }],
-  ['an event that is none', { events: [null] }, { code: 'unknown_kind', path: '/events/0/kind' }],
+  ['an event that is null', { events: [null] }, { code: 'unknown_kind', path: '/events/0/kind' }],
   ['an unknown kind', event({ kind: 'Nothing' }), { code: 'unknown_kind', path: '/events/0/kind' }],
   ['an inherited kind', event({ kind: 'toString' }), { code: 'unknown_kind', path: '/events/0/kind' }],
   ['an unknown field of an event', event({ ...RUN, at_ms: 1 }), { code: 'invalid_shape', path: '/events/0/at_ms' }],
@@ -41,23 +41,23 @@ export const BAD_REQUESTS: readonly (readonly [name: string, request: unknown, e
     { path: '/events/0/attempt', code: 'invalid_shape' },
   ],
   [
-    'an expected version that is none',
+    'a negative expected version',
     { events: [RUN], expected_version: -1 },
     { code: 'invalid_shape', path: '/expected_version' },
   ],
-  ['an owner that is none', { events: [RUN], owner: 'a b' }, { code: 'invalid_shape', path: '/owner' }],
+  ['an invalid owner', { events: [RUN], owner: 'a b' }, { code: 'invalid_shape', path: '/owner' }],
   [
     'too many events',
     { events: Array.from({ length: EVENTS_PER_APPEND_MAX + 1 }, () => RUN) },
     { code: 'invalid_shape', path: '/events' },
   ],
   [
-    'what is nested too deeply',
+    'a value that is nested too deeply',
     event({ ...settlement, result: { success: true, data: nested(JSON_DEPTH_MAX) } }),
     { code: 'too_deep' },
   ],
   [
-    'a number that is none',
+    'NaN',
     event({ ...settlement, result: { success: true, x: Number.NaN } }),
     { code: 'invalid_value', path: '/events/0/result/x' },
   ],
@@ -111,7 +111,7 @@ export const BAD_REQUESTS: readonly (readonly [name: string, request: unknown, e
     { code: 'time_not_due', path: '/events/0/due_at_ms' },
   ],
   [
-    'a blob that is not there',
+    'a blob that does not exist',
     event({ ...settlement, output: { ref: ZERO_DIGEST, bytes: 9, head: '', tail: '' } }),
     { code: 'unknown_blob', path: '/events/0/output' },
   ],

@@ -1,4 +1,4 @@
-// What every client of an engine does, in process and over HTTP alike.
+// The contract of every client of an engine, in process and over HTTP.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
@@ -17,14 +17,14 @@ import { A, B, SESSION, Talk, callsIn, ingress, leaseRequest, settled, started }
 
 export interface Connected {
   readonly client: EngineClient;
-  /** Closes the engine and what is in front of it. */
+  /** Closes the engine and its server. */
   readonly close: () => Promise<void>;
   /** Changes the bytes of a stored blob behind the engine's back. */
   readonly damageBlob?: (ref: string) => Promise<void>;
 }
 
 export function describeClient(name: string, open: () => Promise<Connected>): void {
-  describe(`${name}, as every client of an engine`, () => {
+  describe(`${name}, by the contract of all clients`, () => {
     let connected: Connected;
     let client: EngineClient;
     let talk: Talk;
@@ -37,11 +37,11 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     afterEach(() => connected.close());
 
     describe('sessions', () => {
-      test('says who it is', async () => {
+      test('reports the engine', async () => {
         expect(await done(client.info())).toMatchObject({ name: 'refold' });
       });
 
-      test('creates a session under an id of its own, or of the engine', async () => {
+      test('creates a session under a given id, or one that the engine makes', async () => {
         const own = await done(client.createSession({ session_id: SESSION }));
         expect(own).toEqual({ session_id: SESSION, version: 0, owing: false });
         const made = await done(client.createSession());
@@ -49,7 +49,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(ids).toEqual([SESSION, made.session_id].sort());
       });
 
-      test('refuses what is no session, and leaves nothing behind', async () => {
+      test('refuses an invalid session, and stores nothing', async () => {
         await talk.create();
         expect(await outcome(client.createSession({ session_id: SESSION }))).toBe('session_exists');
         const bad = (request: unknown) => refusal(client.createSession(request as never));
@@ -77,7 +77,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.sessions())).toEqual([{ session_id: SESSION, version: 1, owing: true }]);
       });
 
-      test('knows only its sessions', async () => {
+      test('refuses an unknown session, and an invalid id', async () => {
         const none = brand<'SessionId'>('none');
         expect(await outcome(client.session(none))).toBe('unknown_session');
         expect(await outcome(client.records(none))).toBe('unknown_session');
@@ -106,7 +106,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         });
       });
 
-      test('keeps to the expected version, except for what is there already', async () => {
+      test('refuses another expected version, except for an event that is recorded already', async () => {
         await talk.create();
         const run = { ...RUN, event_id: brand<'EventId'>('r') };
         const at = (version: number) => ({ expected_version: version as Version, events: [run] });
@@ -136,7 +136,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect((await done(client.session(SESSION))).state.version).toBe(2);
       });
 
-      test('takes nothing from the caller that could change later', async () => {
+      test('keeps no object that the caller could change later', async () => {
         await talk.create();
         const event = { kind: 'RunRequested', input: { text: 'go' } };
         await done(client.submit(SESSION, { events: [event] } as never));
@@ -154,7 +154,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.records(SESSION, 2))).toEqual([]);
       });
 
-      test('refuses what is too large as a whole', async () => {
+      test('refuses a request that is too large as a whole', async () => {
         await talk.create();
         const large = { kind: 'RunRequested', input: { text: 'x'.repeat(BODY_BYTES_MAX) } };
         expect(await outcome(client.submit(SESSION, { events: [large] } as never))).toBe('too_large');
@@ -162,7 +162,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('the stream', () => {
-      test('gives records from a position, at most so many', async () => {
+      test('is read from a position, at most so many records', async () => {
         await talk.create();
         await talk.calls(['a', 'once'], ['b', 'free']);
         const all = await done(client.records(SESSION));
@@ -198,7 +198,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         await resumed.return?.();
       });
 
-      test('is not followed where there is none', async () => {
+      test('is not followed when it does not exist, or from an invalid position', async () => {
         await talk.create();
         const first = (id: SessionId, from: number): Promise<unknown> => {
           const events = client.follow(id, { from: from });
@@ -211,7 +211,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('leases', () => {
-      test('wait until something is owed, and end when nothing comes', async () => {
+      test('wait until something is owed, and end empty after their wait', async () => {
         await talk.create();
         const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
         await talk.run();
@@ -220,7 +220,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.leased(B, { wait_ms: 5 })).toEqual([]);
       });
 
-      test('are of the kinds, tools and sessions that were asked for, and no more than that', async () => {
+      test('are granted only for the requested kinds, tools and sessions, and at most `max`', async () => {
         await talk.create();
         await talk.calls(['a', 'free'], ['b', 'free'], ['c', 'keyed'], ['d', 'once']);
         expect(await talk.leased(A, { kinds: ['llm.generate'] })).toEqual([]);
@@ -237,7 +237,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.leased(A)).toEqual([]);
       });
 
-      test('give calls that wait for others to whoever has those', async () => {
+      test('of calls that wait for others go to the owner of those', async () => {
         await talk.create();
         await talk.calls(['a', 'barrier'], ['b', 'barrier'], ['c', 'barrier']);
         expect(await talk.leased(A, { max: 1 })).toEqual(['batch-1/a/1']);
@@ -249,7 +249,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         ]);
       });
 
-      test('hand nothing out when they are aborted', async () => {
+      test('are not granted to an aborted request', async () => {
         await talk.create();
         const over = new AbortController();
         const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), over.signal)();
@@ -263,7 +263,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
       });
 
-      test('are kept by heartbeats, given back, and lost to others', async () => {
+      test('are kept by heartbeats, released, and lost to another owner', async () => {
         await talk.create();
         await talk.run();
         await talk.lease(A);
@@ -290,7 +290,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await talk.outcome(settled(call), A)).toBe('call_already_settled');
       });
 
-      test('are asked for properly', async () => {
+      test('are refused to a malformed request', async () => {
         const bad = (request: unknown) => refusal(client.lease(request as never));
         expect(await bad(undefined)).toMatchObject({ code: 'invalid_shape', path: '' });
         expect(await bad({ ...leaseRequest(A), max: 0 })).toMatchObject({ code: 'invalid_shape', path: '/max' });
@@ -303,7 +303,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('blobs', () => {
-      test('are kept under their digest', async () => {
+      test('are stored under their digest', async () => {
         const bytes = new TextEncoder().encode('some bytes');
         const ref = await done(client.putBlob(bytes));
         expect(ref).toBe(digestText('some bytes'));
@@ -312,12 +312,12 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await done(client.putBlob(new Uint8Array()))).toBe(digestText(''));
       });
 
-      test('are unknown, or no blob at all', async () => {
+      test('are refused when they are unknown, or their digest is invalid', async () => {
         expect(await outcome(client.getBlob(ZERO_DIGEST))).toBe('unknown_blob');
         expect(await outcome(client.getBlob(brand('sha256:../../etc/passwd')))).toBe('invalid_shape');
       });
 
-      test('are found to be damaged', async ({ skip }) => {
+      test('are reported as damaged', async ({ skip }) => {
         if (connected.damageBlob === undefined) skip();
         const ref = await done(client.putBlob(new TextEncoder().encode('precious')));
         await connected.damageBlob?.(ref);
@@ -325,7 +325,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
       });
     });
 
-    test('refuses everything once the engine is closed, and ends what waits', async () => {
+    test('refuses every request once the engine is closed, and ends waiting ones', async () => {
       await talk.create();
       const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
       const over = new AbortController();

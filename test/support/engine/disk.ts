@@ -1,4 +1,4 @@
-// Stores in memory that outlive the engines opened over them, and whose every call can be made to fail.
+// Stores in memory that outlive the engines opened over them, with a fault on any call that a test chooses.
 import { left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
@@ -8,9 +8,9 @@ import type { Journal } from '../../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
 
 /**
- * `refused`, `full`: nothing happens and the caller is told. `unknown`: nothing happens and the caller is told that nobody
- * knows. `lost_ack`: it happens, and the caller is told that nobody knows. `throws`: a fault of the adapter.
- * `dead_before`, `dead_after`: the process stops before or after it happens, and nobody is told anything.
+ * `refused`, `full`: nothing happens, and the call is refused. `unknown`: nothing happens, and the call returns
+ * `storage_unknown`. `lost_ack`: it happens, and the call returns `storage_unknown`. `throws`: a fault of the adapter.
+ * `dead_before`, `dead_after`: the process stops before or after it happens, and the call never returns.
  */
 export type IoFault = 'refused' | 'full' | 'unknown' | 'lost_ack' | 'throws' | 'dead_before' | 'dead_after';
 
@@ -21,10 +21,10 @@ export interface IoCall {
 }
 
 export interface Disk {
-  /** What is durable. */
+  /** The durable stores. */
   readonly journal: Journal;
   readonly blobs: Blobs;
-  /** The ports of one engine; after `dead` they never answer. */
+  /** The ports of one engine; after a `dead` fault they never answer. */
   readonly ports: () => { readonly journal: Journal; readonly blobs: Blobs };
   /** The names of all calls so far. */
   readonly calls: string[];
@@ -39,11 +39,11 @@ export function newDisk(): Disk {
   const blobs = openMemoryBlobs();
   const calls: string[] = [];
   let stopped = false;
-  const mourners = new Set<() => void>();
+  const waiting = new Set<() => void>();
   const died = (): Promise<void> =>
     new Promise((resolve) => {
       if (stopped) resolve();
-      else mourners.add(resolve);
+      else waiting.add(resolve);
     });
 
   function ports(): { readonly journal: Journal; readonly blobs: Blobs } {
@@ -65,8 +65,8 @@ export function newDisk(): Disk {
           process.dead = true;
           if (fault === 'dead_after') await call();
           stopped = true;
-          for (const mourn of mourners) mourn();
-          mourners.clear();
+          for (const resolve of waiting) resolve();
+          waiting.clear();
           return await NEVER;
         }
         const answer = await call();

@@ -1,9 +1,9 @@
-// Inputs that are hard to take.
+// Inputs at the limits of what is accepted.
 import type { Json } from '../../../schemas/json.ts';
 
 export { ZERO_DIGEST } from '../session.ts';
 
-/** Objects inside objects, `depth` of them. */
+/** `depth` nested objects. */
 export function nested(depth: number): Json {
   let value: Json = {};
   for (let level = 1; level < depth; level += 1) value = { a: value };

@@ -1,4 +1,4 @@
-// Requests as no well-behaved client makes them.
+// Raw requests, as no well-behaved client sends them.
 import { type RequestOptions, request } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface RawReply {
   readonly body: string;
 }
 
-/** One request with exactly these headers. */
+/** Sends one request with exactly these headers. */
 export function send(options: RequestOptions, body?: string | Buffer): Promise<RawReply> {
   return new Promise((resolve, fail) => {
     const outgoing = request({ host: '127.0.0.1', agent: false, ...options }, (response) => {
@@ -28,7 +28,7 @@ export function send(options: RequestOptions, body?: string | Buffer): Promise<R
   });
 }
 
-/** Writes these bytes and gives everything that comes back until the connection ends. */
+/** Writes these bytes and returns everything received until the connection ends. */
 export function sendBytes(port: number, parts: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connectSocket(port, '127.0.0.1');

@@ -1,5 +1,5 @@
-// One run from its request to its end, as a list of requests that are sent again until they are taken: what a bridge
-// and a person do, with ids that make each of them safe to repeat.
+// One run from its request to its end, as a list of requests of a bridge and a person. Each is sent again until it is
+// accepted; event ids make that safe.
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { OwnerId } from '../../../schemas/ids.ts';
@@ -24,7 +24,7 @@ import type { EngineClient } from '../../../src/client/client.ts';
 
 type Code = RejectionCode | 'done';
 
-/** Sends one request; what it gives is its code. */
+/** Sends one request and returns its code. */
 export type Step = (client: EngineClient) => Promise<Code>;
 
 const say = (text: string): { readonly text: string } => ({ text });
@@ -39,7 +39,7 @@ const submit =
     return isLeft(answer) ? answer.left.code : 'done';
   };
 
-/** HeldLeases, and checks that everything handed out is owed by what is durable. */
+/** Leases, and checks that the durable state owes every granted effect. */
 const lease =
   (disk: Disk, keep: (grant: LeaseGrant) => void): Step =>
   async (client) => {
@@ -48,7 +48,7 @@ const lease =
     const state = await durable(disk);
     const owed = new Set(effects(state).map(({ effect_id }) => effect_id));
     const early = answer.right.effects.filter(({ effect_id }) => !owed.has(effect_id));
-    if (early.length > 0) throw new Error(`handed out before it was durable: ${early[0]?.effect_id ?? ''}`);
+    if (early.length > 0) throw new Error(`granted before it was durable: ${early[0]?.effect_id ?? ''}`);
     keep(answer.right);
     return 'done';
   };

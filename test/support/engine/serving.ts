@@ -1,4 +1,4 @@
-// A real server on loopback, over a client of the test's choice.
+// A real server on loopback, over any engine client.
 import { afterAll, beforeAll } from 'vitest';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { connect } from '../../../src/client/http-client.ts';
@@ -24,7 +24,7 @@ export interface ServedEngine {
   readonly served: Served;
 }
 
-/** One engine over stores in memory, served for all tests of a file; to be looked at inside of them only. */
+/** One engine over stores in memory, served for all tests of a file. The result may be called only inside a test. */
 export function serveForAll(): () => ServedEngine {
   let made: ServedEngine | null = null;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ export function serveForAll(): () => ServedEngine {
     await made?.engine.close();
   });
   return () => {
-    if (made === null) throw new Error('there is no server outside of a test');
+    if (made === null) throw new Error('the server runs only while tests run');
     return made;
   };
 }

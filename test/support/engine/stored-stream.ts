@@ -1,4 +1,4 @@
-// Streams that are put into a journal as the engine would have recorded them, without one.
+// Stores streams in a journal as an engine would have recorded them.
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
@@ -12,7 +12,7 @@ import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
 import { done } from '../journal/outcomes.ts';
 import { accepted } from '../session.ts';
 
-/** What a stream has folded to after some of its events. */
+/** The state and chain of a stream after some of its events. */
 export interface Folded {
   readonly state: SessionState;
   readonly chain: Digest;
@@ -47,16 +47,16 @@ export async function storeStream(journal: Journal, genesis: Genesis, { id, reco
   }
 }
 
-/** The snapshot a stream has after so many events. */
+/** The snapshot of a stream after so many events. */
 export function snapshotAt({ folded }: StoredStream, version: number): Snapshot {
   const { state, chain } = folded[version] ?? lastOf(folded);
   const snapshot = makeSnapshot(state, chain);
-  if (snapshot === null) throw new Error(`no snapshot can be made at ${version}`);
+  if (snapshot === null) throw new Error(`cannot make a snapshot at ${version}`);
   return snapshot;
 }
 
 export function lastOf<T>(values: readonly T[]): T {
   const last = values.at(-1);
-  if (last === undefined) throw new Error('there is none');
+  if (last === undefined) throw new Error('the list is empty');
   return last;
 }

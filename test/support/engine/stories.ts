@@ -1,5 +1,5 @@
-// What may happen to a session, as lists of requests that are safe to repeat: each is sent until it is taken. A story
-// keeps nothing but the disk knows; what it needs to say next it reads from the durable state.
+// Courses of a session, as lists of requests that are safe to repeat: each is sent until it is accepted. A story keeps no
+// state of its own; what its next request needs is read from the durable state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { OwnerId } from '../../../schemas/ids.ts';
@@ -31,7 +31,7 @@ import {
   started,
 } from './world.ts';
 
-/** One request in a world; what it gives is its code. */
+/** Sends one request in a world and returns its code. */
 export type Step = (world: World) => ReturnType<ClientStep>;
 
 export interface Story {
@@ -50,23 +50,23 @@ const create = client(async (engine) => {
     tool_package: packageOf([ONCE, FREE]),
     consent: CONSENT_PRESETS.allow_all,
   })();
-  // Sent again after an answer was lost.
+  // It exists when the request was sent again after a lost answer.
   return !isLeft(created) || created.left.code === 'session_exists' ? 'done' : created.left.code;
 });
 
-type Said = LooseIngress | ((disk: Disk) => Promise<LooseIngress>);
+type Stated = LooseIngress | ((disk: Disk) => Promise<LooseIngress>);
 
-/** Submits events under ids of their own. */
-const say = (id: string, said: Said | readonly LooseIngress[], owner?: OwnerId): Step =>
+/** Submits events, each under an id made of `id` and its index. */
+const say = (id: string, stated: Stated | readonly LooseIngress[], owner?: OwnerId): Step =>
   client(async (engine, disk) => {
-    const one = typeof said === 'function' ? await said(disk) : said;
+    const one = typeof stated === 'function' ? await stated(disk) : stated;
     const all = Array.isArray(one) ? (one as readonly LooseIngress[]) : [one as LooseIngress];
     const events = all.map((event, index) => ingress({ event_id: `${id}-${index}`, ...event }));
     const answer = await engine.submit(SESSION, { events, ...(owner === undefined ? {} : { owner }) })();
     return isLeft(answer) ? answer.left.code : 'done';
   });
 
-/** Lets time pass, long enough for what was refused to be tried again. */
+/** Lets time pass. */
 const passes =
   (ms: number): Step =>
   async ({ clock }) => {
@@ -98,7 +98,7 @@ const callOf = async (disk: Disk, id: string): Promise<EffectOfKind<'tool.call'>
   if (call === undefined) throw new Error(`the call ${id} was never owed`);
   return call;
 };
-/** Calls as they were owed first: a request that is sent again says what it said. */
+/** Calls as they were first owed, so that a request sent again is the same. */
 const calls = new WeakMap<Disk, Map<string, EffectOfKind<'tool.call'>>>();
 
 const starts = (id: string, owner?: OwnerId): Step =>
@@ -134,7 +134,7 @@ const getsBig = client(async (engine) => {
   return isLeft(answer) ? answer.left.code : 'done';
 });
 
-/** What a fault makes of work that is not a request to an engine: the code it ended with. */
+/** The code with which work ends that is not a request to an engine. */
 async function coded(work: () => Promise<unknown>): ReturnType<ClientStep> {
   try {
     await work();
@@ -184,12 +184,12 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 
 const imports: Step = async ({ disk }) => {
   const code = await coded(() => done(() => importStream(disk.ports(), inTurn(EXPORTED))));
-  // Sent again after an answer was lost: it is all there.
+  // All of it exists when the import was repeated after a lost answer.
   return code === 'session_exists' ? 'done' : code;
 };
 export const EXPORTED = exported();
 
-/** Long enough for a lease to be lost, and for what was refused to be tried again. */
+/** Long enough for a lease to expire, and for refused reports to be tried again. */
 const LONG_MS = 10 * (TTL_MS + RETRY_MS);
 
 export const STORIES: readonly Story[] = [
@@ -209,11 +209,11 @@ export const STORIES: readonly Story[] = [
     ],
   },
   {
-    name: 'cancel amid a batch',
+    name: 'cancel during a batch',
     steps: [create, run, observed(3), starts('c0'), say('cancel', { kind: 'RunCancelled', run_id: 'run-1' }), views],
   },
   {
-    name: 'interrupt amid a batch',
+    name: 'interrupt during a batch',
     steps: [
       create,
       run,

@@ -1,11 +1,11 @@
-// A clock that a test moves. Timers follow the time that passes; `jump` moves what the clock says and nothing else, as
-// when somebody sets the machine's clock.
+// A clock that a test moves. Timers follow the time that passes; `jump` changes only what the clock shows, as when an
+// operator sets the machine's clock.
 import type { Clock } from '../../../src/clock.ts';
 
 export interface VirtualClock extends Clock {
-  /** Lets time pass: every timer that falls due rings in order, and what it causes happens before the next one. */
+  /** Lets time pass: due timers fire in order, and what one causes happens before the next one fires. */
   advance(ms: number): Promise<void>;
-  /** Changes what the clock says, without time passing. */
+  /** Changes what the clock shows, without time passing. */
   jump(ms: number): void;
   /** Timers that wait. */
   pending(): number;
@@ -13,7 +13,7 @@ export interface VirtualClock extends Clock {
 
 interface Timer {
   readonly atMs: number;
-  readonly ring: () => void;
+  readonly fire: () => void;
 }
 
 export function newVirtualClock(startMs = 1_000_000): VirtualClock {
@@ -26,8 +26,8 @@ export function newVirtualClock(startMs = 1_000_000): VirtualClock {
 
   return {
     now: () => offset + Math.floor(passed),
-    after(ms, ring) {
-      const timer = { atMs: passed + Math.max(0, ms), ring };
+    after(ms, fire) {
+      const timer = { atMs: passed + Math.max(0, ms), fire };
       timers.add(timer);
       return () => timers.delete(timer);
     },
@@ -37,7 +37,7 @@ export function newVirtualClock(startMs = 1_000_000): VirtualClock {
       for (let timer = next(end); timer !== undefined; timer = next(end)) {
         timers.delete(timer);
         passed = Math.max(passed, timer.atMs);
-        timer.ring();
+        timer.fire();
         await rest();
       }
       passed = end;
@@ -49,7 +49,7 @@ export function newVirtualClock(startMs = 1_000_000): VirtualClock {
   };
 }
 
-/** Everything that follows from what was done so far, over stores in memory, has happened. */
+/** Resolves when everything caused so far has happened, over stores in memory. */
 export async function rest(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) {
     await new Promise((resolve) => {

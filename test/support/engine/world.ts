@@ -1,4 +1,4 @@
-// An engine over stores in memory and a virtual clock, and the words in which tests speak to it.
+// An engine over stores in memory and a virtual clock, and short forms of requests to it.
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
@@ -45,10 +45,10 @@ export const leaseRequest = (owner: OwnerId, rest: Partial<LeaseRequest> = {}): 
   ...rest,
 });
 
-// Not by session: two who speak to one session must not use the same id.
+// One counter for all: two clients of one session must not use the same event id.
 let lastId = 0;
 
-/** One session behind a client. */
+/** One session, used through a client. */
 export class Talk {
   readonly client: EngineClient;
   readonly id: SessionId;
@@ -71,7 +71,7 @@ export class Talk {
     return done(this.client.submit(this.id, { events: named, ...(owner === undefined ? {} : { owner }) }));
   }
 
-  /** The code an event is refused with, or `done`. */
+  /** The code with which an event is refused, or `done`. */
   async outcome(event: LooseIngress, owner?: OwnerId): Promise<string> {
     const request = { events: [ingress(event)], ...(owner === undefined ? {} : { owner }) };
     const answer = await this.client.submit(this.id, request)();
@@ -87,7 +87,7 @@ export class Talk {
     return this.submit([{ kind: 'RunRequested', input: { text: 'go' } }]);
   }
 
-  /** A run whose model has made these calls: call id, tool name. */
+  /** Starts a run whose model makes these calls: call id, tool name. */
   async calls(...calls: readonly (readonly [id: string, tool: string])[]): Promise<SessionState> {
     await this.run();
     const observed = calls.map(([call_id, tool_name]) => ({ call_id, tool_name, arguments: { n: call_id } }));
@@ -140,7 +140,7 @@ export interface World {
   readonly clock: VirtualClock;
   engine: Engine;
   talk: Talk;
-  /** Ends the engine without a word, and opens another over the same stores. */
+  /** Closes the engine and opens another over the same stores. */
   restart(bounds?: Bounds): Promise<void>;
 }
 
@@ -184,7 +184,7 @@ export async function newWorld(
   return world;
 }
 
-/** The state that the stored stream folds to, whatever any engine believes. */
+/** The state that the stored stream folds to, independent of any engine. */
 export async function durable(disk: Disk, id: SessionId = SESSION): Promise<SessionState> {
   let state = folded.get(disk) ?? initialState(JSON.parse(await done(disk.journal.genesis(id))) as Genesis);
   for (const { event } of await done(disk.journal.read(id, state.version as number as Position, 1_000))) {

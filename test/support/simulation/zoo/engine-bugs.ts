@@ -20,20 +20,20 @@ vi.mock(import('../../../../src/core/snapshot.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../src/engine/wakes.ts'), async (load) => {
+vi.mock(import('../../../../src/engine/wake-timers.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    newWakes: (...given) => {
-      const wakes = real.newWakes(...given);
+    newWakeTimers: (...given) => {
+      const timers = real.newWakeTimers(...given);
       const known = new Set<string>();
       const asleep = new Set<string>();
       return {
-        ...wakes,
+        ...timers,
         update: (session, state) => {
           if (!known.has(session) && state.version > 0) asleep.add(session);
           known.add(session);
-          if (planted.bug !== 'a wake is lost at a restart' || !asleep.has(session)) wakes.update(session, state);
+          if (planted.bug !== 'a wake is lost at a restart' || !asleep.has(session)) timers.update(session, state);
         },
       };
     },
@@ -56,11 +56,12 @@ vi.mock(import('../../../../src/engine/undo-request.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../src/engine/owed.ts'), async (load) => {
+vi.mock(import('../../../../src/engine/owed-effects.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    mayRest: (state) => planted.bug === 'an undo is forgotten when its session rests' || real.mayRest(state),
+    hasWorkOutsideRun: (state) =>
+      planted.bug !== 'an undo is forgotten when its session rests' && real.hasWorkOutsideRun(state),
   };
 });
 

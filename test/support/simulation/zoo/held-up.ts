@@ -45,5 +45,5 @@ export const UNDO_HELD_UP: Scenario = {
     },
   ],
   messages: [{ nth: 15, what: 'delay_answer', ms: 400 }],
-  processes: [{ atMs: 1_200, what: 'stall_bridge', bridge: 0, ms: 5_000 }],
+  processes: [{ atMs: 1_200, what: 'stall_bridge', bridge: 1, ms: 5_000 }],
 };

@@ -1,4 +1,4 @@
-// Times that state waits for, on a virtual clock.
+// Times that the state of a session waits for, on a virtual clock.
 import { describe, expect, test } from 'vitest';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
 import { newDisk } from '../support/engine/disk.ts';
@@ -36,8 +36,8 @@ const wakesOf = async ({ talk }: World): Promise<readonly number[]> =>
     record.kind === 'event' && record.event.kind === 'TimeReached' ? [record.event.at_ms] : [],
   );
 
-describe('a time that state waits for', () => {
-  test('is reported when it has come, and not before', async () => {
+describe('a time that a session waits for', () => {
+  test('is reported when it comes, and not before', async () => {
     const world = await expiring(HOUR_MS);
     await world.clock.advance(HOUR_MS - 1);
     expect(await statusOf(world)).toBe('ready');
@@ -46,7 +46,7 @@ describe('a time that state waits for', () => {
     expect(world.clock.pending()).toBe(0);
   });
 
-  test('moves when another one is set', async () => {
+  test('is replaced when another one is set', async () => {
     const world = await expiring(1_000);
     await ready(world, 5_000);
     await world.clock.advance(4_999);
@@ -55,7 +55,7 @@ describe('a time that state waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  test('comes again although the very same time was set before', async () => {
+  test('is reported again when the same time is set again', async () => {
     const world = await expiring(0);
     await world.clock.advance(0);
     expect(await statusOf(world)).toBe('expired');
@@ -65,7 +65,7 @@ describe('a time that state waits for', () => {
     expect(await wakesOf(world)).toHaveLength(2);
   });
 
-  test('is not believed of a client before it has come', async () => {
+  test('is refused from a client before it comes', async () => {
     const world = await expiring(HOUR_MS);
     const due_at_ms = world.clock.now() + HOUR_MS;
     expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('time_not_due');
@@ -95,7 +95,7 @@ describe('a time that state waits for', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('is kept by an engine that is started again, without a run', async () => {
+  test('is kept across a restart of the engine, also without a run', async () => {
     const world = await expiring(5_000);
     await world.restart();
     expect(await done(world.talk.client.sessions())).toMatchObject([{ owing: false }]);
@@ -104,7 +104,7 @@ describe('a time that state waits for', () => {
     expect(await wakesOf(world)).toEqual([world.clock.now()]);
   });
 
-  test('is reported at the start when it passed while the engine was down', async () => {
+  test('is reported at the start when it came while the engine was down', async () => {
     const world = await expiring(5_000);
     await world.engine.close();
     world.clock.jump(60_000);
@@ -113,7 +113,7 @@ describe('a time that state waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  test('is noticed soon when the clock jumps over it, and waited for when it jumps back', async () => {
+  test('is reported soon when the clock jumps over it, and waited for when the clock jumps back', async () => {
     const forward = await expiring(HOUR_MS);
     forward.clock.jump(HOUR_MS);
     await forward.clock.advance(WAKE_CHECK_MS_MAX);

@@ -1,4 +1,4 @@
-// An engine that has as many sessions at work as it takes: the next one is told so, and those at work go on.
+// An engine with as many active sessions as it allows: it refuses the next one, and the active ones continue.
 import { describe, expect, test } from 'vitest';
 import { type EventId, brand } from '../../schemas/ids.ts';
 import { newDisk } from '../support/engine/disk.ts';
@@ -7,7 +7,7 @@ import { Talk, type World, ingress, newWorld, packageOf } from '../support/engin
 import { done, outcome, refusal } from '../support/journal/outcomes.ts';
 import { FREE } from '../support/tools.ts';
 
-const AT_WORK_MAX = 3;
+const ACTIVE_MAX = 3;
 const GO: EventId = brand('go');
 
 const runs = (id: EventId = GO) => ({
@@ -20,31 +20,31 @@ const open = ({ engine }: World, name: string): Promise<Talk> =>
 const interrupt = (talk: Talk) => talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
 
 async function fullWorld(): Promise<World> {
-  const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: AT_WORK_MAX });
-  for (let index = 0; index < AT_WORK_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
+  const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: ACTIVE_MAX });
+  for (let index = 0; index < ACTIVE_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
   return world;
 }
 
-describe('given as many sessions at work as an engine takes', () => {
-  test('one that would begin is refused, with what to do, and nothing of it is recorded', async () => {
+describe('with as many active sessions as an engine allows', () => {
+  test('a session that would become active is refused with a remedy, and nothing is recorded', async () => {
     const world = await fullWorld();
     const next = await open(world, 'next');
     expect(await refusal(world.engine.client.submit(next.id, runs()))).toMatchObject({
       code: 'too_many_at_work',
       path: '/events/0',
-      message: `${AT_WORK_MAX} sessions are at work already, and no more are taken; finish or interrupt some`,
+      message: `${ACTIVE_MAX} sessions are active, of at most ${ACTIVE_MAX}; finish or interrupt a run, then try again`,
     });
     expect((await next.state()).version).toBe(0);
   });
 
-  test('what does not begin work is taken', async () => {
+  test('an event that starts no work is accepted', async () => {
     const world = await fullWorld();
     const next = await open(world, 'next');
     await next.submit([{ kind: 'ToolOverridesSet', scope: 'session', disable: [] }]);
     expect((await next.state()).version).toBe(1);
   });
 
-  test('those at work go on, and one that comes to rest makes room', async () => {
+  test('active sessions continue, and one that becomes idle makes room', async () => {
     const world = await fullWorld();
     const next = await open(world, 'next');
     expect(await outcome(world.engine.client.submit(next.id, runs()))).toBe('too_many_at_work');
@@ -57,25 +57,25 @@ describe('given as many sessions at work as an engine takes', () => {
   });
 
   test('a request that is sent again gets its first answer', async () => {
-    const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: AT_WORK_MAX });
+    const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: ACTIVE_MAX });
     const first = await open(world, 'first');
     const receipt = await done(world.engine.client.submit(first.id, runs()));
     await interrupt(first);
-    for (let index = 0; index < AT_WORK_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
+    for (let index = 0; index < ACTIVE_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
     const again = await done(world.engine.client.submit(first.id, runs()));
     expect(again.events).toEqual(receipt.events.map((event) => ({ ...event, repeated: true })));
     expect(await outcome(world.engine.client.submit(first.id, runs(brand('other'))))).toBe('too_many_at_work');
   });
 
-  test('no fork is made', async () => {
+  test('a fork is refused', async () => {
     const world = await fullWorld();
     expect(await outcome(world.engine.client.fork(brand('busy-0'), { run: 'pause' }))).toBe('too_many_at_work');
   });
 
-  test('all of them are taken up again after a restart, and by one that takes fewer', async () => {
+  test('all of them are loaded after a restart, also by an engine that allows fewer', async () => {
     const world = await fullWorld();
     await world.restart({ atWorkMax: 1 });
-    for (let index = 0; index < AT_WORK_MAX; index += 1) {
+    for (let index = 0; index < ACTIVE_MAX; index += 1) {
       const { state } = await done(world.engine.client.session(brand(`busy-${index}`)));
       expect(state.run).not.toBeNull();
     }

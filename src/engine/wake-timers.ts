@@ -1,18 +1,18 @@
-// Wakes: a time that state waits for is an effect, and its arrival an event. The engine keeps them itself, one timer
-// for each session, because nothing but a clock is needed.
+// A time that a session's state waits for is a `wake` effect, and its arrival an event. Only a clock is needed for it, so
+// the engine reports it itself: one timer for each session.
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { Clock } from '../clock.ts';
 
-export interface Wakes {
-  /** A session was loaded, or has adopted events: it may wait for another time. */
+export interface WakeTimers {
+  /** A session was loaded or has adopted events: it may wait for another time now. */
   update(session: SessionId, state: SessionState): void;
   close(): void;
 }
 
-/** Reports the time; false when that has to be tried again. Never rejects. */
+/** Reports that the time has come; false when the report must be tried again. Never rejects. */
 export type OnDue = (session: SessionId, atMs: number) => Promise<boolean>;
 
 interface Timer {
@@ -20,21 +20,21 @@ interface Timer {
   cancel: () => void;
 }
 
-export function newWakes(clock: Clock, onDue: OnDue): Wakes {
+export function newWakeTimers(clock: Clock, onDue: OnDue): WakeTimers {
   const timers = new Map<SessionId, Timer>();
 
   function start(session: SessionId, timer: Timer, inMs: number): void {
     timer.cancel = clock.after(Math.min(inMs, WAKE_CHECK_MS_MAX), () => {
       if (clock.now() < timer.atMs) start(session, timer, timer.atMs - clock.now());
-      else void ring(session, timer);
+      else void report(session, timer);
     });
   }
 
-  async function ring(session: SessionId, timer: Timer): Promise<void> {
-    const taken = await onDue(session, timer.atMs);
-    // Once it is adopted the state waits for no such time, and the timer is gone.
+  async function report(session: SessionId, timer: Timer): Promise<void> {
+    const done = await onDue(session, timer.atMs);
+    // Once the event is adopted, the state waits for no such time and the timer is gone.
     if (timers.get(session) !== timer) return;
-    if (taken) timers.delete(session);
+    if (done) timers.delete(session);
     else start(session, timer, RETRY_MS);
   }
 

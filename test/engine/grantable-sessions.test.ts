@@ -1,4 +1,4 @@
-// What is free is found, and what was not free for a request is not looked for again and again.
+// Grantable effects are found, and a session without any for a request is not searched again for it.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, type SessionId, type SessionState, brand, limits } from '../../schemas/index.ts';
@@ -22,10 +22,10 @@ const newTable = async (): Promise<LeaseTable> =>
 
 const idOf = (index: number): SessionId => brand<'SessionId'>(`s-${index}`);
 
-/** A session that waits for its model. */
+/** A session that owes a generate. */
 const generating = (index: number) => session({ session_id: `s-${index}` }).runRequested();
 
-/** A request that counts the effects it is held against. */
+/** A request that counts the effects it is compared with. */
 function counting(rest: Partial<LeaseRequest>): { readonly request: LeaseRequest; readonly looks: () => number } {
   let looks = 0;
   const kinds = [...(rest.kinds ?? [])];
@@ -45,8 +45,8 @@ function counting(rest: Partial<LeaseRequest>): { readonly request: LeaseRequest
   };
 }
 
-describe('sessions in which something is free', () => {
-  test('are looked at once by a request that wants nothing of them, until something becomes free in them', async () => {
+describe('grantable sessions', () => {
+  test('are searched once for a request they have nothing for, until something in them becomes grantable', async () => {
     const table = await newTable();
     for (let index = 0; index < 50; index += 1) table.load(idOf(index), generating(index).state);
     const { request, looks } = counting({ kinds: ['tool.call'] });
@@ -61,7 +61,7 @@ describe('sessions in which something is free', () => {
     table.close();
   });
 
-  test('are remembered for the requests of late, and for no more of them than there is room for', async () => {
+  test('are remembered for a bounded number of recent requests', async () => {
     const table = await newTable();
     for (let index = 0; index < 5; index += 1) table.load(idOf(index), generating(index).state);
     const first = counting({ kinds: ['tool.call'], tools: ['none'] });
@@ -78,7 +78,7 @@ describe('sessions in which something is free', () => {
   });
 });
 
-/** What a session is at, one after the other, with effects that one state has in common with the next. */
+/** Successive states of a session, each with effects in common with the next. */
 function states(index: number): readonly SessionState[] {
   const run = generating(index);
   const made = run.observed([call('a', 'free'), call('b', 'once'), call('c', 'free')]);
@@ -95,7 +95,7 @@ const REQUESTS: readonly Partial<LeaseRequest>[] = [
   {},
 ];
 
-test('whoever asks gets what is free of it, whatever others asked for and found nothing of', async () => {
+test('a request is granted every effect that is free, whatever other requests found', async () => {
   const loads = fc.record({ session: fc.nat(3), state: fc.nat(6) });
   const asks = fc.record({ owner: fc.nat(2), request: fc.nat(3), max: fc.constantFrom(1, 2, 256) });
   const releases = fc.record({ release: fc.nat(2) });
@@ -135,7 +135,7 @@ test('whoever asks gets what is free of it, whatever others asked for and found 
   );
 });
 
-/** The effects that fit a request and that nobody has: as the definition reads. */
+/** The effects that fit a request and that no bridge holds: by the definition. */
 function freeIn(
   now: ReadonlyMap<SessionId, SessionState>,
   held: ReadonlyMap<string, OwnerId>,
@@ -154,14 +154,14 @@ function freeIn(
   );
 }
 
-/** Whoever has started a call holds it. */
+/** A started call is held by its owner. */
 const isRunning = (state: SessionState, id: string): boolean => {
   const batch = state.active_tool_batch;
   const at = batch?.observed.findIndex(({ call_id }) => call_id === id) ?? -1;
   return batch?.pages.flat()[at]?.status === 'running';
 };
 
-/** What is owed no more is held by nobody, but for what a paused run does not owe now. */
+/** Ends the hold of effects that are owed no more, except those that a paused run will owe again. */
 function forgetOver(now: ReadonlyMap<SessionId, SessionState>, held: Map<string, OwnerId>): void {
   for (const state of now.values()) {
     if (state.run?.phase.startsWith('paused_') === true) continue;

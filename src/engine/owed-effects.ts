@@ -1,5 +1,5 @@
-// What one session owes to bridges, kept up to date event by event. The effects are those of `effects(state)`; deriving
-// them anew after each report would cost every call of the batch for every call of the batch.
+// The effects that one session owes to bridges, kept up to date event by event. They are those of `effects(state)`;
+// deriving them anew after each report would cost a pass over the whole batch for every call in it.
 import { callStateAt, callStateOf } from '../../reducers/batch-index.ts';
 import { detachedCall } from '../../reducers/detached.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
@@ -12,26 +12,27 @@ import { effects } from '../core/effects.ts';
 import { type RequiredAction, isRequiredAction } from '../core/status.ts';
 import { effectOfCall } from './reports.ts';
 
-/** True when a bridge or the clock owes the session something: it has to be in memory. */
+/** True when the session waits for a bridge or the clock: it must stay in memory. */
 export const owesAnything = (state: SessionState): boolean =>
-  state.run !== null || !mayRest(state) || nextDeadline(state) !== null;
+  state.run !== null || hasWorkOutsideRun(state) || nextDeadline(state) !== null;
 
-/** Nothing of a session without a live run is in anybody's hands. */
-export const mayRest = ({ undos, detached }: SessionState): boolean => undos === undefined && detached === undefined;
+/** True when an undo waits or a detached call runs: both are held by bridges, also without a live run. */
+export const hasWorkOutsideRun = ({ undos, detached }: SessionState): boolean =>
+  undos !== undefined || detached !== undefined;
 
-/** An effect that a bridge may do; the others are the clock's, or a person's. */
+/** An effect for a bridge; the others are for the clock or for a person. */
 export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | RequiredAction>;
 
 const isForBridge = (effect: Effect): effect is BridgeEffect => effect.kind !== 'wake' && !isRequiredAction(effect);
 
-/** The same call, wherever it is named. */
+/** Identifies one attempt of a call. */
 export type CallKey = Pick<EffectOfKind<'tool.call'>, 'batch_id' | 'call_id' | 'attempt'>;
 
 export interface RunningCall extends CallKey {
   readonly owner: OwnerId | null;
 }
 
-export class Owed {
+export class OwedEffects {
   #state: SessionState;
   #effects: Map<EffectId, BridgeEffect> | null = null;
 
@@ -43,22 +44,22 @@ export class Owed {
     return this.#state;
   }
 
-  /** How often the generate that is owed has failed before: it is part of the effect's id. */
+  /** How often the owed generate has failed before; it is part of the effect's id. */
   retries(): number {
     return this.#state.run?.retry?.failures ?? 0;
   }
 
-  /** Takes over the state that these events led to. True when anything but the reported calls may have changed. */
+  /** Adopts the state after these events. True when anything but the reported calls may have changed. */
   update(state: SessionState, events: readonly IngressEvent[]): boolean {
     const before = this.#state;
     this.#state = state;
-    if (isNarrow(before, state, events) && this.#forget(events)) return false;
+    if (onlyReportsCalls(before, state, events) && this.#removeSettled(events)) return false;
     this.#effects = null;
     return true;
   }
 
-  /** Takes the calls that were settled out; false when one of them was not owed, so that others may be owed by now. */
-  #forget(events: readonly IngressEvent[]): boolean {
+  /** Removes the settled calls; false when one of them was not owed, because then others may be owed by now. */
+  #removeSettled(events: readonly IngressEvent[]): boolean {
     const known = this.#effects;
     return (
       known === null || events.every((event) => event.kind !== 'ToolCallSettled' || known.delete(effectOfCall(event)))
@@ -73,7 +74,7 @@ export class Owed {
     return this.#all().get(id);
   }
 
-  /** Every effect, in the order of `effects(state)`; for a call {@link openAfter} says what it waits for by now. */
+  /** Every effect, in the order of `effects(state)`; {@link openAfter} returns what a call still waits for. */
   list(): Iterable<BridgeEffect> {
     return this.#all().values();
   }
@@ -86,7 +87,7 @@ export class Owed {
     return after.every(isOpen) ? after : after.filter(isOpen);
   }
 
-  /** The calls whose start is on record and whose end is not. */
+  /** The calls whose start is recorded and whose settlement is not. */
   running(): ReadonlyMap<EffectId, RunningCall> {
     const running = new Map<EffectId, RunningCall>();
     for (const { owner, batch_id, call_id, attempt } of this.#state.detached ?? []) {
@@ -115,7 +116,7 @@ export class Owed {
   #all(): Map<EffectId, BridgeEffect> {
     if (this.#effects !== null) return this.#effects;
     this.#effects = new Map();
-    // Frozen: they are handed out as they are, and to more than one in turn.
+    // Frozen, because the same object may be granted to several bridges in turn.
     for (const effect of effects(this.#state)) {
       if (isForBridge(effect)) this.#effects.set(effect.effect_id, Object.freeze(effect));
     }
@@ -123,8 +124,8 @@ export class Owed {
   }
 }
 
-/** These events only started and settled calls of a batch that goes on. */
-function isNarrow(before: SessionState, after: SessionState, events: readonly IngressEvent[]): boolean {
+/** True when these events only start and settle calls of a batch that stays open. */
+function onlyReportsCalls(before: SessionState, after: SessionState, events: readonly IngressEvent[]): boolean {
   const batch = after.active_tool_batch;
   return (
     batch !== null &&
