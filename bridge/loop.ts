@@ -31,6 +31,7 @@ import { recover } from './ledger/recover.ts';
 import { type Arrived, newSubmitGrants } from './engine-link/submit-grants.ts';
 import { StopSwitch } from './executors/stop-switch.ts';
 import { type OtherBridgesWatch, newOtherBridgesWatch } from './calls/watch-other-bridges.ts';
+import { mustBe } from '../src/client/must.ts';
 
 export interface BridgeOptions {
   readonly client: EngineClient;
@@ -143,9 +144,7 @@ function newCrew(options: BridgeOptions, gone: AbortSignal): Crew {
   });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
-    const kept = await link.ask('put_blob', () => client.putBlob(bytes));
-    if (isLeft(kept)) throw new Error(`${kept.left.code}: ${kept.left.message}`);
-    return kept.right;
+    return mustBe(await link.ask('put_blob', () => client.putBlob(bytes)));
   };
   const shared = { outbox, leases, putBlob, clock, log };
   const moved = (): void => startCalls(crew);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
-import { type Finished, ROOT, freshDirectory, jsonLines, must, refold } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { type Finished, ROOT, freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
 
 const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
 const LEASE_LOST = join(ROOT, 'replay-fixtures/lease-lost/session.jsonl');

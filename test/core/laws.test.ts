@@ -27,6 +27,7 @@ import { roundsOf } from '../support/random.ts';
 import { referenceForm1, referenceForm2 } from '../support/reference-digest.ts';
 import { type Session, fold, textOf } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const SEEDS = Array.from({ length: roundsOf(40) }, (_, index) => index + 1);
 const LENGTH = 120;
@@ -135,9 +136,7 @@ describe('random streams', () => {
       const { session } = walk(seed, 60);
       let half = roundTrip(fold(session.genesis, session.events.slice(0, 20)));
       for (const event of session.events.slice(20)) {
-        const stepped = step(half, event);
-        if (!isRight(stepped)) throw new Error(stepped.left.message);
-        half = stepped.right.state;
+        half = mustBe(step(half, event)).state;
       }
       expect(textOf(half)).toBe(textOf(session.state));
     }
@@ -148,9 +147,7 @@ describe('random streams', () => {
       const { session } = walk(seed, LENGTH);
       let state = initialState(JSON.parse(canonicalText(session.genesis)) as Genesis);
       for (const event of session.events) {
-        const stepped = step(state, JSON.parse(canonicalText(event)) as IngressEvent);
-        if (!isRight(stepped)) throw new Error(stepped.left.message);
-        ({ state } = stepped.right);
+        ({ state } = mustBe(step(state, JSON.parse(canonicalText(event)) as IngressEvent)));
         expect(outOfOrder(state)).toEqual([]);
       }
     }

@@ -1,6 +1,5 @@
 // The verification matrix of the tool-orchestration design (P7, "Verification Matrix"), item by item, on the public
 // surface and with the tools a session is really born with.
-import { isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import {
   computeEffectiveTools,
@@ -15,6 +14,7 @@ import {
 } from '../../src/core/index.ts';
 import { defaultToolPackage } from '../../src/index.ts';
 import { call, fold, session } from '../support/session.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
 
@@ -97,14 +97,11 @@ describe('4. parallel planning', () => {
 
 describe('5. provider profiles', () => {
   const profileOf = (provider: string) => {
-    const tools = computeEffectiveTools({
-      ...real().hostReady().state,
-      run: { config: { provider, tool_profile: null } },
-    });
-    if (!isRight(tools)) throw new Error(tools.left.message);
+    const input = { ...real().hostReady().state, run: { config: { provider, tool_profile: null } } };
+    const tools = mustBe(computeEffectiveTools(input));
     return {
-      profile: tools.right.profile_id,
-      tools: tools.right.ordered_tools.map((tool) => tool.tool_name as string),
+      profile: tools.profile_id,
+      tools: tools.ordered_tools.map((tool) => tool.tool_name as string),
     };
   };
 

@@ -9,7 +9,7 @@ import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain.ts';
 import { hasData } from '../data-dir.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import type { Output } from '../output.ts';
 import { countStatuses, describeCall } from '../progress.ts';
 import { readSession } from '../stream-file.ts';
