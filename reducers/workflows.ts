@@ -8,6 +8,7 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
+import { COMMAND_TOOLS } from './shell-read-table.ts';
 import { readAlternative } from './shell-read.ts';
 
 export interface WorkflowInput {
@@ -99,8 +100,8 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 
 /** A read-only call that tells the same as a shell command, when the model has the tool for it. */
 function alternativeTo(state: SessionState, tool: ToolSpec, args: JsonObject | null): JsonObject | null {
-  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== 'host.exec' || args === null) return null;
-  const { argv, cwd } = args;
+  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== COMMAND_TOOLS.effect_kind) return null;
+  const { [COMMAND_TOOLS.argumentList]: argv, [COMMAND_TOOLS.folder]: cwd } = args ?? {};
   if (!Array.isArray(argv) || !argv.every((word): word is string => typeof word === 'string')) return null;
   const folder = typeof cwd === 'string' ? cwd : '.';
   const found = readAlternative(argv, folder, state.tool_runtime_context.workspace ?? undefined);

@@ -43,12 +43,12 @@ function shell(command: string, cwd: string): string {
   return stdout;
 }
 
-async function both(command: string, cwd = '.'): Promise<{ tool: string; told: string; read: string; data: object }> {
+async function both(command: string, cwd = '.'): Promise<{ told: string; read: string; data: object }> {
   const found = readAlternative(command, cwd);
   if (found === null) throw new Error(`no alternative for ${command}`);
   const outcome = await host.call(found.tool_id, found.arguments);
   expect(outcome).toMatchObject({ success: true });
-  return { tool: found.tool_name, told: shell(command, cwd), read: outcome.text, data: outcome.data ?? {} };
+  return { told: shell(command, cwd), read: outcome.text, data: outcome.data ?? {} };
 }
 
 describe('the recommended call tells what the command tells', () => {
