@@ -7,7 +7,7 @@ import { expireCall } from './answers.ts';
 import { editBatch } from './batch-edit.ts';
 import { callStateOf } from './batch-index.ts';
 import { applyHostSession, hostSessionDeadline } from './host-session.ts';
-import type { NextState } from './next-state.ts';
+import { type NextState, editRun } from './next-state.ts';
 import { beginEnding, failure } from './run.ts';
 
 /** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
@@ -43,9 +43,10 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
     next,
     (state.active_tool_batch?.timed ?? []).filter((id) => isDue(callDeadline(state, id))),
   );
-  const { run } = next;
-  if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) {
-    next.run = { ...run, retry: { ...run.retry, not_before_ms: null } };
+  if (isDue(next.run?.retry?.not_before_ms)) {
+    editRun(next, ({ retry }) => {
+      if (retry !== undefined) retry.not_before_ms = null;
+    });
   }
 }
 

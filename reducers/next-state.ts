@@ -1,5 +1,6 @@
 // The state that an event leads to, while it is folded. Its slots are replaced as wholes, and what is in them is never
 // written to: it may be shared with the state before. A slot that changes in many places is written with immer.
+import { type Draft, produce } from 'immer';
 import { invariant } from '../schemas/rejection.ts';
 import type { RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
@@ -19,6 +20,12 @@ export function inOrder<T extends object>(value: T): T {
 export function liveRun({ run }: Pick<SessionState, 'run'>): RunState {
   invariant(run !== null, 'no run is active');
   return run;
+}
+
+/** Writes the live run with immer: for events that are rare and change or remove several of its fields. */
+export function editRun(next: NextState, edit: (run: Draft<RunState>) => void): void {
+  const run = liveRun(next);
+  next.run = inOrder(produce(run, edit));
 }
 
 export function openBatchOf({ active_tool_batch: batch }: Pick<SessionState, 'active_tool_batch'>): ActiveToolBatch {

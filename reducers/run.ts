@@ -12,7 +12,7 @@ import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
 import { detachCalls } from './detached.ts';
 import { computeEffectiveTools } from './effective-tools.ts';
-import { type NextState, inOrder, liveRun, openBatchOf } from './next-state.ts';
+import { type NextState, editRun, liveRun, openBatchOf } from './next-state.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
@@ -133,7 +133,11 @@ export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed
   const failures = (run.retry?.failures ?? 0) + 1;
   const wait = retryDelay(run.config.retry, failures, event);
   if (wait === null) endRun(next, failure(event.code, event.message), event.at_ms);
-  else next.run = inOrder({ ...run, retry: { failures, not_before_ms: event.at_ms + wait } });
+  else {
+    editRun(next, (draft) => {
+      draft.retry = { failures, not_before_ms: event.at_ms + wait };
+    });
+  }
 }
 
 // A turn without calls is the model's last word, unless somebody has steered meanwhile. An answer that took more than
@@ -162,24 +166,21 @@ export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettle
 // What a person approved with other arguments is a call of its own, which the model reads as if it had made it.
 function openAmended(next: NextState, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
   append(next, [assistantEntry(undefined, calls)]);
-  const run = withoutAmended(liveRun(next));
-  next.run = { ...run, calls: run.calls + calls.length };
+  editRun(next, (run) => {
+    delete run.amended;
+    run.calls += calls.length;
+  });
   openBatch(next, state, { calls, atMs, amended: true });
-}
-
-function withoutAmended(run: RunState): RunState {
-  const { amended: _amended, ...rest } = run;
-  return rest;
-}
-
-function withoutRedirect(run: RunState): RunState {
-  const { redirect: _redirect, ...rest } = run;
-  return rest;
 }
 
 /** A person changes direction: what waits is not started, and the run goes on with what they said, or ends. */
 export function interruptRun(next: NextState, event: EventOfKind<'user.interrupt'>): void {
-  if (event.input !== undefined) next.run = inOrder({ ...liveRun(next), redirect: event.input });
+  const { input } = event;
+  if (input !== undefined) {
+    editRun(next, (run) => {
+      run.redirect = input;
+    });
+  }
   beginEnding(next, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
 }
 
@@ -202,7 +203,11 @@ export function beginEnding(
   to: { readonly phase: 'interrupting' | 'cancelling'; readonly ending: RunEnding },
   atMs: number,
 ): void {
-  if (to.phase === 'cancelling') next.run = withoutRedirect(liveRun(next));
+  if (to.phase === 'cancelling') {
+    editRun(next, (run) => {
+      delete run.redirect;
+    });
+  }
   if (next.active_tool_batch !== null) {
     if (to.phase === 'interrupting') detachCalls(next);
     cancelCalls(next, `error: cancelled: not run, the run was ${to.ending.outcome}`);
@@ -232,8 +237,12 @@ function endOrRedirect(next: NextState, ending: RunEnding, atMs: number): void {
   append(next, [userEntry(redirect)]);
   // Before its first turn a run still waits for its host session; a redirected one is paused no more.
   const opening = phase === 'opening' || phase === 'paused_opening';
-  const run = withoutAmended(withoutRedirect(liveRun(next)));
-  next.run = { ...run, ending: null, phase: opening ? 'opening' : 'generating' };
+  editRun(next, (run) => {
+    delete run.amended;
+    delete run.redirect;
+    run.ending = null;
+    run.phase = opening ? 'opening' : 'generating';
+  });
   if (!opening) beginTurn(next, atMs);
 }
 

@@ -2,7 +2,6 @@
 // `forked_from`). The events are the source's, byte for byte; the digests are the fork's, because its genesis record
 // says whose fork it is. Pure: reading the source and writing the fork is the caller's work.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { freeze } from 'immer';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { phaseOf, transitionsOf } from '../../reducers/run-phases.ts';
 import { digestJson } from '../../schemas/canonical.ts';
@@ -65,7 +64,7 @@ export function newForker(order: ForkOrder): Forker {
 
   /** The state is the source's but for the two fields that name the stream, and so are the digests below it. */
   const own = (state: SessionState, of: Genesis): SessionState =>
-    freeze({ ...state, session_id: of.session_id, genesis_digest: digestJson(of) });
+    Object.freeze({ ...state, session_id: of.session_id, genesis_digest: digestJson(of) });
 
   function addGenesis(record: GenesisRecord, state: SessionState): StreamRecord {
     const forked = forkedGenesis(record.genesis, order);

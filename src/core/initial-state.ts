@@ -1,10 +1,10 @@
 // Where a stream begins: the state that a genesis record stands for.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { freeze } from 'immer';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
 import type { Version } from '../../schemas/ids.ts';
+import { freezeJson } from '../../schemas/json.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -49,7 +49,7 @@ export function initialState(genesis: Genesis): SessionState {
     v: genesis.v,
     version: 0 as Version,
   };
-  return freeze(state, true);
+  return freezeJson(state);
 }
 
 interface Examined {
@@ -99,16 +99,13 @@ const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profile
   tool_runtime_context: NO_HOST,
 });
 
-const NO_SCOPED_OVERRIDES: SessionState['tool_overrides'] = freeze({ run: NO_OVERRIDES, session: NO_OVERRIDES }, true);
+const NO_SCOPED_OVERRIDES: SessionState['tool_overrides'] = freezeJson({ run: NO_OVERRIDES, session: NO_OVERRIDES });
 
-const NO_HOST: SessionState['tool_runtime_context'] = freeze(
-  {
-    capabilities: [],
-    host_session_expires_at_ms: null,
-    host_session_id: null,
-    host_session_status: null,
-    sandbox: null,
-    workspace: null,
-  },
-  true,
-);
+const NO_HOST: SessionState['tool_runtime_context'] = freezeJson({
+  capabilities: [],
+  host_session_expires_at_ms: null,
+  host_session_id: null,
+  host_session_status: null,
+  sandbox: null,
+  workspace: null,
+});

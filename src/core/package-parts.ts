@@ -1,9 +1,9 @@
 // Tool packages are large, and thousands of sessions share a few of them. What follows from a package alone is worked out
 // once for each digest, and shared: its specs, and with them their digests, are in memory once.
-import { freeze } from 'immer';
 import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
 import { canonicalText, digestJson } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
+import { freezeJson } from '../../schemas/json.ts';
 import { PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { ToolPackage, ToolProfiles, ToolRegistry } from '../../schemas/tool-set.ts';
@@ -40,18 +40,15 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   const text = canonicalText(tool_package);
   const copy = JSON.parse(text) as ToolPackage;
   const { registry, profiles, provider_profiles } = copy;
-  const parts: PackageParts = freeze(
-    {
-      digest,
-      tool_package: copy,
-      text,
-      fault: findPackageFault(tool_package),
-      tool_registry: registryOf(registry),
-      tool_profiles: profilesOf(profiles),
-      provider_profiles,
-    },
-    true,
-  );
+  const parts: PackageParts = freezeJson({
+    digest,
+    tool_package: copy,
+    text,
+    fault: findPackageFault(tool_package),
+    tool_registry: registryOf(registry),
+    tool_profiles: profilesOf(profiles),
+    provider_profiles,
+  });
   const [oldest] = shared.keys();
   if (shared.size >= PACKAGES_SHARED_MAX && oldest !== undefined) shared.delete(oldest);
   shared.set(digest, parts);

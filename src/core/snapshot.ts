@@ -1,8 +1,7 @@
 // Snapshots of the state: made of a state, and read back only into the very state whose digest they claim. Pure.
-import { freeze } from 'immer';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import { isPlainObject } from '../../schemas/json.ts';
+import { freezeJson, isPlainObject } from '../../schemas/json.ts';
 import { SNAPSHOT_CHARS_MAX } from '../../schemas/limits.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -26,7 +25,7 @@ export function readSnapshot({ state, state_digest, session_id, version }: Snaps
     const parsed: unknown = JSON.parse(state);
     if (!isPlainObject(parsed)) return null;
     // Equal digests are equal values, so that what is read is a state because the digest is that of one.
-    const read = freeze(parsed as SessionState, true);
+    const read = freezeJson(parsed) as unknown as SessionState;
     if (stateDigest(read) !== state_digest) return null;
     return read.session_id === session_id && read.version === version ? read : null;
   } catch {
