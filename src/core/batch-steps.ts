@@ -1,4 +1,4 @@
-// What one event of a stream does to a batch: the calls that it brings, and the batch as it leaves it.
+// What one event of a stream does to a batch: the calls it adds, and the batch after it.
 import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
 import type { NextState } from '../../reducers/next-state.ts';
 import type { RunId } from '../../schemas/ids.ts';
@@ -20,7 +20,7 @@ export interface Made {
   readonly turn: number;
 }
 
-/** The calls that an event brings: those of a turn, or those that a person made in place of a turn's. */
+/** The calls an event adds: those of a turn, or those that a person approved with changed arguments. */
 export function callsMade({ record: { event }, before, after }: Folded): Made | null {
   if (event.kind === 'ToolCallsObserved') return event;
   const batch = after.active_tool_batch;
@@ -28,13 +28,13 @@ export function callsMade({ record: { event }, before, after }: Folded): Made | 
   return { calls: batch.observed, run_id: batch.run_id, turn: batch.turn };
 }
 
-/** Why a turn was refused as a whole, because it ended its run. */
+/** Why a whole turn was refused: the ending of the run it ended. */
 export function refusedTurn({ run_history }: SessionState): { readonly code: string; readonly message: string } {
   const ending = run_history.at(-1)?.ending;
   return { code: ending?.code ?? 'run_ended', message: ending?.message ?? 'the run has ended' };
 }
 
-/** The batch after an event. An event that closes the batch takes it out of state, so it is folded here once more. */
+/** The batch after an event. An event that closes the batch removes it from state, so it is folded again here. */
 export function batchAfter({ record, before, after }: Folded): ActiveToolBatch | null {
   const event = upcast(record.event);
   const open = before.active_tool_batch;

@@ -1,4 +1,4 @@
-// Where a stream begins: the state that a genesis record stands for.
+// The first state of a stream, made from its genesis record.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
 import { decode } from '../../schemas/codec.ts';
@@ -12,7 +12,7 @@ import { type EffectiveToolSet, NO_OVERRIDES } from '../../schemas/tool-set.ts';
 import { genesisChain } from './chain.ts';
 import { type PackageParts, partsOf } from './package-parts.ts';
 
-/** The genesis record itself when its shape, its tool package and the package's digest are right. */
+/** The genesis record itself when its shape, its tool package and the package's digest are valid. */
 export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
   const checked = examine(value);
   return isLeft(checked) ? checked : right(checked.right.genesis);
@@ -60,7 +60,7 @@ interface Examined {
 
 const examined = new WeakMap<object, Examined>();
 
-/** What is known of a genesis record that nobody can change any more is found out once. */
+/** Examines a genesis record; a frozen record is examined once. */
 function examine(value: unknown): Either<Rejection, Examined> {
   const known = typeof value === 'object' && value !== null ? examined.get(value) : undefined;
   if (known !== undefined) return right(known);
@@ -76,7 +76,7 @@ function examineAnew(value: unknown): Either<Rejection, Examined> {
   const parts = partsOf(genesis.tool_package);
   if (parts.fault !== null) return left({ ...parts.fault, path: `/tool_package${parts.fault.path}` });
   if (genesis.tool_package_digest !== parts.digest) {
-    return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
+    return left(reject('digest_mismatch', '/tool_package_digest', `the digest of the tool package is ${parts.digest}`));
   }
   const unregistered = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
   if (unregistered !== undefined) {

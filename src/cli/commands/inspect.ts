@@ -6,7 +6,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { effects } from '../../core/effects.ts';
-import { explain } from '../../core/explain.ts';
+import { explain } from '../../core/explain-tools.ts';
 import { hasData } from '../data-dir.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
