@@ -1,7 +1,7 @@
 // The claims of a call on what it touches (docs/design.md, "The planner"). A missing or malformed argument widens a claim
 // to its whole space and never narrows it, because a claim that is too small lets two calls race.
 import type { JsonObject } from '../schemas/json.ts';
-import { CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX } from '../schemas/limits.ts';
+import { CLAIM_TEXT_CHARS_MAX, CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX } from '../schemas/limits.ts';
 import type { Claim } from '../schemas/tool-call.ts';
 import type { ClaimRule, ToolSpec } from '../schemas/tool-spec.ts';
 
@@ -32,7 +32,8 @@ export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | 
 function keysOf(rule: ClaimRule, args: JsonObject | null): readonly string[] {
   const value = args !== null && Object.hasOwn(args, rule.argument) ? args[rule.argument] : undefined;
   if (typeof value !== 'string' || value === '') return [rule.space];
-  if (rule.form === 'text') return value.length > 256 ? [rule.space] : [`${rule.space}/${encodeSegment(value)}`];
+  if (rule.form === 'text')
+    return value.length > CLAIM_TEXT_CHARS_MAX ? [rule.space] : [`${rule.space}/${encodeSegment(value)}`];
   if (rule.form === 'path') return [belowSpace(rule.space, value) ?? rule.space];
   const below = patchPaths(value)?.map((path) => belowSpace(rule.space, path)) ?? [null];
   return below.includes(null) ? [rule.space] : (below as readonly string[]);

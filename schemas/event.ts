@@ -3,12 +3,11 @@
 import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
 import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Content } from './content.ts';
-import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs } from './ids.ts';
+import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, TOOLS_MAX } from './limits.ts';
 import { FollowUp, RunCause, RunConfigPatch, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
-import { ToolId } from './ids.ts';
 import { ToolSpec } from './tool-spec.ts';
 import { FileChanges } from './undo.ts';
 

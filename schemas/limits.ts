@@ -35,6 +35,8 @@ export const CALL_PAGE_SIZE = 64;
 export const CLAIM_RULES_MAX = 8;
 /** Most claims of one call (a patch may name many paths). Beyond it the call claims whole spaces. */
 export const CLAIMS_PER_CALL_MAX = 256;
+/** Longest text that becomes a claim, in UTF-16 units. A longer one claims the whole space. */
+export const CLAIM_TEXT_CHARS_MAX = 256;
 
 /** Most tools in a registry. A registry with more is refused as `invalid_shape`. */
 export const TOOLS_MAX = 1_024;

@@ -10,12 +10,12 @@ import {
   LEASE_EFFECTS_MAX,
   LEASE_WAIT_MS_MAX,
   SUBMITS_TOGETHER_MAX,
+  TOOLS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
 import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
-import { TOOLS_MAX } from './limits.ts';
 
 /** A new session. Optional: its id, config, tool package and policy. */
 export const CreateSession = shape(

@@ -8,7 +8,7 @@ import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { upcast } from '../../schemas/upcast.ts';
 
 /** An event with the state before and after it. */
-export interface Folded {
+export interface FoldedEvent {
   readonly record: EventRecord;
   readonly before: SessionState;
   readonly after: SessionState;
@@ -21,7 +21,7 @@ export interface Made {
 }
 
 /** The calls an event adds: those of a turn, or those that a person approved with changed arguments. */
-export function callsMade({ record: { event }, before, after }: Folded): Made | null {
+export function callsMade({ record: { event }, before, after }: FoldedEvent): Made | null {
   if (event.kind === 'ToolCallsObserved') return event;
   const batch = after.active_tool_batch;
   if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return null;
@@ -35,7 +35,7 @@ export function refusedTurn({ run_history }: SessionState): { readonly code: str
 }
 
 /** The batch after an event. An event that closes the batch removes it from state, so it is folded again here. */
-export function batchAfter({ record, before, after }: Folded): ActiveToolBatch | null {
+export function batchAfter({ record, before, after }: FoldedEvent): ActiveToolBatch | null {
   const event = upcast(record.event);
   const open = before.active_tool_batch;
   if (open === null || after.active_tool_batch?.batch_id === open.batch_id) return after.active_tool_batch;

@@ -11,7 +11,7 @@ import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
-import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type FoldedEvent, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 import { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
@@ -116,7 +116,7 @@ export function explainCall(records: Iterable<StreamRecord>, id: CallId): readon
 function observe(
   call: ToolCallObserved,
   index: number,
-  { record, run_id, turn, before, after }: Folded & Made,
+  { record, run_id, turn, before, after }: FoldedEvent & Made,
 ): CallExplanation {
   // A turn that ends the run opens no batch, and no batch was open before it.
   const batch = after.active_tool_batch;
@@ -207,7 +207,7 @@ const waitOf = (earlier: PlannedToolCall, later: PlannedToolCall, group: number)
 const isOpen = ({ batch_id, answered }: CallExplanation, { active_tool_batch }: SessionState): boolean =>
   answered === null && batch_id !== null && active_tool_batch?.batch_id === batch_id;
 
-function advance(call: CallExplanation, folded: Folded): CallExplanation {
+function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
   const { record, before, after } = folded;
   const batch = batchAfter(folded);
   const was = before.active_tool_batch === null ? undefined : callStateAt(before.active_tool_batch, call.index);

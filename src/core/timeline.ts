@@ -9,7 +9,7 @@ import type { EventRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
-import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type FoldedEvent, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 
 /** A span in the life of a call: it waited for a person, waited in the queue, or ran. */
 export interface CallSpan {
@@ -88,7 +88,7 @@ const isAsked = ({ run }: SessionState): boolean => run?.phase === 'generating' 
 const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
   a?.run_id === b?.run_id && a?.turn === b?.turn;
 
-function begin({ calls, run_id, turn }: Made, { record, after }: Folded, asked_ms: number | null): OpenTurn {
+function begin({ calls, run_id, turn }: Made, { record, after }: FoldedEvent, asked_ms: number | null): OpenTurn {
   const batch = after.active_tool_batch;
   const { at_ms } = record.event;
   const begun = calls.map((call, index): OpenCall => {
@@ -112,7 +112,7 @@ function enter({ status, custom, spans }: OpenCall, at_ms: number): void {
 }
 
 /** Applies an event to the calls of the open turn; returns the turn when the event ended it. */
-function advance(open: OpenTurn, folded: Folded): TurnTimeline | null {
+function advance(open: OpenTurn, folded: FoldedEvent): TurnTimeline | null {
   const { record, before, after } = folded;
   const was = before.active_tool_batch;
   const now = batchAfter(folded);

@@ -24,6 +24,7 @@ import type {
   ToolRegistry,
 } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import type { FoldedEvent } from './batch-steps.ts';
 import { type CallChange, compareCalls } from './what-if-calls.ts';
 
 /** What is different. Omitted fields are as recorded, at each position. */
@@ -78,12 +79,6 @@ export interface WhatIf {
   toJudge(record: EventRecord, before: SessionState): readonly CallToJudge[];
   /** Returns the decisions for the turn of this event; null for every kind but `ToolCallsObserved`. */
   add(folded: FoldedEvent, judged?: ReadonlyMap<number, Judged>): TurnWhatIf | null;
-}
-
-export interface FoldedEvent {
-  readonly record: EventRecord;
-  readonly before: SessionState;
-  readonly after: SessionState;
 }
 
 export function newWhatIf(alternative: Alternative): WhatIf {

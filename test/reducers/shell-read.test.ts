@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readAlternative } from '../../reducers/shell-read.ts';
 import { COMMAND_TOOLS, READ_TOOLS } from '../../reducers/shell-read-table.ts';
 import { SHELL_LINE_CHARS_MAX } from '../../schemas/limits.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { hostTools } from '../../src/toolsets/host-tools.ts';
 
 type Row = readonly [command: string | readonly string[], tool: string, args: object];
@@ -50,8 +51,8 @@ const positives: readonly Row[] = [
 ];
 
 describe('the table of tools', () => {
-  const propertiesOf = (tool: { readonly input_schema: object } | undefined): readonly string[] =>
-    Object.keys((tool?.input_schema as { readonly properties?: object } | undefined)?.properties ?? {});
+  const propertiesOf = (tool: ToolSpec | undefined): readonly string[] =>
+    Object.keys(tool?.input_schema['properties'] ?? {});
 
   test.each(Object.entries(READ_TOOLS))('%s names a read-only host tool and its arguments', (_operation, entry) => {
     const tool = hostTools().find(({ tool_id }) => tool_id === entry.tool_id);
