@@ -80,7 +80,7 @@ const kinds = {
   RunCancelled: [{ run_id: RunId }, reason],
   /** The harness reports that the run is done. */
   RunCompleted: [{ run_id: RunId }, { output: Content }],
-  /** The harness gives the run up. */
+  /** The harness reports that the run has failed. */
   RunFailed: [{ run_id: RunId, code, message }, {}],
   /** Replaces the session's policy and revokes every grant. */
   ConsentPolicySet: [{ policy: ConsentPolicy }, by],

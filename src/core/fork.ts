@@ -193,7 +193,7 @@ const answerUnrun = (call: Unrun, { at }: ForkOrder): Fact => ({
   ...call,
   outcome: 'cancelled',
   code: 'forked',
-  // A cancelled call ends no run, whatever its completion rule.
+  // A result with these flags never ends the run, whatever its completion rule.
   result: { success: false, needsFollowup: true },
   output: {
     text:
