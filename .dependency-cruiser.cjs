@@ -78,7 +78,7 @@ module.exports = {
     },
     packages('schemas', '^schemas/', 'io-ts|fp-ts|@noble/hashes|fast-json-stable-stringify'),
     packages('reducers', '^reducers/', 'immer|fp-ts'),
-    packages('core', '^src/(core|toolsets)/', 'immer|fp-ts'),
+    packages('core', '^src/(core|toolsets)/', 'fp-ts'),
     packages('journal', '^src/journal/', 'level|classic-level|abstract-level|cbor-x|fp-ts'),
     packages('blobs', '^src/blobs/', 'fp-ts'),
     packages('client', '^src/client/', 'eventsource-parser|fp-ts'),

@@ -15,7 +15,7 @@ import type { ToolPackage } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import type { EngineClient } from '../src/client/client.ts';
 import { openEngine } from '../src/engine/engine.ts';
-import { must } from './must.ts';
+import { must } from '../src/client/must.ts';
 import { UNBOUNDED } from './stream.ts';
 import type { TimedBatch } from './timed-batches.ts';
 import { watchGrants } from './watch-grants.ts';

@@ -5,7 +5,7 @@ import { brand } from '../schemas/ids.ts';
 import type { EngineClient } from '../src/client/client.ts';
 import { type Engine, openEngine } from '../src/engine/engine.ts';
 import { benchExecutors, benchProvider } from './actors.ts';
-import { must } from './must.ts';
+import { must } from '../src/client/must.ts';
 import { type Round, runRound } from './round.ts';
 import { newStopwatch } from './stopwatch.ts';
 

@@ -9,7 +9,7 @@ import { makeSnapshot } from '../src/core/snapshot.ts';
 import type { Journal, JournalRecord } from '../src/journal/journal.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';
 import type { Bench } from './figure.ts';
-import { must } from './must.ts';
+import { must } from '../src/client/must.ts';
 import { recordStream } from './stream.ts';
 
 export interface LongLog {

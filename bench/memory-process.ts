@@ -3,7 +3,7 @@
 // folded so far. Prints one JSON object a line: how far it has come, after each tenth; the heap in use after the first of
 // them, and at the end.
 import { openEngine } from '../src/engine/engine.ts';
-import { must } from './must.ts';
+import { must } from '../src/client/must.ts';
 import { UNBOUNDED, benchGenesis, recordStream } from './stream.ts';
 import { benchPackage } from './tools.ts';
 

@@ -3,7 +3,6 @@
 // the limit: LevelDB is scanned, the texts are parsed and folded, and nothing is checked. Served is an engine
 // that has the session in memory. Prints one JSON object; with a terminal, progress on standard error.
 import { dirname } from 'node:path';
-import { isLeft } from 'fp-ts/lib/Either.js';
 import { Level } from 'level';
 import { decode } from 'cbor-x';
 import { evolve } from '../reducers/evolve.ts';
@@ -16,7 +15,7 @@ import { loadSession } from '../src/engine/load-session.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { streamRange } from '../src/journal/keys.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';
-import { must } from './must.ts';
+import { must, mustBe } from '../src/client/must.ts';
 import { benchGenesis } from './stream.ts';
 
 /** What it prints at the end. */
@@ -55,18 +54,16 @@ if (SessionId.is(session)) {
 
 async function verified(id: SessionId): Promise<number> {
   const journal = await must(openLevelJournal(directory));
-  const loaded = await loadSession(withProgress(journal), id);
-  if (isLeft(loaded)) throw new Error(loaded.left.message);
+  const { state } = mustBe(await loadSession(withProgress(journal), id));
   await journal.close();
-  return loaded.right.state.version;
+  return state.version;
 }
 
 /** From the snapshot, on a journal that is open. */
 async function resumed(journal: Journal, id: SessionId): Promise<number> {
-  const loaded = await loadSession(journal, id);
-  if (isLeft(loaded)) throw new Error(loaded.left.message);
-  if (loaded.right.from.version === 0) throw new Error('the snapshot was not used');
-  return loaded.right.state.version;
+  const { state, from } = mustBe(await loadSession(journal, id));
+  if (from.version === 0) throw new Error('the snapshot was not used');
+  return state.version;
 }
 
 /** In an engine, on the data directory around the journal. */

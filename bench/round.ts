@@ -3,7 +3,7 @@ import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { brand } from '../schemas/ids.ts';
 import type { EngineClient } from '../src/client/client.ts';
 import { modelOf } from './actors.ts';
-import { must } from './must.ts';
+import { must } from '../src/client/must.ts';
 import type { Stopwatch } from './stopwatch.ts';
 import { UNBOUNDED } from './stream.ts';
 import { benchPackage } from './tools.ts';

@@ -1,12 +1,12 @@
 // The bridge loop: leases what the engine's sessions owe, does it, and reports it. The bridge decides nothing. It
 // survives an engine that is away: reports wait here until they are recorded.
 import { setMaxListeners } from 'node:events';
-import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, type SessionId } from '../schemas/ids.ts';
 import { CONCURRENCY_MAX, STOP_GRACE_MS } from '../schemas/limits.ts';
 import { unreachable } from '../schemas/rejection.ts';
 import type { LeaseGrant } from '../schemas/wire.ts';
 import type { EngineClient } from '../src/client/client.ts';
+import { mustBe } from '../src/client/must.ts';
 import { type BridgeClock, sleep } from '../src/clock.ts';
 import { batchEndsOf, batchSettled } from './calls/batch-end.ts';
 import { newCallRunner, newNonce } from './calls/call-runner.ts';
@@ -116,9 +116,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
-    const stored = await link.ask('put_blob', () => client.putBlob(bytes));
-    if (isLeft(stored)) throw new Error(`${stored.left.code}: ${stored.left.message}`);
-    return stored.right;
+    return mustBe(await link.ask('put_blob', () => client.putBlob(bytes)));
   };
   const startReady = (): void => calls.startReady();
   const shared = { outbox, leases, putBlob, clock, log };

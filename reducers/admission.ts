@@ -1,5 +1,5 @@
-// Admission: whether an event applies to a state at all. Null when it does; otherwise a rejection with a stable code,
-// and nothing is recorded. Everything that can be wrong about an event is found here, so the fold can be total.
+// Admission: whether an event applies to a state. Null when it does; otherwise a rejection with a stable code, and nothing
+// is recorded. Admission finds everything that can be wrong with an event, so that the fold can be total.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
@@ -26,7 +26,7 @@ export function admit(state: SessionState, event: IngressEvent): Rejection | nul
 
 type Admission<E> = (state: SessionState, event: E) => Rejection | null;
 
-/** Phase, run and turn are all that matters. */
+/** For kinds that only depend on phase, run and turn. */
 const always = (): null => null;
 
 const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
@@ -47,11 +47,11 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RunSteered: (state) =>
     (state.run?.steers.length ?? 0) < STEERS_MAX
       ? null
-      : reject('steer_queue_full', '/input', `${STEERS_MAX} messages wait already`),
+      : reject('steer_queue_full', '/input', `${STEERS_MAX} steering messages wait already`),
   FollowUpQueued: (state, event) =>
     state.follow_ups.length < FOLLOW_UPS_MAX
       ? admitRun(state, event.follow_up, '/follow_up')
-      : reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-ups wait already`),
+      : reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-up runs wait already`),
   RunPaused: always,
   RunResumed: always,
   RunCancelled: always,
@@ -66,10 +66,10 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   TimeReached: (state, event) =>
     (nextDeadline(state) ?? Infinity) <= event.due_at_ms
       ? null
-      : reject('time_not_due', '/due_at_ms', 'state waits for no time up to this one'),
+      : reject('time_not_due', '/due_at_ms', `the session waits for no time at or before ${event.due_at_ms}`),
 };
 
-/** Run, turn and phase, in this order: what is late is told apart from what is misdirected. */
+/** Checks run, turn and phase, in this order, so that a late report gets another code than a misdirected one. */
 function admitPhase(state: SessionState, event: IngressEvent): Rejection | null {
   if (!PHASE_BOUND_KINDS.has(event.kind)) return null;
   const phase = phaseOf(state);
@@ -80,7 +80,7 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
       ? reject('batch_not_active', '/kind', 'no batch is open')
       : reject('run_not_active', '/kind', 'no run is active');
   }
-  if (event.kind === 'RunRequested') return reject('run_already_active', '/kind', `${run.run_id} is active`);
+  if (event.kind === 'RunRequested') return reject('run_already_active', '/kind', `${run.run_id} is still active`);
   if ('run_id' in event && event.run_id !== run.run_id) {
     return reject('wrong_run', '/run_id', `${run.run_id} is active, not ${event.run_id}`);
   }
@@ -94,14 +94,14 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   } else if (event.kind === 'ToolCallsObserved' || event.kind === 'RunCompleted') {
     return reject('batch_open', '/kind', `${batch.batch_id} is open`);
   }
-  return reject('wrong_phase', '/kind', `a run that is ${phase} does not take ${event.kind}`);
+  return reject('wrong_phase', '/kind', `${event.kind} is not allowed while the run is ${phase}`);
 }
 
-/** A report on a call that goes on by itself is taken whatever the run does meanwhile. */
+/** Reports on detached calls are admitted in every phase. */
 const isOfDetached = (state: SessionState, event: IngressEvent): boolean =>
   (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') && detachedCall(state, event) !== undefined;
 
-/** Paused between two turns, or before it tries again, a run owes no generate: an answer to it is nobody's. */
+/** A run that is paused between two turns, or waits before a retry, owes no generate that could be answered. */
 const answersNothing = (run: RunState, event: IngressEvent): boolean =>
   'turn' in event &&
   ((run.phase === 'paused_generating' && run.offer === null) || (run.retry?.not_before_ms ?? null) !== null);
@@ -113,21 +113,21 @@ function admitRun(state: SessionState, request: Omit<FollowUp, 'input'>, path: s
   const fault = findConfigFault(config);
   if (fault !== null) return { ...fault, path: `${path}/run_overrides${fault.path}` };
   const tool_overrides = { ...state.tool_overrides, run: request.tools ?? NO_OVERRIDES };
-  const told = (inner: string): string =>
+  const pathInRequest = (inner: string): string =>
     /^\/(enable|disable|force)\//.test(inner) ? `${path}/tools${inner}` : configPath(`${path}/run_overrides`, inner);
-  return admitTools({ ...state, run: { config }, tool_overrides }, told);
+  return admitTools({ ...state, run: { config }, tool_overrides }, pathInRequest);
 }
 
-/** Where in a config a fault of the tool set was caused. */
+/** The path in a config of what caused a fault in the tool set. */
 const configPath = (config: string, inner: string): string =>
   inner === '/profile_id' ? `${config}/tool_profile` : `${config}${inner}`;
 
-/** The fault in the tool set that a state would lead to: now, and once the live run has ended. */
-function admitTools(input: EffectiveToolsInput, told: (path: string) => string = (path) => path): Rejection | null {
+/** The fault in the tool set that would follow, now or when the live run has ended. */
+function admitTools(input: EffectiveToolsInput, pathOf: (path: string) => string = (path) => path): Rejection | null {
   const alone = { ...input, run: null, tool_overrides: { ...input.tool_overrides, run: NO_OVERRIDES } };
   for (const state of [input, alone]) {
     const tools = computeEffectiveTools(state);
-    if (isLeft(tools)) return { ...tools.left, path: told(tools.left.path) };
+    if (isLeft(tools)) return { ...tools.left, path: pathOf(tools.left.path) };
   }
   return null;
 }
@@ -159,7 +159,7 @@ function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'
 
 function admitOverrides(state: SessionState, event: EventOfKind<'ToolOverridesSet'>): Rejection | null {
   if (event.scope === 'run' && state.run === null) {
-    return reject('run_not_active', '/scope', 'overrides of a run need an active run');
+    return reject('run_not_active', '/scope', 'the scope "run" requires an active run, and no run is active');
   }
   const { enable = [], disable = [], force = [] } = event;
   const scoped = { ...state.tool_overrides, [event.scope]: { enable, disable, force } };
@@ -171,5 +171,5 @@ function admitBatchSettled(state: SessionState, event: EventOfKind<'ToolBatchSet
   if (fault !== null) return fault;
   const { queued = 0, running = 0, waiting = 0 } = state.active_tool_batch ?? {};
   const open = queued + running + waiting;
-  return open === 0 ? null : reject('batch_not_settled', '/batch_id', `${open} calls are not terminal`);
+  return open === 0 ? null : reject('batch_not_settled', '/batch_id', `${open} calls of the batch are not settled`);
 }

@@ -1,10 +1,10 @@
-// Admission of what people say: an answer must name the open batch, a call of it that waits for just this, and the
-// digest of the arguments the person saw (DESIGN section 2, law 9). Everything else is refused and changes nothing.
+// Admission of answers by people: an answer must name the open batch, a call that waits for this kind of answer, and the
+// digest of the arguments the person saw (docs/design.md, law 9). Every other answer is refused.
 import type { EventOfKind } from '../schemas/event.ts';
 import { AMENDED_MAX, GRANTS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
-import { findBatchFault } from './batch-admission.ts';
+import { alreadySettled, findBatchFault } from './batch-admission.ts';
 import { callStateOf, plannedOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { openWaitsIn } from './waits.ts';
@@ -15,7 +15,7 @@ type CustomResult = EventOfKind<'user.custom_tool_result'>;
 export function admitConfirmation(state: SessionState, event: Confirmation): Rejection | null {
   const status = statusOf(state, event);
   if (typeof status !== 'string') return status;
-  if (status !== 'waiting') return reject('not_confirmable', '/call_id', `the call is ${status}`);
+  if (status !== 'waiting') return reject('not_confirmable', '/call_id', `the call is ${status}, not waiting`);
   return findDigestFault(state, event) ?? findGrantFault(state, event) ?? findAmendmentFault(state, event);
 }
 
@@ -23,17 +23,17 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   const status = statusOf(state, event);
   if (typeof status !== 'string') return status;
   const batch = state.active_tool_batch as ActiveToolBatch;
-  if (isTerminal(status)) return reject('call_already_settled', '/call_id', `it is ${status}; the first result stands`);
-  if (status === 'waiting') return reject('waits_for_person', '/call_id', 'nobody has said yet whether it may run');
+  if (isTerminal(status)) return alreadySettled(status);
+  if (status === 'waiting') return reject('waits_for_person', '/call_id', 'the call waits for a confirmation first');
   const planned = plannedOf(batch.plan, event.call_id)?.call;
   if (planned?.executor.kind !== 'custom' || status !== 'queued') {
-    return reject('not_answerable', '/call_id', 'a bridge runs this call');
+    return reject('not_answerable', '/call_id', 'a bridge runs this call, not a person');
   }
   if (planned.shares !== undefined) {
-    return reject('shares_result', '/call_id', `"${planned.shares}" is answered for it`);
+    return reject('shares_result', '/call_id', `the call shares the result of "${planned.shares}"; answer that call`);
   }
   const [open] = openWaitsIn(batch, event.call_id);
-  if (open !== undefined) return reject('call_not_ready', '/call_id', `it waits for "${open}"`);
+  if (open !== undefined) return reject('call_not_ready', '/call_id', `the call waits for "${open}" to settle`);
   const verdict = event.output_verdict;
   if (verdict?.valid === false) {
     return reject('result_invalid', `/result/data${verdict.path ?? ''}`, verdict.message ?? 'it does not fit');
@@ -54,30 +54,32 @@ function statusOf(state: SessionState, event: Confirmation | CustomResult): Stat
 function findDigestFault(state: SessionState, event: Confirmation | CustomResult): Rejection | null {
   const planned = plannedOf((state.active_tool_batch as ActiveToolBatch).plan, event.call_id)?.call;
   if (planned?.arguments_digest === event.arguments_digest) return null;
-  return reject('arguments_mismatch', '/arguments_digest', `the call has ${planned?.arguments_digest ?? 'none'}`);
+  const recorded = planned?.arguments_digest ?? 'none';
+  return reject('arguments_mismatch', '/arguments_digest', `the digest of the recorded arguments is ${recorded}`);
 }
 
 function findGrantFault(state: SessionState, { grant, result }: Confirmation): Rejection | null {
   if (grant === undefined) return null;
-  if (result !== 'allow') return reject('grant_invalid', '/grant', 'a denial grants nothing');
+  if (result !== 'allow') return reject('grant_invalid', '/grant', 'a denial cannot carry a grant');
   if ((grant.argument === undefined) !== (grant.pattern === undefined)) {
-    return reject('grant_invalid', '/grant', 'argument and pattern are given together, or neither');
+    return reject('grant_invalid', '/grant', 'a grant needs both argument and pattern, or neither');
   }
   const full = (state.consent?.grants.length ?? 0) >= GRANTS_MAX;
-  return full ? reject('grants_full', '/grant', `${GRANTS_MAX} grants are remembered already`) : null;
+  return full ? reject('grants_full', '/grant', `the session has ${GRANTS_MAX} grants already`) : null;
 }
 
 function findAmendmentFault(state: SessionState, { instead, result, call_id }: Confirmation): Rejection | null {
   if (instead === undefined) return null;
   const at = (field: string, message: string) => reject('amendment_invalid', `/instead${field}`, message);
-  if (result !== 'deny') return at('', 'approving with other arguments is a denial and a new call');
+  if (result !== 'deny') return at('', 'to approve with other arguments, deny this call and give the new one');
   const batch = state.active_tool_batch as ActiveToolBatch;
   const amended = state.run?.amended ?? [];
-  if (amended.length >= AMENDED_MAX) return at('', `${AMENDED_MAX} calls wait already`);
+  if (amended.length >= AMENDED_MAX) return at('', `${AMENDED_MAX} changed calls wait already`);
   const planned = plannedOf(batch.plan, call_id)?.call;
-  if (instead.tool_name !== planned?.tool_name) return at('/tool_name', `the call is to "${planned?.tool_name}"`);
+  if (instead.tool_name !== planned?.tool_name)
+    return at('/tool_name', `must be "${planned?.tool_name}", as in the call`);
   const taken = [...batch.observed, ...amended].some((call) => call.call_id === instead.call_id);
-  if (taken) return at('/call_id', `the id "${instead.call_id}" is taken`);
+  if (taken) return at('/call_id', `the call id "${instead.call_id}" is used already; choose another`);
   const verdict = instead.arguments_verdict;
   return verdict?.valid === false ? at(`/arguments${verdict.path ?? ''}`, verdict.message ?? 'they do not fit') : null;
 }

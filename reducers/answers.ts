@@ -1,6 +1,6 @@
-// What people say to calls that wait for them: allow, deny, or the result itself (openboa "Managed tool confirmation"
-// and "Custom tools"; DESIGN section 2, law 9). An answer is bound to one call and the digest of its exact arguments,
-// and it is used once: the call does not wait any more.
+// Answers of people to calls that wait for them: allow, deny, or the result itself (openboa, "Managed tool confirmation"
+// and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
+// counts once.
 import type { Grant } from '../schemas/consent.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
@@ -29,7 +29,7 @@ export function confirmCall(next: NextState, event: Confirmation, state: Session
   edit.finish();
 }
 
-/** What a person grants for the rest of the session answers the other questions of the batch as well. */
+/** A grant for the rest of the session also answers the matching questions of the batch. */
 function admitGranted(next: NextState, edit: BatchEdit, event: Confirmation, state: SessionState): void {
   if (next.consent === undefined) return;
   const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
@@ -39,7 +39,7 @@ function admitGranted(next: NextState, edit: BatchEdit, event: Confirmation, sta
   for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.admit(id);
 }
 
-/** Calls of the open batch that a new grant answers as well. */
+/** The waiting calls of the open batch that a new grant covers. */
 function waitingUnder(state: SessionState, grant: Grant): readonly CallId[] {
   const batch = openBatchOf(state);
   return batch.observed.flatMap((observed, position) => {
@@ -67,10 +67,10 @@ export function answerCustomCall(
 const EXPIRED_QUESTION = 'Nobody answered in time whether this call may run, so it was not run.';
 const EXPIRED_WORK = 'Nobody fulfilled this call in time.';
 
-/** The time of a call has come: a question is denied, work is given up, an attempt that had to wait is owed. */
+/** The time of a call has come: a question is denied, a custom call fails, or the next attempt becomes owed. */
 export function expireCall(edit: BatchEdit, id: CallId): void {
   const call = edit.call(id);
-  // It shares the result of a call whose time came at the same moment, and has it.
+  // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
   if (call.not_before_ms !== undefined) edit.letTry(id);
   else if (call.status === 'waiting') edit.settle(id, denied('approval_expired', EXPIRED_QUESTION));

@@ -1,5 +1,5 @@
-// Admission of what a bridge reports about calls: late, stale, misdirected and repeated reports are told apart, and
-// change nothing (DESIGN section 2, laws 4 and 10).
+// Admission of a bridge's reports on calls: late, stale, misdirected and repeated reports are refused, each with its own
+// code (docs/design.md, laws 4 and 10).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../schemas/ids.ts';
@@ -16,7 +16,7 @@ interface BatchReport {
   readonly plan_hash?: Digest;
 }
 
-/** The report names the open batch and its plan. */
+/** Null when the report names the open batch and its plan. */
 export function findBatchFault(state: SessionState, report: BatchReport): Rejection | null {
   const batch = state.active_tool_batch;
   if (batch === null) return reject('batch_not_active', '/batch_id', 'no batch is open');
@@ -24,7 +24,7 @@ export function findBatchFault(state: SessionState, report: BatchReport): Reject
     return reject('wrong_batch', '/batch_id', `${batch.batch_id} is open, not ${report.batch_id}`);
   }
   if (report.plan_hash !== undefined && report.plan_hash !== batch.plan.plan_hash) {
-    return reject('plan_mismatch', '/plan_hash', `the recorded plan is ${batch.plan.plan_hash}`);
+    return reject('plan_mismatch', '/plan_hash', `the hash of the recorded plan is ${batch.plan.plan_hash}`);
   }
   return null;
 }
@@ -47,38 +47,43 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   }
   const planned = plannedOf(batch.plan, report.call_id)?.call;
   if (isTerminal(call.status) || planned === undefined) {
-    return left(reject('call_already_settled', '/call_id', `it is ${call.status}; the first result stands`));
+    return left(alreadySettled(call.status));
   }
   const waits = findWait(state, call, planned);
   if (waits !== null) return left(waits);
   if (planned.shares !== undefined) {
-    return left(reject('shares_result', '/call_id', `"${planned.shares}" runs for it`));
+    return left(
+      reject('shares_result', '/call_id', `the call shares the result of "${planned.shares}"; report that call`),
+    );
   }
   if (report.attempt !== call.attempt) {
-    return left(reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}`));
+    return left(reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}, not ${report.attempt}`));
   }
   return right({ batch, call, planned });
 }
 
-/** What a bridge may not do for a person, nor before its time. */
+export const alreadySettled = (status: CallState['status']): Rejection =>
+  reject('call_already_settled', '/call_id', `the call is ${status} already; its first result stands`);
+
+/** Refuses reports on calls that wait for a person or for the time of their next attempt. */
 function findWait({ consent }: SessionState, call: CallState, planned: PlannedToolCall): Rejection | null {
   const wait = (message: string): Rejection => reject('waits_for_person', '/call_id', message);
-  if (call.status === 'waiting') return wait('nobody has said yet whether it may run');
-  // Bridges settled custom calls in sessions that are older than consent.
+  if (call.status === 'waiting') return wait('the call waits for the confirmation of a person');
+  // In sessions older than consent, bridges settle custom calls.
   if (call.status === 'queued' && planned.executor.kind === 'custom' && consent !== undefined) {
-    return wait('a person, or an application for them, fulfils it');
+    return wait('a person or an application fulfils this call');
   }
   if (call.not_before_ms === undefined) return null;
-  return reject('call_not_ready', '/call_id', `its next attempt is not due before ${call.not_before_ms}`);
+  return reject('call_not_ready', '/call_id', `the next attempt is not due before ${call.not_before_ms}`);
 }
 
 export function admitStarted(state: SessionState, event: EventOfKind<'ToolCallStarted'>): Rejection | null {
   const found = findOpenCall(state, event);
   if (isLeft(found)) return found.left;
   const { batch, call } = found.right;
-  if (call.status !== 'queued') return reject('call_not_queued', '/call_id', `it is ${call.status}`);
+  if (call.status !== 'queued') return reject('call_not_queued', '/call_id', `the call is ${call.status}, not queued`);
   const [open] = openWaitsIn(batch, event.call_id);
-  return open === undefined ? null : reject('call_not_ready', '/call_id', `it waits for "${open}"`);
+  return open === undefined ? null : reject('call_not_ready', '/call_id', `the call waits for "${open}" to settle`);
 }
 
 export function admitSettled(state: SessionState, event: EventOfKind<'ToolCallSettled'>): Rejection | null {
@@ -91,7 +96,7 @@ export function admitSettled(state: SessionState, event: EventOfKind<'ToolCallSe
 
 function findContradiction({ outcome, result }: EventOfKind<'ToolCallSettled'>): Rejection | null {
   if (outcome === undefined || (outcome === 'succeeded') === result.success) return null;
-  return reject('inconsistent_result', '/outcome', `outcome ${outcome} with success ${result.success}`);
+  return reject('inconsistent_result', '/outcome', `the outcome is ${outcome}, but success is ${result.success}`);
 }
 
 export function admitLeaseExpired(state: SessionState, event: EventOfKind<'LeaseExpired'>): Rejection | null {

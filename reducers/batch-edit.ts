@@ -1,6 +1,5 @@
-// One event changes calls of the open batch: one of them, or every one of ten thousand when a person interrupts. The
-// changes are made here in their order, and the batch is put together once, so that the work follows the calls that
-// change and not their square.
+// Changes to calls of the open batch within one event: to one call, or to ten thousand when a person interrupts. The
+// changes are collected in order and the batch is rebuilt once, so that the work is linear in the calls that change.
 import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
@@ -24,19 +23,19 @@ export type Settlement = Pick<CallState, 'code' | 'terminal'> & {
 };
 
 export interface BatchEdit {
-  /** The call as it is by now, at its place among the observed ones. */
+  /** The current state of the call at a position among the observed calls. */
   at(position: number): CallState;
   call(id: CallId): CallState;
   put(id: CallId, call: CallState): void;
-  /** State waits for a time of this call from now on. */
+  /** Adds the call to those with a time that state waits for. */
   addTime(id: CallId): void;
-  /** Gives a call its result, and the same to the calls that share it. */
+  /** Settles a call, and the calls that share its result. */
   settle(id: CallId, settlement: Settlement): void;
-  /** People have said that the call may run. */
+  /** Queues a call that a person has allowed. */
   admit(id: CallId): void;
-  /** The time that the next attempt of a call had to wait for has come. */
+  /** Makes the next attempt of a call owed, because its time has come. */
   letTry(id: CallId): void;
-  /** Puts the batch as it is by now into the state. */
+  /** Writes the changed batch into the state. */
   finish(): void;
 }
 
@@ -56,7 +55,7 @@ export function editBatch(next: NextState): BatchEdit {
     times.remove(id);
     return withoutTime(call(id));
   };
-  /** The time to fulfil a custom call begins once nothing that it waits for is open. */
+  /** The time to fulfil a custom call begins when everything it waits for has settled. */
   const begin = (changed: readonly CallId[]): void => {
     for (const { call_id, withinMs } of timing.begins(changed)) {
       put(call_id, inOrder({ ...call(call_id), due_at_ms: next.updated_at_ms + withinMs }));
@@ -98,7 +97,7 @@ function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveTool
   return rest;
 }
 
-/** State waits for no time on account of this call any more. */
+/** The call without a time that state waits for. */
 function withoutTime(call: CallState): CallState {
   if (call.due_at_ms === undefined && call.not_before_ms === undefined) return call;
   const { due_at_ms: _due, not_before_ms: _notBefore, ...rest } = call;
@@ -108,11 +107,11 @@ function withoutTime(call: CallState): CallState {
 interface Pages {
   at(position: number): CallState;
   put(position: number, call: CallState): void;
-  /** The batch with these pages and counts. */
+  /** The batch with the changed pages and counts. */
   changed(): ActiveToolBatch;
 }
 
-/** The pages of a batch, each copied before the first change, and its counts. */
+/** The pages of a batch, each copied before its first change, and its counts. */
 function newPages(batch: ActiveToolBatch): Pages {
   const pages: CallState[][] = batch.pages.slice() as CallState[][];
   const change = { queued: 0, running: 0, waiting: 0 };
@@ -149,9 +148,9 @@ interface Times {
   list(): readonly CallId[];
 }
 
-/** The calls with a time that state waits for, in the order in which they got it. */
+/** The calls with a time that state waits for, in the order they got it. */
 function newTimes(before: readonly CallId[]): Times {
-  // Most batches wait for no time at all.
+  // Most batches wait for no time, so the sets are made on demand.
   let gone: Set<CallId> | null = null;
   let added: Set<CallId> | null = null;
   return {
@@ -173,14 +172,14 @@ function newTimes(before: readonly CallId[]): Times {
 }
 
 interface Timing {
-  /** The custom calls whose time begins when these calls have changed, in the order of the plan. */
+  /** The custom calls whose time begins after these calls changed, in the order of the plan. */
   begins(changed: readonly CallId[]): readonly TimedCustom[];
-  /** The call has lost its time, and may get another one. */
+  /** Marks a call that lost its time and may get another one. */
   note(id: CallId): void;
 }
 
-// After the first look at all of them, those that have no time yet wait for something: only what waits for a call that
-// changed, or for one behind it that has never waited itself, has to be looked at again.
+// The first time, all custom calls are checked. Those without a time wait for another call, so later only calls that
+// depend on a changed call are checked, directly or through calls that ended without having waited.
 function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
   const { plan } = batch;
   const callOf = (id: CallId): CallState => pages.at(positionOf(batch, id) as number);
@@ -193,7 +192,7 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
     return status === 'queued' && due_at_ms === undefined && openWaits(plan, call_id, statusOf).length === 0;
   };
 
-  /** The custom calls that may have waited for one of these. */
+  /** The custom calls that may have waited for one of these calls. */
   function waitingFor(changed: readonly CallId[]): readonly TimedCustom[] {
     const found = new Set<CallId>([...changed, ...noted]);
     const ended = [...changed];

@@ -1,5 +1,5 @@
-// Look-ups in an open batch by call id. They are derived from the frozen plan and the frozen observed calls, so they
-// are computed once for each and forgotten with them; state itself holds lists only.
+// Look-ups in an open batch by call id. They are derived from the frozen plan and the frozen observed calls, computed once
+// for each and collected with it; state itself holds lists only.
 import type { CallId } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
@@ -23,7 +23,7 @@ const customs = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, TimedCustom>>();
 const dependents = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, readonly CallId[]>>();
 const plans = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, PlannedAt>>();
 
-/** The index of a call among the observed ones (of two calls with one id, the first). */
+/** The index of a call among the observed calls; of two calls with the same id, the first. */
 export function positionOf(batch: ActiveToolBatch, id: CallId): number | undefined {
   let known = positions.get(batch.observed);
   if (known === undefined) {
@@ -46,7 +46,7 @@ export function plannedOf(plan: ToolBatchPlan, id: CallId): PlannedAt | undefine
   return known.get(id);
 }
 
-/** The calls that are answered with the result of this one. */
+/** The calls that share the result of this one. */
 export function sharersOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
   let known = sharers.get(plan);
   if (known === undefined) {
@@ -60,7 +60,7 @@ export function sharersOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
   return known.get(id) ?? [];
 }
 
-/** The calls that wait for this one, and for nothing between. */
+/** The calls that wait directly for this one. */
 export function dependentsOf(plan: ToolBatchPlan, id: CallId): readonly CallId[] {
   let known = dependents.get(plan);
   if (known === undefined) {
@@ -80,7 +80,7 @@ function listOf(lists: Map<CallId, CallId[]>, id: CallId): CallId[] {
   return list;
 }
 
-/** The calls that a person must fulfil in time, by their ids, in the order of the plan. */
+/** The calls that a person must fulfil within a time, by id, in the order of the plan. */
 export function timedCustomsOf(plan: ToolBatchPlan): ReadonlyMap<CallId, TimedCustom> {
   let known = customs.get(plan);
   if (known === undefined) {

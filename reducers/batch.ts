@@ -1,4 +1,4 @@
-// The open batch: planned once, settled call by call, never edited otherwise (DESIGN section 4, "Batch").
+// The open batch: planned once, then settled call by call (docs/design.md, "The batch").
 import { canonicalText } from '../schemas/canonical.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
@@ -17,13 +17,13 @@ import { retryDelay } from './retry.ts';
 import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 
-/** The calls that make up a batch, and what is known of them before they are planned. */
+/** The calls of a new batch, and what was decided about them before planning. */
 interface Opening {
   readonly calls: readonly ToolCallObserved[];
   readonly atMs: number;
   /** Calls that the loop guard refused, by index. */
   readonly refused?: ReadonlyMap<number, Refusal>;
-  /** A person approved these calls with arguments of their own. */
+  /** A person approved these calls with changed arguments. */
   readonly amended?: boolean;
 }
 
@@ -85,7 +85,7 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
   });
 }
 
-// Its fields are in canonical order, as everywhere in a state: what is in order is digested without being sorted first.
+// The fields are in canonical order, as everywhere in state, so that they are digested without being sorted.
 const callState = (
   status: CallStatus,
   { code = null, due_at_ms, output = null }: Partial<Pick<CallState, 'code' | 'due_at_ms' | 'output'>>,
@@ -99,7 +99,7 @@ const callState = (
   terminal: false,
 });
 
-/** How a failure reads to the model. */
+/** The text of a failure for the model. */
 export const errorText = ({ code, message }: { readonly code: string; readonly message: string }): string =>
   `error: ${code}: ${message}`;
 
@@ -116,7 +116,7 @@ export function startCall(next: NextState, { call_id, owner }: EventOfKind<'Tool
 
 export function settleCall(next: NextState, event: EventOfKind<'ToolCallSettled'>): void {
   const reported = event.outcome ?? (event.result.success ? 'succeeded' : 'failed');
-  // What does not fit the tool's own output schema is no success, whatever the tool says of it.
+  // A result that does not fit the tool's output schema is a failure, even when the tool reports success.
   const misfit = reported === 'succeeded' && event.output_verdict?.valid === false ? event.output_verdict : null;
   const status = misfit === null ? reported : 'failed';
   if (status === 'failed' && misfit === null && tryAgain(next, event)) return;
@@ -133,7 +133,7 @@ export function settleCall(next: NextState, event: EventOfKind<'ToolCallSettled'
 const faultOf = ({ path = '', message = 'it does not fit' }: SchemaVerdict): string =>
   `The result does not fit the output schema of the tool${path === '' ? '' : `, at ${path}`}: ${message}.`;
 
-/** A repeatable call that failed for a passing reason is queued for its next attempt, unless its run is ending. */
+/** Queues the next attempt of a repeatable call that failed with a temporary fault, unless its run is ending. */
 function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boolean {
   const { run } = next;
   if (run === null || run.ending !== null) return false;
@@ -156,7 +156,7 @@ const nextAttempt = (call: CallState): CallState => ({
 
 const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 'outcome_unknown' } as const;
 
-// `terminal: true` always ends the run; a failure does when the run was asked to complete as Steerable specifies it.
+// `terminal: true` always ends the run; a failure ends it when the run has the completion rule `steerable`.
 export const endsRun = (result: ToolResult, run: RunState | null): boolean =>
   result.terminal === true || (run?.config.completion === 'steerable' && isTerminalResult(result));
 
@@ -164,7 +164,7 @@ const UNKNOWN_TEXT =
   'error: outcome_unknown: The process that ran this call was lost, and nobody can say what the call did. ' +
   'Look at the state of things before you make it again.';
 
-/** Whoever held the call is gone: a repeatable call waits for its next attempt, any other has an unknown outcome. */
+/** The bridge that held the call is gone: a repeatable call is queued again; the outcome of any other is unknown. */
 export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired'>): void {
   const repeatable = plannedOf(openBatchOf(next).plan, call_id)?.call.repeatable ?? false;
   const ending = next.run?.phase === 'interrupting' || next.run?.phase === 'cancelling';
@@ -193,14 +193,14 @@ export function cancelCalls(next: NextState, text: string): void {
   edit.finish();
 }
 
-/** Gives one call its result, and the same to the calls that share it. */
+/** Settles one call, and the calls that share its result. */
 export function settle(next: NextState, id: CallId, settlement: Settlement): void {
   const edit = editBatch(next);
   edit.settle(id, settlement);
   edit.finish();
 }
 
-/** How the batch bears on the run once all its calls are terminal; null when the run goes on. */
+/** How the terminal results of the batch end the run; null when the run continues. */
 export function terminalResult(batch: ActiveToolBatch): { readonly failed: boolean } | null {
   const terminal = batch.pages.flat().filter((call) => call.terminal);
   return terminal.length === 0 ? null : { failed: terminal.some((call) => call.status !== 'succeeded') };

@@ -1,4 +1,5 @@
-// The life of one call as a table (DESIGN section 4, "Batch"). Terminal statuses have no way out: settle once.
+// The life of one call as a table: which event may move it from which status to which (docs/design.md, "The batch"). A
+// terminal status has no transitions, so a call settles once (docs/design.md, law 4).
 import type { IngressKind } from '../schemas/event.ts';
 import type { CallStatus } from '../schemas/state.ts';
 
@@ -34,6 +35,6 @@ export const CALL_TRANSITIONS = {
 
 export const CALL_STATUSES = Object.keys(CALL_TRANSITIONS) as readonly CallStatus[];
 
-/** True when nothing can happen to the call any more. */
+/** True when the status has no transitions. */
 export const isTerminal = (status: CallStatus): boolean =>
   status !== 'queued' && status !== 'running' && status !== 'waiting';

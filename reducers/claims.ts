@@ -1,11 +1,11 @@
-// What a call touches, as claims (DESIGN section 4, "Planner"). A missing or odd argument widens a claim to its whole
-// space; it never narrows it, because a claim that is too small lets two calls race.
+// The claims of a call on what it touches (docs/design.md, "The planner"). A missing or malformed argument widens a claim
+// to its whole space and never narrows it, because a claim that is too small lets two calls race.
 import type { JsonObject } from '../schemas/json.ts';
-import { CLAIMS_PER_CALL_MAX } from '../schemas/limits.ts';
+import { CLAIM_TEXT_CHARS_MAX, CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX } from '../schemas/limits.ts';
 import type { Claim } from '../schemas/tool-call.ts';
 import type { ClaimRule, ToolSpec } from '../schemas/tool-spec.ts';
 
-/** The claims of a call with these arguments, sorted and without repeats; null arguments claim whole spaces. */
+/** The claims of a call with these arguments, sorted, without repeats; null arguments claim whole spaces. */
 export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | null): readonly Claim[] {
   if (hint.claims === undefined) {
     return hint.resource_key === undefined ? [] : [{ access: 'write', key: hint.resource_key }];
@@ -32,27 +32,28 @@ export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | 
 function keysOf(rule: ClaimRule, args: JsonObject | null): readonly string[] {
   const value = args !== null && Object.hasOwn(args, rule.argument) ? args[rule.argument] : undefined;
   if (typeof value !== 'string' || value === '') return [rule.space];
-  if (rule.form === 'text') return value.length > 256 ? [rule.space] : [`${rule.space}/${encodeSegment(value)}`];
+  if (rule.form === 'text')
+    return value.length > CLAIM_TEXT_CHARS_MAX ? [rule.space] : [`${rule.space}/${encodeSegment(value)}`];
   if (rule.form === 'path') return [belowSpace(rule.space, value) ?? rule.space];
   const below = patchPaths(value)?.map((path) => belowSpace(rule.space, path)) ?? [null];
   return below.includes(null) ? [rule.space] : (below as readonly string[]);
 }
 
-/** The key of a path in a space: the space itself for its root, null for a path that could be anything. */
+/** The key of a path in a space: the space itself for its root, null for a path that could name any file. */
 function belowSpace(space: string, path: string): string | null {
   const below = normalizePath(path);
   return below === '' ? space : below && `${space}/${below}`;
 }
 
-// A text claim is one segment whatever is in it.
+// A text claim is always one segment.
 const encodeSegment = (value: string): string => value.replaceAll('%', '%25').replaceAll('/', '%2F');
 
 /**
- * A workspace path without `.`, `..` and empty segments; null when it is absolute, leaves the workspace or holds
- * characters that a host may fold, so that two spellings of one file could look like two files.
+ * A workspace path without `.`, `..` and empty segments; null when it is absolute, leaves the workspace or has characters
+ * that a host may normalize, because then two spellings of one file would look like two files.
  */
 function normalizePath(path: string): string | null {
-  if (path.startsWith('/') || path.length > 4_096 || hasOddCharacter(path)) return null;
+  if (path.startsWith('/') || path.length > PATH_CHARS_MAX || hasOddCharacter(path)) return null;
   if (!ODD_SEGMENT.test(path)) return path;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
@@ -69,7 +70,7 @@ const ODD_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
 function hasOddCharacter(path: string): boolean {
   for (let index = 0; index < path.length; index += 1) {
     const code = path.charCodeAt(index);
-    // Control characters, backslash, and everything beyond ASCII (NFC and NFD spell one name in two ways).
+    // Control characters, backslash, and everything outside ASCII (NFC and NFD spell one name in two ways).
     if (code < 0x20 || code > 0x7e || code === 0x5c) return true;
   }
   return false;
@@ -77,7 +78,7 @@ function hasOddCharacter(path: string): boolean {
 
 const PATCH_HEADER = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/;
 
-/** Every path that a v4a patch names; null when it names none. */
+/** All paths that a v4a patch names; null when it names none. */
 function patchPaths(patch: string): readonly string[] | null {
   const paths = patch.split('\n').flatMap((line) => {
     const path = PATCH_HEADER.exec(line.trimEnd())?.[1];

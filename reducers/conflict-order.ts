@@ -1,14 +1,14 @@
-// The order that conflicting calls must keep (DESIGN section 4, "Planner"): for each call, in observed order, the
-// minimal set of earlier calls it waits for. Live claims sit in a tree of key segments; a claim that no later call
-// can depend on directly is dropped, so the work follows the claims and the edges, not the square of the calls.
+// Finds the calls that conflict (reducers/conflict.ts has the rule) without comparing all pairs: for each call, in observed
+// order, the minimal set of earlier calls it waits for (docs/design.md, "The planner"). Live claims are in a tree of key
+// segments. A claim that no later call can depend on directly is dropped, so the work is linear in claims and edges.
 //
-// Why dropping is right. Let a call write at key K. Everything at or below K conflicts with it, and whatever overlaps
-// something below K overlaps K as well: the write stands between the two, so what is below K can be forgotten. A read
-// at K does the same only to reads at K that a write has separated from it.
+// Why dropping is correct: when a call writes key K, it conflicts with every claim at or below K. A later claim that
+// overlaps one of those overlaps K as well, so it waits for the write, which waits for them. A read of K makes earlier
+// reads of K obsolete only when a write came between them.
 import type { Claim } from '../schemas/tool-call.ts';
 import { newReachRows } from './reach-rows.ts';
 
-/** Adds calls one by one; {@link ConflictOrder.add} answers with the calls to wait for, oldest first. */
+/** Adds calls one by one; {@link ConflictOrder.add} returns the calls to wait for, oldest first. */
 export interface ConflictOrder {
   /** Call `index` (0, 1, 2, …) with its claims; a call that is not parallel-safe conflicts with every other. */
   add(parallelSafe: boolean, claims: readonly Claim[]): readonly number[];
@@ -17,10 +17,10 @@ export interface ConflictOrder {
 interface Node {
   readonly parent: Node | null;
   children: Map<string, Node> | null;
-  /** Live writes and reads at this very key: call indexes, ascending; null for none. */
+  /** The calls with a live write or read of exactly this key: indexes, ascending; null for none. */
   writes: number[] | null;
   reads: number[] | null;
-  /** What the last read here had to wait for, and the writes below it since: null before the first read. */
+  /** What the last read of this key waits for, and the writes below it since; null before the first read. */
   seen: { readonly waits: readonly number[]; readonly writesSince: number[] } | null;
 }
 
@@ -29,9 +29,9 @@ const newNode = (parent: Node | null): Node => ({ parent, children: null, writes
 export function newConflictOrder(): ConflictOrder {
   let root = newNode(null);
   let count = 0;
-  /** Calls after the barrier are ordered by claims; everything before waits behind the barrier, or is it. */
+  /** The last call that conflicts with every other. Calls after it are ordered by claims, and all wait for it. */
   let barrier = -1;
-  /** Of the calls after the barrier, counted from it: whom each waits for, and all it comes after. */
+  /** For the calls after the barrier, counted from it: what each waits for directly, and all it comes after. */
   let waits: (readonly number[])[] = [];
   let reach = newReachRows();
 
@@ -60,7 +60,7 @@ export function newConflictOrder(): ConflictOrder {
     return preds.length === 0 && barrier >= 0 ? [barrier] : preds.map((pred) => barrier + 1 + pred);
   }
 
-  /** Writes first: they drop what is below them, so a call with several claims looks each node up again. */
+  /** Writes first. They drop nodes below them, so a call with several claims looks up each node again. */
   function insert(call: number, claims: readonly Claim[], found: readonly Found[]): void {
     const nodeOf = (index: number, key: string): Node =>
       claims.length === 1 ? (found[index] as Found).node : openNode(root, key);
@@ -71,7 +71,7 @@ export function newConflictOrder(): ConflictOrder {
       writes = true;
     }
     for (const [index, { key, access }] of claims.entries()) {
-      // Beside a write of the same call, what the read alone waited for does not tell the next one enough.
+      // When the call also writes, the waits of this read alone are not enough for the next read.
       const waits = writes ? null : (found[index] as Found).waits;
       if (access === 'read') insertRead(nodeOf(index, key), call, waits);
     }
@@ -86,7 +86,7 @@ export function newConflictOrder(): ConflictOrder {
   };
 }
 
-/** The node of the key; it and those above it are made where they are missing. */
+/** The node of the key; missing nodes on the way are made. */
 function openNode(root: Node, key: string): Node {
   let node = root;
   for (let from = 0; from <= key.length;) {
@@ -112,7 +112,7 @@ interface Found {
 
 const union = (found: readonly Found[]): readonly number[] => found.flatMap(({ waits }) => waits);
 
-// An entry above the key that is older than a write at or nearer to the key is already behind that write.
+// An entry above the key that is older than a write nearer to the key is skipped: that write already waits for it.
 function collectAbove(from: Node, withReads: boolean, candidates: number[]): void {
   let floor = -1;
   for (let node: Node | null = from; node !== null; node = node.parent) {
@@ -138,7 +138,7 @@ function collectForWrite(node: Node): readonly number[] {
 }
 
 function collectForRead(node: Node): readonly number[] {
-  // The last read here saw everything older. Writes since then stand between it and this one.
+  // The last read of this key collected everything older; only writes since then are new.
   if (node.seen !== null) return node.seen.writesSince.length > 0 ? [...node.seen.writesSince] : node.seen.waits;
   const candidates: number[] = [];
   collectAbove(node, false, candidates);
@@ -166,7 +166,7 @@ function insertWrite(node: Node, call: number): void {
 
 function insertRead(node: Node, call: number, waits: readonly number[] | null): void {
   const separated = node.seen !== null && node.seen.writesSince.length > 0;
-  // Reads that a write has followed are behind that write, and so behind this read.
+  // A write since then already waits for the earlier reads, and this read waits for the write.
   if (separated) node.reads = null;
   if (waits === null) node.seen = null;
   else if (node.seen === null || separated) node.seen = { waits, writesSince: [] };

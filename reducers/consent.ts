@@ -1,6 +1,6 @@
-// Consent: may this call run by itself, must a person be asked, or is it refused (openboa "Permission policies";
-// Steerable Tools Spec, "ToolMode"). Deny wins over everything; a question asked for one tool wins over its mode; what
-// a person granted for the rest of the session answers a question before it is asked.
+// Decides whether a call runs without a question, must be confirmed by a person, or is denied (openboa, "Permission
+// policies"; Steerable Tools Spec, "ToolMode"). Deny wins over everything (docs/design.md, law 6); the setting for a tool
+// wins over that for its mode; a grant answers a question before it is asked.
 import type { ConsentReason, ConsentState, Grant } from '../schemas/consent.ts';
 import type { JsonObject } from '../schemas/json.ts';
 import { GRANT_VALUE_CHARS_MAX } from '../schemas/limits.ts';
@@ -11,7 +11,7 @@ export interface ConsentDecision {
   readonly reasons: readonly ConsentReason[];
 }
 
-/** `args` is null when they are in a blob: a grant by pattern, which cannot read them, does not match then. */
+/** `args` is null when they are in a blob; then a grant with a pattern does not match. */
 export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonObject | null): ConsentDecision {
   const { policy } = consent;
   const permission = policy.tools[tool.tool_id];
@@ -23,7 +23,7 @@ export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonO
     ...when(permission === 'deny', 'session_denies'),
   ];
   if (denied.length > 0) return { decision: 'deny', reasons: denied };
-  // A pure function of state does nothing that a person could be asked about.
+  // A workflow is a pure function of state, so there is nothing to ask about.
   if (tool.executor.kind === 'workflow') return { decision: 'allow', reasons: [] };
   const asks = [
     ...when(policy.modes[tool.mode] === 'ask', 'mode_asks'),
@@ -38,13 +38,13 @@ export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonO
 }
 
 /**
- * What a tool says of itself counts where its mode is about something else, such as a destructive tool of a server.
- * Not for commands, of which nobody knows what they destroy, nor for what a person does by hand.
+ * The `destructive` flag counts where the mode does not cover it, such as a destructive tool of a server. It does not
+ * count for commands, whose effects are unknown, nor for custom tools, which a person carries out.
  */
 const isDestructiveBeside = ({ destructive, mode, executor }: ToolSpec): boolean =>
   destructive && mode !== 'destructive' && mode !== 'local' && executor.kind !== 'custom';
 
-/** Whether a grant covers a call. An array of plain words is read as a command line; other values match nothing. */
+/** Whether a grant covers a call. An array of plain words is matched as a command line; other values never match. */
 export function isGranted(grant: Grant, tool: Pick<ToolSpec, 'tool_id'>, args: JsonObject | null): boolean {
   if (grant.tool_id !== tool.tool_id) return false;
   if (grant.argument === undefined || grant.pattern === undefined) return true;
@@ -60,10 +60,10 @@ function wordsOf(value: unknown): string | null {
   return plain ? value.join(' ') : null;
 }
 
-/** A `..` segment may lead out of what a pattern seems to hold. */
+/** A `..` segment may lead out of the folder that a pattern names. */
 const climbs = (value: string): boolean => value.split(/[/\s]/).includes('..');
 
-/** Wildcards without backtracking into the past: each `**` and `*` is retried at most once for every position. */
+/** Matches wildcards without backtracking: each `*` and `**` is tried at most once at every position. */
 export function matches(pattern: string, value: string): boolean {
   const tokens = pattern.split(/(\*\*|\*)/).filter((token) => token !== '');
   let reachable = new Set<number>([0]);

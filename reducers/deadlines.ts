@@ -1,5 +1,5 @@
-// The times that state waits for, and what happens when one has come (DESIGN section 1: a time is an effect, its
-// arrival an event).
+// The times that state waits for, and what happens when one has come. A time to wait for is an effect, its arrival an
+// event (docs/design.md, "The shape").
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import type { SessionState } from '../schemas/state.ts';
@@ -7,7 +7,7 @@ import { expireCall } from './answers.ts';
 import { editBatch } from './batch-edit.ts';
 import { callStateOf } from './batch-index.ts';
 import { applyHostSession, hostSessionDeadline } from './host-session.ts';
-import type { NextState } from './next-state.ts';
+import { type NextState, editRun } from './next-state.ts';
 import { beginEnding, failure } from './run.ts';
 
 /** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
@@ -24,7 +24,7 @@ const callDeadline = (state: SessionState, id: CallId): number => {
   return call?.not_before_ms ?? call?.due_at_ms ?? Infinity;
 };
 
-/** When the run has taken all its wall time, unless it is ending already. */
+/** When the wall time of the run is used up, unless the run is ending already. */
 function runDeadline({ run }: SessionState): number | null {
   const limit = run?.config.wall_ms_max ?? null;
   return run === null || limit === null || run.ending !== null ? null : run.started_at_ms + limit;
@@ -34,7 +34,7 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
   const isDue = (time: number | null | undefined): boolean => (time ?? Infinity) <= event.due_at_ms;
   if (isDue(hostSessionDeadline(state))) applyHostSession(next, { host_session_status: 'expired' });
   if (isDue(runDeadline(state))) {
-    // Whatever else is due is cancelled with the run: a call gets one result.
+    // Calls that are due too are cancelled with the run, so that each gets one result.
     const ending = failure('time_exceeded', `the run took all of its ${state.run?.config.wall_ms_max} ms`);
     beginEnding(next, { phase: 'cancelling', ending }, event.at_ms);
     return;
@@ -43,9 +43,10 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
     next,
     (state.active_tool_batch?.timed ?? []).filter((id) => isDue(callDeadline(state, id))),
   );
-  const { run } = next;
-  if (run?.retry !== undefined && isDue(run.retry.not_before_ms)) {
-    next.run = { ...run, retry: { ...run.retry, not_before_ms: null } };
+  if (isDue(next.run?.retry?.not_before_ms)) {
+    editRun(next, ({ retry }) => {
+      if (retry !== undefined) retry.not_before_ms = null;
+    });
   }
 }
 

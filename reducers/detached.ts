@@ -1,5 +1,5 @@
-// Calls that an interrupt leaves running by themselves (`interrupt_behavior: continue`): the run does not wait for them
-// and the model is told so. What they report later is recorded, and changes nothing else.
+// Detached calls: calls that an interrupt leaves running (`interrupt_behavior: continue`). The run does not wait for them,
+// and the model reads that. Their later reports are recorded and change nothing else.
 import type { EventOfKind } from '../schemas/event.ts';
 import { DETACHED_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
@@ -12,7 +12,7 @@ const LEFT_RUNNING =
   'error: left_running: A person changed direction while this call ran. It goes on by itself, and its result will not ' +
   'be told. Look at the state of things when it matters.';
 
-/** Lets go of the running calls that may go on by themselves, as far as there is room to remember them. */
+/** Detaches the running calls that may continue without the run, up to DETACHED_MAX of them. */
 export function detachCalls(next: NextState): void {
   if (next.consent === undefined) return;
   const batch = openBatchOf(next);
@@ -34,26 +34,26 @@ export function detachCalls(next: NextState): void {
 
 type Report = Pick<EventOfKind<'ToolCallSettled'>, 'batch_id' | 'call_id'>;
 
-/** The detached call a report speaks of. */
+/** The detached call that a report names. */
 export const detachedCall = (
   state: Pick<SessionState, 'detached'>,
   { batch_id, call_id }: Report,
 ): DetachedCall | undefined => state.detached?.find((call) => call.batch_id === batch_id && call.call_id === call_id);
 
-/** Whether a report on a detached call is the one that ends it. */
+/** Null when a report ends the detached call; otherwise why it does not. */
 export function admitDetached(
   call: DetachedCall,
   report: EventOfKind<'ToolCallSettled'> | EventOfKind<'LeaseExpired'>,
 ): Rejection | null {
   if (report.attempt !== call.attempt) {
-    return reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}`);
+    return reject('stale_attempt', '/attempt', `the call is at attempt ${call.attempt}, not ${report.attempt}`);
   }
   return report.kind === 'LeaseExpired' || report.plan_hash === call.plan_hash
     ? null
-    : reject('plan_mismatch', '/plan_hash', `the recorded plan is ${call.plan_hash}`);
+    : reject('plan_mismatch', '/plan_hash', `the hash of the recorded plan is ${call.plan_hash}`);
 }
 
-/** It has ended, or nobody will ever hear of it. */
+/** Removes a detached call that has ended or whose bridge is gone. */
 export function forgetDetached(next: NextState, report: Report): void {
   const ended = detachedCall(next, report);
   const rest = (next.detached ?? []).filter((call) => call !== ended);

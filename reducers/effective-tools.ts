@@ -1,4 +1,6 @@
-// Which tools a model may be offered now, and why (P7 "Effective Tool Computation"; DESIGN section 4).
+// Which tools a model may be offered now, and why (AOS P7, "Effective Tool Computation"; docs/design.md, "Effective
+// tools"). The messages of its rejections are recorded when a queued follow-up run cannot start (reducers/run.ts), so they
+// must not change.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { ProfileId, ToolId } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
@@ -14,7 +16,7 @@ import type {
 } from '../schemas/tool-set.ts';
 import type { ToolAvailabilityRule, ToolSpec } from '../schemas/tool-spec.ts';
 
-/** The part of the state that the effective set follows from. */
+/** The part of the state that determines the effective set. */
 export type EffectiveToolsInput = Pick<
   SessionState,
   | 'tool_registry'
@@ -50,10 +52,10 @@ interface Computed {
   readonly tools: Either<Rejection, EffectiveToolSet>;
 }
 
-// Every run asks for the same few sets again and again, and so do thousands of sessions of one tool package.
+// Runs ask for the same few sets repeatedly, and thousands of sessions share one tool package.
 const recent = new WeakMap<SessionState['tool_registry'], readonly Computed[]>();
 
-/** What the set follows from, and nothing of the state around it. */
+/** The input without the rest of the state, so that the cache keeps no state alive. */
 const essence = (input: EffectiveToolsInput): EffectiveToolsInput => ({
   config: input.config,
   provider_profiles: input.provider_profiles,
@@ -65,7 +67,7 @@ const essence = (input: EffectiveToolsInput): EffectiveToolsInput => ({
   tool_runtime_context: input.tool_runtime_context,
 });
 
-/** Whether the same set follows from both: they have the registry in common. */
+/** Whether both inputs, which have the same registry, lead to the same set. */
 function agree(a: EffectiveToolsInput, b: EffectiveToolsInput): boolean {
   return (
     a.tool_profiles === b.tool_profiles &&
@@ -87,7 +89,7 @@ const sameList = (a: readonly string[], b: readonly string[]): boolean =>
 
 const providerOf = ({ run, config }: EffectiveToolsInput): string => (run?.config.provider ?? config.provider).trim();
 
-/** The run's profile, the session's, the selected; null when none is named. */
+/** The profile of the run, of the session's config, or the selected one; null when none is named. */
 const namedProfile = ({ run, config, tool_profile }: EffectiveToolsInput): ProfileId | null =>
   run?.config.tool_profile ?? config.tool_profile ?? tool_profile;
 
@@ -125,7 +127,7 @@ function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet
   });
 }
 
-/** True when a tool is kept out by nothing but the host session that is not ready. */
+/** True when a tool is not effective for the sole reason that the host session is not ready. */
 export const waitsForHostSession = ({ verdicts }: EffectiveToolSet): boolean =>
   verdicts.some(
     ({ reasons }) => reasons.includes('host_session_not_ready') && !reasons.some((reason) => KEPT_OUT.has(reason)),
@@ -138,7 +140,7 @@ const KEPT_OUT: ReadonlySet<ToolReason> = new Set<ToolReason>([
   'capability_missing',
 ]);
 
-/** Precedence: the run's, the session's, the selected, the provider's default. */
+/** Precedence: the profile of the run, of the session's config, the selected one, the provider's default. */
 function selectProfile(input: EffectiveToolsInput, provider: string): Either<Rejection, ToolProfile> {
   const lower = provider.toLowerCase();
   const named =
@@ -196,7 +198,7 @@ function reasonTable(input: EffectiveToolsInput, profile: ToolProfile): (id: Too
   };
 }
 
-/** The reasons why availability rules do not hold; empty when all do. */
+/** The reasons why availability rules do not hold; empty when all hold. */
 function unmetRules(rules: readonly ToolAvailabilityRule[], context: ToolRuntimeContext): readonly ToolReason[] {
   const ready = context.host_session_status === 'ready';
   const unmet = rules.flatMap((rule): readonly ToolReason[] => {

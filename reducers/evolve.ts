@@ -1,5 +1,5 @@
-// The fold: one event into the next state. Total over admitted events; no clock, no I/O, no randomness. The walk is
-// straight: fold the event, then derive what follows from the new state (effective tools, the pinned offer).
+// The fold: one event and a state into the next state. Total over admitted events; no clock, no I/O, no randomness. It
+// folds the event, then derives what follows from the new state (effective tools, the pinned offer).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
@@ -32,7 +32,7 @@ import {
 } from './run.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
-/** The next state, frozen. The event must have been admitted; it is taken over and frozen. */
+/** The next state, frozen. The event must have been admitted; it is frozen and becomes part of the state. */
 export function evolve(state: SessionState, event: IngressEvent): SessionState {
   const fold = FOLDS[event.kind] as Fold<IngressEvent>;
   const next: NextState = { ...state };
@@ -43,11 +43,11 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   return freezeJson(hasGained(next, state) ? inOrder(next) : next);
 }
 
-/** Whether a slot is there that was not there before. */
+/** Whether the state has an optional slot that it did not have before. */
 const hasGained = (next: NextState, { consent, undos }: SessionState): boolean =>
   (next.undos !== undefined && undos === undefined) || (next.consent !== undefined && consent === undefined);
 
-/** Folds one event into what the state before it becomes. */
+/** Folds one event: writes the slots of `next` that it changes. */
 type Fold<E> = (next: NextState, event: E, state: SessionState) => void;
 
 const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
@@ -111,7 +111,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
 
 const isEnding = ({ run }: SessionState): boolean => run !== null && run.ending !== null;
 
-// A run that waited for its host session goes on when it is ready, and says why when it cannot be had.
+// A run that waits for its host session begins its first turn when it is ready, and fails when it cannot be opened.
 function leaveOpening(next: NextState, atMs: number, detail: string | undefined): void {
   if (next.run?.phase !== 'opening' && next.run?.phase !== 'paused_opening') return;
   const status = next.tool_runtime_context.host_session_status;
@@ -121,15 +121,15 @@ function leaveOpening(next: NextState, atMs: number, detail: string | undefined)
   }
 }
 
-/** Recomputes the effective tools when something they follow from has changed, and what follows from them. */
+/** Recomputes the effective tools when their input has changed, and what depends on them. */
 function derive(next: NextState, before: SessionState): void {
   if (!dependsOnSame(next, before)) next.effective_tools = effectiveTools(next);
-  // A run that was to open a host session goes on without one when none of its tools needs it.
+  // A run that waits for a host session continues without one when none of its tools needs it any more.
   if (next.run?.phase === 'opening' && !waitsForHostSession(next.effective_tools)) beginTurn(next, next.updated_at_ms);
   pinOffer(next);
 }
 
-/** The tools of a new turn are pinned: its calls are judged by what the model was offered. */
+/** Pins the tools of a new turn: its calls are judged by what the model was offered. */
 function pinOffer(next: NextState): void {
   const { run, effective_tools } = next;
   if (run?.phase === 'generating' && run.offer === null) next.run = { ...run, offer: effective_tools };

@@ -1,10 +1,10 @@
-// Facts about the host that gate tools (P7 "Host Session Gating Semantics").
+// Facts about the host that decide which tools are available (AOS P7, "Host Session Gating Semantics").
 import { produce } from 'immer';
 import type { SessionState } from '../schemas/state.ts';
 import type { HostSessionFacts } from '../schemas/tool-set.ts';
 import type { NextState } from './next-state.ts';
 
-/** Takes over the facts that are given; the others stay. A session that is not ready has no time to expire at. */
+/** Writes the given facts; the others stay. A host session that is not ready has no expiry time. */
 export function applyHostSession(next: NextState, facts: HostSessionFacts): void {
   next.tool_runtime_context = produce(next.tool_runtime_context, (context) => {
     if (facts.host_session_id !== undefined) context.host_session_id = facts.host_session_id;
@@ -21,7 +21,7 @@ export function applyHostSession(next: NextState, facts: HostSessionFacts): void
   });
 }
 
-/** When the live host session expires, if it does. */
+/** When the host session expires; null when it is not ready or does not expire. */
 export const hostSessionDeadline = (state: SessionState): number | null =>
   state.tool_runtime_context.host_session_status === 'ready'
     ? state.tool_runtime_context.host_session_expires_at_ms

@@ -1,5 +1,5 @@
-// Whether one observed call may run at all (DESIGN section 4, "Planner"): each refusal has its own code, and a
-// message that tells the model what to do instead.
+// Decides whether one observed call may be planned (docs/design.md, "The planner"). Each refusal has its own code and a
+// message that tells the model what to do instead. The messages are recorded and must not change.
 import type { CallRejectionCode } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet, ToolVerdict } from '../schemas/tool-set.ts';
@@ -13,7 +13,7 @@ export interface Refusal {
 
 export type Judgement = { readonly tool: ToolSpec } | { readonly refusal: Refusal };
 
-/** A judge over one effective set and, when given, the set the model was offered. */
+/** A judge for one effective set and, when given, the set the model was offered. */
 export function newJudge(
   tools: EffectiveToolSet,
   offer: EffectiveToolSet | null,

@@ -1,4 +1,4 @@
-// The batch planner: observed calls in, the canonical plan out (P7 "Batch Planning"; DESIGN section 4).
+// The batch planner: observed calls in, the canonical plan out (AOS P7, "Batch Planning"; docs/design.md, "The planner").
 import { digestJson, digestText } from '../schemas/canonical.ts';
 import { isInline } from '../schemas/content.ts';
 import type { CallConsent, ConsentState } from '../schemas/consent.ts';
@@ -18,20 +18,20 @@ import { inOrder } from './next-state.ts';
 export interface PlanContext {
   /** The set the model was offered; without it, calls are judged by the effective set alone. */
   readonly offer?: EffectiveToolSet | null;
-  /** Calls refused for reasons beyond the batch (loop guards), by their index. */
+  /** Calls that the loop guard refused, by index. */
   readonly refused?: ReadonlyMap<number, Refusal>;
-  /** The session's policy and grants; without it, no call asks anybody. */
+  /** The session's policy and grants; without it, no call asks a person. */
   readonly consent?: ConsentState | undefined;
   /** Identical read-only calls run once. */
   readonly shareReads?: boolean;
-  /** A person approved these very calls with arguments of their own. */
+  /** A person approved these calls with changed arguments. */
   readonly amended?: boolean;
 }
 
 /**
  * Plans one batch. Every call is either planned or rejected, in observed order. `groups[l]` holds the calls of level
- * l = 1 + the highest level of the earlier calls they conflict with; `after` the minimal set each call waits for.
- * Two calls conflict when either is not parallel-safe, or when two claims overlap and one is a write.
+ * l = 1 + the highest level of the earlier calls they conflict with; `after` the minimal set of calls each waits for.
+ * Two calls conflict when either is not parallel-safe, or when two claims overlap and one is a write (conflict.ts).
  */
 export function planBatch(
   tools: EffectiveToolSet,
@@ -77,7 +77,7 @@ export function planBatch(
 
 const hashes = new WeakMap<Omit<ToolBatchPlan, 'plan_hash'>, Digest>();
 
-/** The digest a plan must carry: that of everything in it but the digest itself. */
+/** The hash of a plan: the digest of all its fields but `plan_hash`. */
 export function planHash(plan: Omit<ToolBatchPlan, 'plan_hash'>): Digest {
   const known = hashes.get(plan);
   if (known !== undefined) return known;
@@ -89,7 +89,7 @@ export function planHash(plan: Omit<ToolBatchPlan, 'plan_hash'>): Digest {
 
 function sealPlan({ execution_plan, planned_calls, rejected }: Omit<ToolBatchPlan, 'plan_hash'>): ToolBatchPlan {
   const plan_hash = planHash({ execution_plan, planned_calls, rejected });
-  // Frozen here and now: nobody can change it, so that its digest stays known.
+  // A frozen plan cannot change, so its hash can be cached.
   const plan = freezeJson({ execution_plan, plan_hash, planned_calls, rejected });
   hashes.set(plan, plan_hash);
   return plan;
@@ -99,15 +99,15 @@ function sealPlan({ execution_plan, planned_calls, rejected }: Omit<ToolBatchPla
 export function argumentsDigest(call: ToolCallObserved): Digest {
   if (call.arguments_digest !== undefined) return call.arguments_digest;
   const { arguments_ref: stored } = call;
-  // A blob of arguments holds their canonical text, so its digest is theirs.
+  // A blob of arguments holds their canonical text, so its digest is their digest.
   if (stored !== undefined) return isInline(stored) ? digestText(stored.text) : stored.ref;
   return digestJson(call.arguments ?? call.arguments_text ?? {});
 }
 
-// The fields are in canonical order: a plan is hashed where it is made, and that is most of the work.
+// The fields are in canonical order, because hashing a plan is most of the work of making it.
 function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent | null): PlannedToolCall {
   const { parallelism_hint: hint } = tool;
-  // Recorded claims speak for arguments that are in a blob, and for no others.
+  // Recorded claims are used only for arguments in a blob, which the fold cannot read.
   const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
   const claims = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
   return {
@@ -128,7 +128,7 @@ function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent |
   };
 }
 
-/** What the plan says about a person's consent: nothing where nobody would ask; a refusal where policy denies. */
+/** The consent entry of a planned call: null when no rule asks, a refusal when the policy denies the call. */
 function consentTo(
   call: ToolCallObserved,
   tool: ToolSpec,
@@ -152,8 +152,8 @@ interface Sharing {
   share(plan: PlannedToolCall, tool: ToolSpec, after: readonly CallId[]): PlannedToolCall;
 }
 
-// A read of a closed world may stand for an identical one that waits for the very same calls: nothing can change between
-// the two. What an open world answers may differ each time.
+// A read-only call shares its result with an identical one that waits for the same calls, because nothing can change
+// between the two. Calls to an open world may return something else each time and are not shared.
 function newSharing(): Sharing {
   const first = new Map<string, CallId>();
   return {
@@ -170,7 +170,7 @@ function newSharing(): Sharing {
 
 const customs = new WeakMap<ToolSpec, ToolSpec>();
 
-/** A custom tool is a person's to fulfil, whatever executor its author named (openboa "Ownership"). */
+/** A person fulfils the calls of a custom tool, whatever executor its author named (openboa, "Ownership"). */
 function routed(tool: ToolSpec, { consent }: PlanContext): ToolSpec {
   if (tool.ownership !== 'custom' || tool.executor.kind === 'custom' || consent === undefined) return tool;
   const known = customs.get(tool) ?? { ...tool, executor: { kind: 'custom' } };
@@ -180,7 +180,7 @@ function routed(tool: ToolSpec, { consent }: PlanContext): ToolSpec {
 
 const executors = new WeakMap<ToolSpec, ToolSpec['executor']>();
 
-/** The executor with its fields in canonical order: one that is not makes the text of a whole plan slow. */
+/** The executor with its fields in canonical order; out of order it would slow down the encoding of the whole plan. */
 function orderedExecutor(tool: ToolSpec): ToolSpec['executor'] {
   const known = executors.get(tool);
   if (known !== undefined) return known;
@@ -191,7 +191,7 @@ function orderedExecutor(tool: ToolSpec): ToolSpec['executor'] {
 }
 
 interface Schedule {
-  /** What the call waits for; null when the plan has no room for its edges: no later call is taken either. */
+  /** The calls to wait for; null when the plan has no room for the edges, after which it takes no further call. */
   add(call: PlannedToolCall): readonly CallId[] | null;
   plan(): ToolBatchPlan['execution_plan'];
 }

@@ -1,17 +1,17 @@
-// For each call, the set of earlier calls it comes after, as bits: one row per call, from the first word that has a
-// bit. All rows lie in one growing array, because ten thousand small ones cost more to collect than to fill.
+// For each call, the set of earlier calls it comes after, as bits: one row per call, from its first word with a bit. All
+// rows are in one growing array, because ten thousand small arrays cost more to collect than to fill.
 
 export interface ReachRows {
-  /** Adds the row of the next call: everything its predecessors come after, and the predecessors themselves. */
+  /** Adds the row of the next call: its predecessors and everything they come after. */
   push(preds: readonly number[]): void;
-  /** The calls of which no other of the candidates comes after it; ascending, without repeats. */
+  /** The candidates that no other candidate comes after; ascending, without repeats. */
   minimal(candidates: readonly number[]): readonly number[];
 }
 
 export function newReachRows(): ReachRows {
   let words = new Uint32Array(16);
   let used = 0;
-  /** Row i holds the words from `first[i]` on; it begins at `offsets[i]` and ends where the next one begins. */
+  /** Row i holds the words from `first[i]` on; it begins at `offsets[i]` and ends where the next row begins. */
   const offsets: number[] = [];
   const first: number[] = [];
 
@@ -22,7 +22,7 @@ export function newReachRows(): ReachRows {
     words = larger;
   }
 
-  /** Adds row `call` to the words of `target`, whose first word is word `base`, at `at`. */
+  /** Adds row `call` to `target`, in which word `base` is at index `at`. */
   function addRow(call: number, target: Uint32Array, at: number, base: number): void {
     const from = offsets[call] as number;
     const end = offsets[call + 1] ?? used;

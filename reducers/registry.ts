@@ -1,5 +1,5 @@
-// The tool registry and its profiles: what makes them valid, and how an event replaces them
-// (P7 "Tool Inventory Layer").
+// The tool registry and its profiles: what makes them valid, and how an event replaces them (AOS P7, "Tool Inventory
+// Layer").
 import { toolRef } from '../schemas/define-tool.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
@@ -12,20 +12,21 @@ export const registryOf = (tools: ToolPackage['registry']): ToolRegistry => byId
 export const profilesOf = (profiles: ToolPackage['profiles']): ToolProfiles =>
   byId(profiles, ({ profile_id }) => profile_id);
 
-/** Entries in canonical order, as everything in a state. */
+/** The entries in canonical order, as everywhere in state. */
 const byId = <T>(items: readonly T[], idOf: (item: T) => string): Readonly<Record<string, T>> =>
   Object.fromEntries(items.map((item): [string, T] => [idOf(item), item]).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Null when ids and names are unique, every `tool_ref` is right and every profile names only registered tools. */
+/** Null when ids and names are unique, every `tool_ref` is correct and every profile names only registered tools. */
 export function findPackageFault({ registry, profiles, provider_profiles }: ToolPackage): Rejection | null {
   const ids = new Set<string>();
   const names = new Set<string>();
   for (const [index, tool] of registry.entries()) {
     const at = (field: string, message: string): Rejection =>
       reject('registry_invalid', `/registry/${index}/${field}`, message);
-    if (ids.has(tool.tool_id)) return at('tool_id', `the tool id "${tool.tool_id}" is given twice`);
-    if (names.has(tool.tool_name)) return at('tool_name', `the tool name "${tool.tool_name}" is given twice`);
-    if (tool.tool_ref !== toolRef(tool)) return at('tool_ref', `not the digest of the definition: ${toolRef(tool)}`);
+    if (ids.has(tool.tool_id)) return at('tool_id', `the tool id "${tool.tool_id}" occurs twice`);
+    if (names.has(tool.tool_name)) return at('tool_name', `the tool name "${tool.tool_name}" occurs twice`);
+    if (tool.tool_ref !== toolRef(tool))
+      return at('tool_ref', `must be the digest of the definition, ${toolRef(tool)}`);
     ids.add(tool.tool_id);
     names.add(tool.tool_name);
   }
@@ -33,7 +34,7 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
   for (const [index, profile] of profiles.entries()) {
     const path = `/profiles/${index}`;
     if (profileIds.has(profile.profile_id)) {
-      return reject('registry_invalid', `${path}/profile_id`, `the profile "${profile.profile_id}" is given twice`);
+      return reject('registry_invalid', `${path}/profile_id`, `the profile id "${profile.profile_id}" occurs twice`);
     }
     profileIds.add(profile.profile_id);
     const unregistered = profile.tool_ids.findIndex((id) => !ids.has(id));
@@ -48,7 +49,7 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
   return reject('registry_invalid', `/provider_profiles/${dangling}/profile_id`, message);
 }
 
-/** The package a `ToolRegistrySet` leads to: what it does not give stays. */
+/** The package after a `ToolRegistrySet`; omitted parts stay. */
 export const packageAfter = (state: SessionState, event: EventOfKind<'ToolRegistrySet'>): ToolPackage => ({
   registry: event.registry,
   profiles: event.profiles ?? Object.values(state.tool_profiles),

@@ -1,5 +1,5 @@
-// The loop guard (DESIGN section 8): the same call with the same arguments, made many times in a row, is answered
-// with an explicit result instead of being run; made again after that, it ends the run.
+// The loop guard (docs/design.md, "Settled questions"): the same call with the same arguments, made many times in a row,
+// is answered instead of being run; made again after that, it ends the run.
 import type { RunState } from '../schemas/run.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { Refusal } from './judge-call.ts';
@@ -9,7 +9,7 @@ export interface RepeatVerdict {
   readonly repeat: RunState['repeat'];
   /** Calls to refuse, by index. */
   readonly refused: ReadonlyMap<number, Refusal>;
-  /** The model was told in an earlier turn and went on. */
+  /** The model repeated the call after an earlier turn had refused it. */
   readonly exhausted: boolean;
 }
 

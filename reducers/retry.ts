@@ -1,19 +1,19 @@
-// When what failed for a passing reason is tried again (issue of the run's policy; Steerable Tools Spec, "retry"): a
-// capped exponential in integers, times the jitter that the edge drew and recorded.
+// The wait before a temporary failure is retried: a capped exponential in integers, multiplied by the jitter that the edge
+// drew and recorded.
 import type { RetryPolicy } from '../schemas/run.ts';
 
 export interface FailedAttempt {
   readonly retryable?: boolean;
   /** Thousandths; 1,000 when none was drawn. */
   readonly jitter_permille?: number;
-  /** What the other side asked to wait for at least. */
+  /** The shortest wait the other side asked for. */
   readonly retry_after_ms?: number;
 }
 
-/** How long to wait after the n-th failure (1-based), in milliseconds; null when it must not be tried again. */
+/** The wait after the n-th failure (1-based), in milliseconds; null when it must not be retried. */
 export function retryDelay(policy: RetryPolicy | undefined, failures: number, failed: FailedAttempt): number | null {
   if (policy === undefined || failed.retryable !== true || failures >= policy.attempts_max) return null;
-  // The exponent is bounded so that the power is exact: no cap is as large as 2^40 times a base of one.
+  // The exponent is bounded so that the power stays exact; every cap is below 2^40 times a base of 1.
   const wait = Math.min(policy.base_ms * 2 ** Math.min(failures - 1, 40), policy.cap_ms);
   const drawn = Math.floor((wait * (failed.jitter_permille ?? 1_000)) / 1_000);
   return Math.max(drawn, failed.retry_after_ms ?? 0);

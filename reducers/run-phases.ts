@@ -1,22 +1,22 @@
-// The life of a run as a table: which event may move it from which phase to which. Admission, the fold, the
-// exhaustive tests and the README's diagram all read it. An event that a phase does not list is refused there.
+// The life of a run as a table: which event may move it from which phase to which. Admission, the exhaustive tests and the
+// diagram in the docs read it. An event that a phase does not list is refused in that phase.
 import type { IngressKind } from '../schemas/event.ts';
 import type { RunPhase } from '../schemas/run.ts';
 
 /** `idle` is a session without a live run. */
 export type Phase = 'idle' | RunPhase;
 
-/** Where an ended run leads: nowhere, or straight into the follow-up that waited. */
+/** After a run that ended: no run, or the follow-up run that waited. */
 const END = ['idle', 'opening', 'generating'] as const;
 
 const whereverItIs = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [phase] }) as const;
-/** After a run that failed or was cancelled, what waits goes on waiting. */
+/** After a run that failed or was cancelled: no run; follow-up runs keep waiting. */
 const STOP = ['idle'] as const;
-/** An interrupted run ends, or goes on with what the person said. */
+/** An interrupted run ends, or continues with the input of the interrupt. */
 const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
-/** A time has come: of a call, of a generate that is tried again, or of the run, which it ends. */
+/** The time of a call or of a retried generate has come, or that of the run, which ends it. */
 const inTime = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
-/** What people answer while a batch is open. */
+/** Answers by people while a batch is open. */
 const answers = (phase: Phase) => ({ 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
 
 export const RUN_TRANSITIONS = {
@@ -29,7 +29,7 @@ export const RUN_TRANSITIONS = {
     ...inTime('opening'),
     ...endings,
     HostSessionUpdated: END,
-    // It goes on without a host session when none of its tools needs one any more.
+    // The run continues without a host session when none of its tools needs one any more.
     ToolRegistrySet: ['opening', 'generating'],
     ToolProfileSelected: ['opening', 'generating'],
     ToolOverridesSet: ['opening', 'generating'],
@@ -100,13 +100,13 @@ export const RUN_TRANSITIONS = {
 /** All phases, in declared order. */
 export const PHASES = Object.keys(RUN_TRANSITIONS) as readonly Phase[];
 
-/** Where an event may lead from a phase; null when the phase does not allow it. */
+/** The phases an event may lead to; null when the phase does not allow the event. */
 export function transitionsOf(phase: Phase, kind: IngressKind): readonly Phase[] | null {
   const row: Partial<Readonly<Record<IngressKind, readonly Phase[]>>> = RUN_TRANSITIONS[phase];
   return row[kind] ?? null;
 }
 
-/** Kinds whose admission the table decides. The others are taken in every phase. */
+/** The kinds whose admission the table decides. All others are admitted in every phase. */
 export const PHASE_BOUND_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
   'RunRequested',
   'ToolCallsObserved',

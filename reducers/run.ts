@@ -1,5 +1,5 @@
-// The run loop: request, generate, batch, generate again, end (P7 "Run/Turn Loop Ownership"). Each function folds one
-// kind of event; whether the event is allowed at all is admission's work.
+// The run loop: request, generate, batch, generate again, end (AOS P7, "Run/Turn Loop Ownership"). Each function folds one
+// kind of event; admission has decided that the event is allowed.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';
 import { brand } from '../schemas/ids.ts';
@@ -12,12 +12,12 @@ import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
 import { detachCalls } from './detached.ts';
 import { computeEffectiveTools } from './effective-tools.ts';
-import { type NextState, inOrder, liveRun, openBatchOf } from './next-state.ts';
+import { type NextState, editRun, liveRun, openBatchOf } from './next-state.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
 
-/** The config a run starts with: the session's, changed field by field. */
+/** The config of a run: the session's config with the overrides of the request. */
 export const configFor = (
   state: Pick<SessionState, 'config'>,
   request: Pick<FollowUp, 'run_overrides'>,
@@ -26,7 +26,10 @@ export const configFor = (
   ...request.run_overrides,
 });
 
-/** A run must name whom it asks; the path points into its config. */
+/**
+ * A run must name a provider and a model; the path points into its config. The messages are recorded when a follow-up
+ * run cannot start, so they must not change.
+ */
 export function findConfigFault({ provider, model }: RunConfig): Rejection | null {
   if (provider.trim() === '') return reject('provider_missing', '/provider', 'it is empty');
   return model.trim() === '' ? reject('model_missing', '/model', 'it is empty') : null;
@@ -55,7 +58,7 @@ export function startRun(next: NextState, request: FollowUp, cause: RunCause, at
   if (!config.host_session_open || ready) beginTurn(next, atMs);
 }
 
-/** Makes the next generate owed; waiting steers enter it. Ends the run instead when its turns are used up. */
+/** Makes the next generate owed, with the waiting steers. Ends the run instead when its turns are used up. */
 export function beginTurn(next: NextState, atMs: number): void {
   const { config, turn, phase } = liveRun(next);
   if (turn >= config.turns_max) {
@@ -77,7 +80,7 @@ function withoutRetry(run: RunState): RunState {
   return rest;
 }
 
-/** What was steered enters the conversation, and so the generate that is owed next. */
+/** Moves the steers into the conversation, and so into the next generate. */
 function takeSteers(next: NextState): void {
   const run = liveRun(next);
   if (run.steers.length === 0) return;
@@ -115,7 +118,7 @@ export function observeCalls(next: NextState, event: EventOfKind<'ToolCallsObser
   next.run = { ...run, phase: isPaused(run.phase) ? 'paused_executing' : 'executing' };
 }
 
-/** A provider may count as it likes; what it says must not leave the safe integers. */
+/** Sums that stay within the safe integers, whatever a provider reports. */
 const addUsage = (a: Usage, b: Usage): Usage => ({
   input_tokens: Math.min(a.input_tokens + b.input_tokens, Number.MAX_SAFE_INTEGER),
   output_tokens: Math.min(a.output_tokens + b.output_tokens, Number.MAX_SAFE_INTEGER),
@@ -127,17 +130,21 @@ function tokensExceeded({ usage, config }: RunState): RunEnding | null {
   return failure('tokens_exceeded', `the run used more than its ${limit} tokens`);
 }
 
-/** A generate gave no answer: it is owed again after a while when the fault may pass, and ends the run otherwise. */
+/** A generate failed: it is owed again after a wait when the fault may be temporary; otherwise the run ends. */
 export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed'>): void {
   const run = liveRun(next);
   const failures = (run.retry?.failures ?? 0) + 1;
   const wait = retryDelay(run.config.retry, failures, event);
   if (wait === null) endRun(next, failure(event.code, event.message), event.at_ms);
-  else next.run = inOrder({ ...run, retry: { failures, not_before_ms: event.at_ms + wait } });
+  else {
+    editRun(next, (draft) => {
+      draft.retry = { failures, not_before_ms: event.at_ms + wait };
+    });
+  }
 }
 
-// A turn without calls is the model's last word, unless somebody has steered meanwhile. An answer that took more than
-// the budget is an answer all the same; only a further turn is refused.
+// A turn without calls ends the run, unless steers arrived meanwhile. An answer that exceeded the token budget is still
+// accepted; only a further turn is refused.
 function endTurn(next: NextState, event: EventOfKind<'ToolCallsObserved'>): void {
   const run = liveRun(next);
   const stop = run.steers.length > 0 ? tokensExceeded(run) : null;
@@ -146,7 +153,7 @@ function endTurn(next: NextState, event: EventOfKind<'ToolCallsObserved'>): void
   else endRun(next, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
 }
 
-/** The batch is over: every call's result goes to the model, in call order. */
+/** The batch is over: the results of its calls go to the model, in call order. */
 export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettled'>, state: SessionState): void {
   const batch = openBatchOf(state);
   append(next, resultEntries(batch));
@@ -159,27 +166,24 @@ export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettle
   else endRun(next, COMPLETED, event.at_ms);
 }
 
-// What a person approved with other arguments is a call of its own, which the model reads as if it had made it.
+// A call that a person approved with changed arguments is a new call; the model reads it as if it had made it.
 function openAmended(next: NextState, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
   append(next, [assistantEntry(undefined, calls)]);
-  const run = withoutAmended(liveRun(next));
-  next.run = { ...run, calls: run.calls + calls.length };
+  editRun(next, (run) => {
+    delete run.amended;
+    run.calls += calls.length;
+  });
   openBatch(next, state, { calls, atMs, amended: true });
 }
 
-function withoutAmended(run: RunState): RunState {
-  const { amended: _amended, ...rest } = run;
-  return rest;
-}
-
-function withoutRedirect(run: RunState): RunState {
-  const { redirect: _redirect, ...rest } = run;
-  return rest;
-}
-
-/** A person changes direction: what waits is not started, and the run goes on with what they said, or ends. */
+/** A person interrupts: queued calls are not started, and the run continues with the given input, or ends. */
 export function interruptRun(next: NextState, event: EventOfKind<'user.interrupt'>): void {
-  if (event.input !== undefined) next.run = inOrder({ ...liveRun(next), redirect: event.input });
+  const { input } = event;
+  if (input !== undefined) {
+    editRun(next, (run) => {
+      run.redirect = input;
+    });
+  }
   beginEnding(next, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
 }
 
@@ -192,17 +196,21 @@ export function resumeRun(next: NextState): void {
   const run = liveRun(next);
   const phase = RESUMED[run.phase] ?? run.phase;
   next.run = { ...run, phase };
-  // Paused between two turns: the generate becomes owed only now.
+  // The run was paused between two turns, so its generate becomes owed now.
   if (phase === 'generating' && run.offer === null) takeSteers(next);
 }
 
-/** Starts no further call, and ends the run once the running ones have settled: at once when there are none. */
+/** Starts no further call, and ends the run when the running calls have settled: at once when there are none. */
 export function beginEnding(
   next: NextState,
   to: { readonly phase: 'interrupting' | 'cancelling'; readonly ending: RunEnding },
   atMs: number,
 ): void {
-  if (to.phase === 'cancelling') next.run = withoutRedirect(liveRun(next));
+  if (to.phase === 'cancelling') {
+    editRun(next, (run) => {
+      delete run.redirect;
+    });
+  }
   if (next.active_tool_batch !== null) {
     if (to.phase === 'interrupting') detachCalls(next);
     cancelCalls(next, `error: cancelled: not run, the run was ${to.ending.outcome}`);
@@ -214,7 +222,7 @@ export function beginEnding(
   endOrRedirect(next, to.ending, atMs);
 }
 
-/** Ends a run that only waited for its running calls. */
+/** Ends a run that is ending when its last running call has settled. */
 export function finishEnding(next: NextState, atMs: number): void {
   const { ending } = liveRun(next);
   if (ending !== null && next.active_tool_batch?.running === 0) endOrRedirect(next, ending, atMs);
@@ -227,21 +235,25 @@ function endOrRedirect(next: NextState, ending: RunEnding, atMs: number): void {
     return;
   }
   closeBatch(next);
-  // What was steered before was said before.
+  // Steers came before the interrupt, so they go first.
   takeSteers(next);
   append(next, [userEntry(redirect)]);
-  // Before its first turn a run still waits for its host session; a redirected one is paused no more.
+  // A run that has not begun its first turn still waits for its host session. A redirected run is no longer paused.
   const opening = phase === 'opening' || phase === 'paused_opening';
-  const run = withoutAmended(withoutRedirect(liveRun(next)));
-  next.run = { ...run, ending: null, phase: opening ? 'opening' : 'generating' };
+  editRun(next, (run) => {
+    delete run.amended;
+    delete run.redirect;
+    run.ending = null;
+    run.phase = opening ? 'opening' : 'generating';
+  });
   if (!opening) beginTurn(next, atMs);
 }
 
-/** Ends the run. An open batch is closed with a result for each of its calls; a waiting follow-up starts. */
+/** Ends the run. An open batch is closed with a result for each call; a waiting follow-up run may start. */
 export function endRun(next: NextState, ending: RunEnding, atMs: number): void {
   closeBatch(next);
   recordRun(next, ending, atMs);
-  // Whoever cancels a run, or sees it fail, decides anew; otherwise what was queued goes on.
+  // After a cancelled or failed run the client decides what happens next, so queued follow-up runs keep waiting.
   if (ending.outcome !== 'completed' && ending.outcome !== 'interrupted') return;
   startFollowUp(next, atMs);
 }
@@ -252,7 +264,7 @@ function closeBatch(next: NextState): void {
   next.active_tool_batch = null;
 }
 
-// The registry may have changed since a follow-up was queued: one that fits no longer is recorded as a failed run.
+// The registry may have changed since a follow-up run was queued: one that no longer fits is recorded as a failed run.
 function startFollowUp(next: NextState, atMs: number): void {
   while (next.run === null) {
     const [first, ...rest] = next.follow_ups;

@@ -1,45 +1,46 @@
-// Which read-only call tells the same as a shell command. A table of commands; whatever it does not know has no
-// alternative, and neither has a command whose answer no read-only tool gives: how a listing looks in detail, the
-// lines at a file's end, folders found by name. Pure: no file is looked at, so what a tool refuses (a link, a folder
-// that should be a file) it still refuses when called; it never answers something else.
-import type { JsonObject } from '../schemas/json.ts';
-import { PATTERN_CHARS_MAX, RESULTS_MAX, SHELL_LINES_MAX } from '../schemas/limits.ts';
+// Finds the read-only call that returns the same as a shell command, for the commands of one table (RULES). A command
+// that is not in the table has no alternative, and neither has one whose answer no read-only tool gives: a detailed
+// listing, the last lines of a file, folders found by name. Pure: it looks at no file, so a call that a tool refuses
+// (a link, a folder in place of a file) is still refused when it is made. This file reads commands and decides which
+// operation they are; which tool does an operation is in shell-read-table.ts.
+import type { Json, JsonObject } from '../schemas/json.ts';
+import { PATTERN_CHARS_MAX, SHELL_LINES_MAX } from '../schemas/limits.ts';
+import { READ_TOOLS, type ReadOperation, SKIPPED_IN_WALKS } from './shell-read-table.ts';
 import { type ShellWord, isPlain, splitShellLine, wordsOf } from './shell-words.ts';
 
-/** A call of the preloaded host toolset that may be made instead of the command. */
+/** A call that may be made instead of the command. */
 export interface ReadAlternative {
   readonly tool_id: string;
-  readonly tool_name: string;
   readonly arguments: JsonObject;
-  /** One sentence for the model: what it gives, and what it leaves out. */
+  /** One sentence for the model: what the call returns, and what it leaves out. */
   readonly why: string;
 }
 
-/** Where the command would run. Absolute paths mean something only where the workspace's own path is known. */
+/** Where the command would run. An absolute path has a meaning only where the path of the workspace is known. */
 interface Place {
   readonly cwd: readonly string[];
   readonly workspace: string | undefined;
 }
 
 /**
- * What safer call does the same as this command: an argument list as the exec tool takes it (`["bash", "-c", line]`
- * is read as the line), or a shell line. `cwd` and `workspace` are the folder it runs in and the workspace's absolute
- * path. Null when there is none.
+ * The read-only call that returns the same as this command: a list of arguments (of `["bash", "-c", line]` the line is
+ * read) or a shell line. `cwd` is the folder it runs in, `workspace` the absolute path of the workspace. Null when
+ * there is no such call.
  */
 export function readAlternative(
   command: string | readonly string[],
   cwd = '.',
   workspace?: string,
 ): ReadAlternative | null {
-  const words = typeof command === 'string' ? splitShellLine(command) : unwrap(command);
+  const words = typeof command === 'string' ? splitShellLine(command) : commandWords(command);
   const [program, ...rest] = words ?? [];
   if (program === undefined || !Object.hasOwn(RULES, program.text)) return null;
   const names = namesOf({ text: cwd, quoted: true }, { cwd: [], workspace });
   return names === null ? null : (RULES[program.text]?.(rest, { cwd: names, workspace }) ?? null);
 }
 
-/** The words a command consists of, those of the line inside `sh -c` for a shell. */
-function unwrap(argv: readonly string[]): readonly ShellWord[] | null {
+/** The words of a command; for `sh -c LINE`, those of the line. */
+function commandWords(argv: readonly string[]): readonly ShellWord[] | null {
   const [shell = '', flag = '', line = ''] = argv;
   if (!/^(?:\/bin\/|\/usr\/bin\/)?(?:ba)?sh$/.test(shell)) return wordsOf(argv);
   return argv.length === 3 && /^-l?c$/.test(flag) ? splitShellLine(line) : null;
@@ -58,10 +59,24 @@ const RULES: Readonly<Record<string, Rule>> = {
   rg: (words, place) => searchText(words, place, RIPGREP),
 };
 
-function readWhole(file: ShellWord | undefined, place: Place, why: string, more = {}): ReadAlternative | null {
+type Parameters<O extends ReadOperation> = { readonly [Name in keyof (typeof READ_TOOLS)[O]['names']]?: Json };
+
+/** The call that does an operation, with the parameters under the names that the tool has for them. */
+function callFor<O extends ReadOperation>(operation: O, parameters: Parameters<O>, why: string): ReadAlternative {
+  const { tool_id, names, fixed } = READ_TOOLS[operation];
+  const named: Readonly<Record<string, string>> = names;
+  const given = Object.entries<Json>(parameters as JsonObject).map(([name, value]) => [named[name] as string, value]);
+  return { tool_id, arguments: { ...Object.fromEntries(given), ...fixed }, why };
+}
+
+function readWhole(
+  file: ShellWord | undefined,
+  place: Place,
+  why: string,
+  more: Parameters<'readText'> = {},
+): ReadAlternative | null {
   const path = filePath(file, place);
-  if (path === null) return null;
-  return { tool_id: 'host.fs.read_file', tool_name: 'read_file', arguments: { path, ...more }, why };
+  return path === null ? null : callFor('readText', { path, ...more }, why);
 }
 
 /** `head F`, `head -n N F`, `head -N F`, and `head -c N F`, which a read can do exactly. */
@@ -69,7 +84,7 @@ function readHead(words: readonly ShellWord[], place: Place): ReadAlternative | 
   const file = words.at(-1);
   const { unit, count } = headCount(words.slice(0, -1).map(({ text }) => text));
   if (count === null) return null;
-  if (unit === 'c') return readWhole(file, place, `it returns the first ${count} bytes`, { max_bytes: count });
+  if (unit === 'c') return readWhole(file, place, `it returns the first ${count} bytes`, { bytesMax: count });
   if (count > SHELL_LINES_MAX) return null;
   return readWhole(file, place, `its text begins with the first ${count} lines`);
 }
@@ -92,35 +107,27 @@ function readLines([flag, range, file, ...more]: readonly ShellWord[], place: Pl
   return readWhole(file, place, `lines ${first} to ${last} are in its text`);
 }
 
-/** `wc -c F`. Lines and words are counted by no read-only tool. */
+/** `wc -c F`. No read-only tool counts lines or words. */
 function countBytes([flag, file, ...more]: readonly ShellWord[], place: Place): ReadAlternative | null {
   const path = filePath(file, place);
   if (flag?.text !== '-c' || more.length > 0 || path === null) return null;
-  return { tool_id: 'host.fs.stat', tool_name: 'stat', arguments: { path }, why: 'it tells the size in bytes' };
+  return callFor('readSize', { path }, 'it tells the size in bytes');
 }
 
-/** `ls [-a -A -1] [D]`. With `-l` it tells owners, modes and times, which no listing of ours does. */
+/** `ls [-a -A -1] [D]`. With `-l` it prints owners, modes and times, which no read-only tool returns. */
 function listFolder(words: readonly ShellWord[], place: Place): ReadAlternative | null {
   const { flags, rest } = takeFlags(words, /^-[aA1]+$/);
   const [folder, ...more] = rest;
   const path = folderPath(folder, place);
   if (flags === null || more.length > 0 || path === null) return null;
-  return {
-    tool_id: 'host.fs.list_dir',
-    tool_name: 'list_dir',
-    arguments: { ...at(path), max_results: RESULTS_MAX },
-    why: 'it lists the folder, hidden names too',
-  };
+  return callFor('listFolder', unlessWorkspace(path), 'it lists the folder, hidden names too');
 }
-
-/** What a search through folders leaves out; a command would not. */
-const LEFT_OUT = 'what lies in .git and node_modules, and what a symbolic link leads to, is left out';
 
 /** `find [D] -type f -name PATTERN`, the two tests in any order. Without `-type f` it finds folders too. */
 function findFiles(words: readonly ShellWord[], place: Place): ReadAlternative | null {
   const tests = [...words];
   const folder = tests[0]?.text.startsWith('-') === true ? undefined : tests.shift();
-  // These are operators to find, quoted or not.
+  // find reads these as operators, quoted or not.
   const path = /^[!(),]/.test(folder?.text ?? '') ? null : folderPath(folder, place);
   const given = new Map<string, ShellWord>();
   for (let index = 0; index + 1 < tests.length; index += 2) {
@@ -128,17 +135,16 @@ function findFiles(words: readonly ShellWord[], place: Place): ReadAlternative |
   }
   const name = nameGlob(given.get('-name')?.text);
   if (path === null || name === null || tests.length !== 4 || given.get('-type')?.text !== 'f') return null;
-  return {
-    tool_id: 'host.fs.glob',
-    tool_name: 'glob',
-    arguments: { pattern: `**/${name}`, ...at(path), max_results: RESULTS_MAX },
-    why: `it finds files by this name at any depth; ${LEFT_OUT}`,
-  };
+  return callFor(
+    'findFiles',
+    { pattern: `**/${name}`, ...unlessWorkspace(path) },
+    `it finds files by this name at any depth; ${SKIPPED_IN_WALKS}`,
+  );
 }
 
 interface SearchProgram {
   readonly flags: RegExp;
-  /** It searches folders without being told to. */
+  /** It searches folders without a flag for it. */
   readonly recursive: boolean;
   readonly dialect: 'basic' | 'extended';
   readonly leftOut: string;
@@ -148,13 +154,13 @@ const GREP: SearchProgram = {
   flags: /^(?:-[niFErRH]+|--include=.+)$/,
   recursive: false,
   dialect: 'basic',
-  leftOut: `${LEFT_OUT}, and so are files that are not text`,
+  leftOut: `${SKIPPED_IN_WALKS}, and so are files that are not text`,
 };
 const RIPGREP: SearchProgram = {
   flags: /^-[niFH]+$/,
   recursive: true,
   dialect: 'extended',
-  leftOut: `${LEFT_OUT}; hidden and ignored files are searched too`,
+  leftOut: `${SKIPPED_IN_WALKS}; hidden and ignored files are searched too`,
 };
 
 function searchText(words: readonly ShellWord[], place: Place, program: SearchProgram): ReadAlternative | null {
@@ -168,23 +174,16 @@ function searchText(words: readonly ShellWord[], place: Place, program: SearchPr
   const ignoreCase = letters.includes('i');
   const recursive = program.recursive || /[rR]/.test(letters);
   const pattern = expressionOf(query.text, dialectOf(letters, program), ignoreCase);
-  // Told to search no folder, grep reads one file, and without a name what it is sent.
+  // Without -r, grep reads one file; without a file, its standard input.
   const path = recursive ? folderPath(target, place) : filePath(target, place);
   if (pattern === null || path === null || includes.length > (recursive ? 1 : 0) || includes.includes(null))
     return null;
-  const filter = includes.map((glob_filter) => ({ glob_filter }))[0];
-  return {
-    tool_id: 'host.fs.grep',
-    tool_name: 'grep',
-    arguments: {
-      pattern,
-      ...at(path),
-      ...filter,
-      ...(ignoreCase ? { case_insensitive: true } : {}),
-      max_results: RESULTS_MAX,
-    },
-    why: `it finds the same lines, each with its path and number${recursive ? `; ${program.leftOut}` : ''}`,
-  };
+  const filter = includes.map((fileGlob) => ({ fileGlob }))[0];
+  return callFor(
+    'searchText',
+    { pattern, ...unlessWorkspace(path), ...filter, ...(ignoreCase ? { ignoreCase: true } : {}) },
+    `it finds the same lines, each with its path and number${recursive ? `; ${program.leftOut}` : ''}`,
+  );
 }
 
 type Dialect = SearchProgram['dialect'] | 'fixed';
@@ -197,11 +196,11 @@ const dialectOf = (letters: string, { dialect }: SearchProgram): Dialect => {
 const MEANINGFUL = { basic: /[\\^$.*[\]]/, extended: /[\\^$.*+?()[\]{}]/, fixed: /$^/ } as const;
 
 /**
- * The query as a regular expression that matches the same lines, for the queries that mean the same everywhere:
- * literal text, at the start of a line (`^text`), or one of several (`a|b`, extended).
+ * The query as a regular expression that matches the same lines, for queries that every program reads alike: literal
+ * text, literal text at the start of a line (`^text`), or one of several (`a|b`, extended).
  */
 function expressionOf(query: string, dialect: Dialect, ignoreCase: boolean): string | null {
-  // Beyond ASCII, programs do not agree on which letters are the same without case.
+  // Outside of ASCII, programs differ in how they ignore case.
   if (/[\p{Cc}\u2028\u2029]/u.test(query) || (ignoreCase && !/^[ -~]*$/.test(query))) return null;
   const parts = dialect === 'extended' ? query.split('|') : [query];
   const expressions = parts.map((part) => {
@@ -215,13 +214,13 @@ function expressionOf(query: string, dialect: Dialect, ignoreCase: boolean): str
 
 const escapeExpression = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** A pattern for one name that means the same to fnmatch(3) and to our glob: wildcards, and sets of plain characters. */
+/** A pattern for one name that fnmatch(3) and the glob tool read alike: wildcards, and sets of plain characters. */
 function nameGlob(pattern: string | undefined): string | null {
   if (pattern === undefined || pattern.length > PATTERN_CHARS_MAX || pattern.includes('**')) return null;
   return /^(?:[^[\]{}\\/\p{Cc}\u2028\u2029]|\[!?[A-Za-z0-9_.]+\])+$/u.test(pattern) ? pattern : null;
 }
 
-/** Leading flags, and what follows them; `flags` is null when one is not of the table, or comes late. */
+/** Leading flags, and the words after them; `flags` is null when one is unknown or follows another word. */
 function takeFlags(
   words: readonly ShellWord[],
   known: RegExp,
@@ -234,22 +233,23 @@ function takeFlags(
   return { flags: fine ? flags : null, rest };
 }
 
-const at = (path: string): JsonObject => (path === '.' ? {} : { path });
+/** The workspace itself is what a tool searches without a path. */
+const unlessWorkspace = (path: string): { readonly path?: string } => (path === '.' ? {} : { path });
 
-/** The path of a file, from the workspace; null when the word cannot be one. */
+/** The path of a file, relative to the workspace; null when the word cannot be one. */
 function filePath(word: ShellWord | undefined, place: Place): string | null {
   if (word === undefined || /(?:^|\/)\.{0,2}$/.test(word.text)) return null;
   const names = namesOf(word, place);
   return names === null || names.length === 0 ? null : names.join('/');
 }
 
-/** The path of a folder, from the workspace; the place itself when no word is given. */
+/** The path of a folder, relative to the workspace; without a word, the folder the command runs in. */
 function folderPath(word: ShellWord | undefined, place: Place): string | null {
   const names = word === undefined ? place.cwd : namesOf(word, place);
   return names === null ? null : names.join('/') || '.';
 }
 
-/** The names that lead from the workspace to where the word points; null where that is not plain, or lies outside. */
+/** The names on the way from the workspace to the path; null when the path is not plain or leads out of it. */
 function namesOf(word: ShellWord, { cwd, workspace }: Place): readonly string[] | null {
   if (!isPlain(word) || word.text.startsWith('-')) return null;
   const absolute = word.text.startsWith('/');
@@ -263,7 +263,7 @@ function namesOf(word: ShellWord, { cwd, workspace }: Place): readonly string[] 
       names.push(part);
       climbing = false;
     } else if (!climbing || names.pop() === undefined) {
-      // Behind a name, which may be a link, only the file system knows where ".." leads.
+      // After a name, which may be a symbolic link, only the file system knows where ".." leads.
       return null;
     }
   }

@@ -1,21 +1,21 @@
-// Splits the simplest kind of shell line into words: one command, its arguments, quotes. Whatever a shell would expand,
-// redirect, chain or substitute is refused rather than understood, so a line that comes out as words means exactly
-// those words to every POSIX shell (XCU section 2.2 and 2.6). One pass over the text.
+// Splits the simplest kind of shell line into words: one command, its arguments, quotes. A line that a shell would expand,
+// redirect, chain or substitute is refused, so the words that are returned are exactly what every POSIX shell reads (XCU
+// sections 2.2 and 2.6). One pass over the text.
 import { SHELL_LINE_CHARS_MAX } from '../schemas/limits.ts';
 
 export interface ShellWord {
   readonly text: string;
-  /** It came from a shell line, where everything special in it was quoted. Words of an argument list never were. */
+  /** The word is from a shell line, where its special characters were quoted. Words of an argument list never are. */
   readonly quoted: boolean;
 }
 
-/** What means something to a shell outside of quotes: operators, expansions, patterns, comments, history. */
+/** Characters special to a shell outside quotes: operators, expansions, patterns, comments, history. */
 const SPECIAL = /[|&;<>()$`\\*?[\]{}~!#^\p{Cc}\u2028\u2029]/u;
-/** What still means something between double quotes. */
+/** Characters special between double quotes. */
 const SPECIAL_IN_DOUBLE = /[$`\\!\p{Cc}\u2028\u2029]/u;
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
-/** The words of one simple command; null when the line is anything more, or is not closed, or is too long. */
+/** The words of one simple command; null when the line is more than that, has an open quote or is too long. */
 export function splitShellLine(line: string): readonly ShellWord[] | null {
   if (line.length > SHELL_LINE_CHARS_MAX || !line.isWellFormed()) return null;
   const words: ShellWord[] = [];
@@ -33,18 +33,18 @@ export function splitShellLine(line: string): readonly ShellWord[] | null {
   return words;
 }
 
-/** An argument list as words: no shell reads it, so what would be special in a line is only suspicious here. */
+/** An argument list as words. No shell reads it, so special characters are kept here and left to {@link isPlain}. */
 export function wordsOf(argv: readonly string[]): readonly ShellWord[] | null {
   const chars = argv.reduce((sum, text) => sum + text.length + 1, 0);
   if (chars > SHELL_LINE_CHARS_MAX) return null;
   return argv.some((text) => !text.isWellFormed()) ? null : argv.map((text) => ({ text, quoted: false }));
 }
 
-/** True when the word can only be meant as it stands. */
+/** True when the word is certainly literal. */
 export const isPlain = ({ text, quoted }: ShellWord): boolean =>
   text !== '' && !CONTROL.test(text) && (quoted || !(SPECIAL.test(text) || /['"]/.test(text)));
 
-/** Quoted and bare parts that touch are one word. */
+/** Reads one word: quoted and bare parts without a blank between them. */
 function readWord(line: string, start: number): { readonly text: string; readonly end: number } | null {
   let text = '';
   let at = start;
@@ -73,5 +73,5 @@ function endOfBare(line: string, start: number): number {
   return at;
 }
 
-// Only these part words; other white space either ends the line (and is refused) or is a character like any other.
+// Only these separate words. Other white space either ends the line, which is refused, or is an ordinary character.
 const isBlank = (unit: string | undefined): boolean => unit === ' ' || unit === '\t';

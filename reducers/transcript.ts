@@ -1,4 +1,4 @@
-// The conversation: an append touches the open page only, and full pages are sealed into blobs (DESIGN section 4).
+// The conversation: an append changes the open page only; full pages are sealed into blobs (docs/design.md, "State").
 import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
@@ -14,10 +14,10 @@ export function append(next: NextState, entries: readonly TranscriptEntry[]): vo
   next.transcript = { count: count + entries.length, open: [...open, ...entries], sealed };
 }
 
-// Entries have their fields in canonical order: a sealed page is written fastest so.
+// The fields of entries are in canonical order, so that a sealed page is encoded fast.
 export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
 
-/** What the model said. Ids that occur twice are told apart, so that every call can have its own result. */
+/** What the model answered. A call id that occurs twice is replaced, so that every call can have its own result. */
 export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
   return freezeJson({
     ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
@@ -26,7 +26,7 @@ export function assistantEntry(content: Content | undefined, calls: readonly Too
   });
 }
 
-/** One result for every call of a batch, in call order, whatever the order of settlement (DESIGN section 2, law 5). */
+/** One result for every call of a batch, in call order, whatever the order of settlement (docs/design.md, law 5). */
 export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[] {
   return withDistinctIds(batch.observed).map((call, position) => {
     const settled = callStateAt(batch, position);
@@ -34,7 +34,7 @@ export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[
   });
 }
 
-/** The same result for every call: none of them ran. */
+/** The same refusal as the result of every call. */
 export const refusalEntries = (calls: readonly ToolCallObserved[], text: string): readonly TranscriptEntry[] =>
   withDistinctIds(calls).map((call) => toolEntry(call, { text }, true));
 
@@ -53,7 +53,7 @@ function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallO
   });
 }
 
-/** An id for the second call of one id: no call of the batch has it. */
+/** An id for the second call with an id; no call of the batch has it. */
 function freeId(id: CallId, index: number, taken: ReadonlySet<CallId>): CallId {
   for (let tail = `~${index}`; ; tail += '~') {
     const free = brand<'CallId'>(id.slice(0, 112) + tail);
@@ -68,8 +68,8 @@ export interface SealedPage {
 }
 
 /**
- * Seals the open page into a blob when it is full and no batch is open (a window never begins amid a batch). The
- * oldest page leaves the window when there are too many; the blob and its link to the page before stay.
+ * Seals the open page into a blob when it is full and no batch is open (a window never begins inside a batch). When there
+ * are too many pages, the oldest leaves the window; its blob stays, linked from the page after it.
  */
 export function sealTranscript(state: SessionState): {
   readonly state: SessionState;

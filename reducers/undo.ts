@@ -1,5 +1,5 @@
-// Undoing a call: what was asked for and not yet answered. State holds only that; which calls were undone before is in
-// the stream, where the engine's edge looks before it records a request.
+// Undos that were requested and are not answered yet. State holds only these; which calls were undone before is in the
+// stream, which the engine's edge reads before it records a request.
 import type { EventOfKind } from '../schemas/event.ts';
 import type { Position } from '../schemas/ids.ts';
 import { UNDOS_MAX } from '../schemas/limits.ts';
@@ -12,27 +12,28 @@ import { phaseOf } from './run-phases.ts';
 export function admitUndo(state: SessionState, event: EventOfKind<'UndoRequested'>): Rejection | null {
   const { batch_id, call_id, changes } = event;
   if (batch_id === undefined || changes === undefined) {
-    return reject('nothing_to_undo', '/call_id', `"${call_id}" recorded no changes of files`);
+    return reject('nothing_to_undo', '/call_id', `the call "${call_id}" recorded no changes of files`);
   }
   const lost = changes.filter(({ before }) => before !== null && 'withheld' in before);
   if (lost.length > 0) {
     const named = lost.slice(0, 3).map(({ path }) => JSON.stringify(path.slice(0, 64).toWellFormed()));
-    return reject('undo_not_kept', '/call_id', `${lost.length} of ${changes.length} files, ${named.join(', ')}`);
+    const count = `${lost.length} of ${changes.length} files`;
+    return reject('undo_not_kept', '/call_id', `the content of ${count} was not kept: ${named.join(', ')}`);
   }
   const undos = state.undos ?? [];
   if (undos.some((undo) => undo.batch_id === batch_id && undo.call_id === call_id)) {
-    return reject('undo_pending', '/call_id', `an undo of "${call_id}" waits for a bridge`);
+    return reject('undo_pending', '/call_id', `an undo of "${call_id}" waits for a bridge already`);
   }
   if (undos.length >= UNDOS_MAX) return reject('undo_queue_full', '', `${UNDOS_MAX} undos wait already`);
   const writing = findWriting(state);
-  return writing === null ? null : reject('write_running', '/kind', `"${writing}" may be writing`);
+  return writing === null ? null : reject('write_running', '/kind', `the call "${writing}" may be writing now`);
 }
 
 export function admitUndoSettled(state: SessionState, event: EventOfKind<'UndoSettled'>): Rejection | null {
   const { position, batch_id, call_id } = event;
   const undo = state.undos?.find((pending) => pending.position === position);
   if (undo?.batch_id === batch_id && undo.call_id === call_id) return null;
-  return reject('undo_not_pending', '/position', `no undo of "${call_id}" that was asked for at ${position} waits`);
+  return reject('undo_not_pending', '/position', `no undo of "${call_id}" requested at position ${position} waits`);
 }
 
 export function requestUndo(next: NextState, event: EventOfKind<'UndoRequested'>, state: SessionState): void {
@@ -42,14 +43,14 @@ export function requestUndo(next: NextState, event: EventOfKind<'UndoRequested'>
   next.undos = [...(next.undos ?? []), undo];
 }
 
-/** The slot goes with its last undo, so that a session that never had one has the same bytes. */
+/** The slot is removed with its last undo, so that the state has the same bytes as one that never had an undo. */
 export function settleUndo(next: NextState, { position }: EventOfKind<'UndoSettled'>): void {
   const left = (next.undos ?? []).filter((undo) => undo.position !== position);
   if (left.length === 0) delete next.undos;
   else next.undos = left;
 }
 
-/** A call of the open batch that writes, or may begin to at any moment; null when there is none. */
+/** A call of the open batch that may be writing, or may be started at any time; null when there is none. */
 function findWriting(state: SessionState): string | null {
   const { active_tool_batch: batch, tool_registry } = state;
   if (batch === null) return null;

@@ -1,6 +1,6 @@
-// What a call still waits for. A plan names the fewest calls it can: of a chain only the last. A call that ended
-// without ever having waited (a person denied it, or it was settled inside the fold) says nothing of those before it,
-// so that what waits for it goes on waiting for them.
+// What a call still waits for. A plan names the minimal set: of a chain of calls only the last. A call that ended without
+// having waited (a person denied it, or the fold settled it) does not prove that the calls before it have ended, so calls
+// that wait for it also wait for those.
 import type { CallId } from '../schemas/ids.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import type { ActiveToolBatch, CallStatus } from '../schemas/state.ts';
@@ -9,7 +9,7 @@ import { isTerminal } from './call-status.ts';
 
 type StatusOf = (id: CallId) => CallStatus | undefined;
 
-/** The calls that must settle before this one may start, each once; none when it may start. */
+/** The calls that must settle before this call may start, without repeats; empty when it may start. */
 export function openWaits(plan: ToolBatchPlan, id: CallId, statusOf: StatusOf): readonly CallId[] {
   const open = new Set<CallId>();
   const seen = new Set<CallId>();
@@ -26,10 +26,10 @@ export function openWaits(plan: ToolBatchPlan, id: CallId, statusOf: StatusOf): 
   return [...open];
 }
 
-/** Whether a call that has ended says nothing of those before it. */
+/** Whether a call ended without waiting for the calls before it. */
 export const hasNotWaited = (plan: ToolBatchPlan, id: CallId, status: CallStatus): boolean =>
   status === 'denied' || plannedOf(plan, id)?.call.executor.kind === 'workflow';
 
-/** The same, in a batch as state has it. */
+/** {@link openWaits} for a call of an open batch. */
 export const openWaitsIn = (batch: ActiveToolBatch, id: CallId): readonly CallId[] =>
   openWaits(batch.plan, id, (other) => callStateOf(batch, other)?.status);

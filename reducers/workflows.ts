@@ -1,5 +1,6 @@
-// Workflow tools: pure functions of state, settled inside the fold with no bridge and no side effect (DESIGN section 4,
-// "Executor `workflow`"). They tell a model about consent before it asks for it (openboa "Permission policies").
+// Workflow tools: pure functions of state, settled inside the fold without a bridge and without side effects
+// (docs/design.md, "Tools"). They tell the model about consent before it makes a call (openboa, "Permission policies").
+// Their answers are recorded as results, so their texts must not change.
 import { canonicalText } from '../schemas/canonical.ts';
 import type { Json, JsonObject } from '../schemas/json.ts';
 import { ALTERNATIVE_CHARS_MAX, DESCRIBED_CHARS_MAX, DESCRIBED_MAX } from '../schemas/limits.ts';
@@ -8,12 +9,13 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
+import { COMMAND_TOOLS } from './shell-read-table.ts';
 import { readAlternative } from './shell-read.ts';
 
 export interface WorkflowInput {
   readonly state: SessionState;
   readonly args: JsonObject;
-  /** The batch the call belongs to, as it is planned. */
+  /** The plan of the batch the call belongs to. */
   readonly plan: ToolBatchPlan;
   readonly calls: readonly ToolCallObserved[];
 }
@@ -25,10 +27,10 @@ export const WORKFLOWS: Readonly<Record<string, (input: WorkflowInput) => JsonOb
 
 export const isWorkflow = (name: string): boolean => Object.hasOwn(WORKFLOWS, name);
 
-/** What the workflow says; it must be one that {@link isWorkflow} knows. */
+/** The answer of the workflow, which must be one that {@link isWorkflow} knows. */
 export const runWorkflow = (name: string, input: WorkflowInput): JsonObject => WORKFLOWS[name]?.(input) ?? {};
 
-/** Will a call of this tool, with these arguments, ask a person; and what safer call would tell the same. */
+/** Whether a call of a tool with these arguments would ask a person, and which read-only call returns the same. */
 function checkPermission({ state, args }: WorkflowInput): JsonObject {
   const name = typeof args['tool_name'] === 'string' ? args['tool_name'].slice(0, 256).toWellFormed() : '';
   const tool = state.effective_tools.ordered_tools.find((offered) => offered.tool_name === name);
@@ -54,7 +56,7 @@ const EXPLANATIONS = {
   deny: 'The policy of this session denies it. Do without it.',
 } as const;
 
-/** Everything that waits for a person, every tool that would, and the policy. */
+/** The policy, the tools whose calls would ask, and the calls that wait for a person. */
 function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject {
   const pending = plan.planned_calls.filter(
     ({ consent, executor }) => consent?.ask === 'person' || executor.kind === 'custom',
@@ -80,7 +82,7 @@ function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject 
   };
 }
 
-/** A list that stays within a result, whatever its items say, and tells how many it leaves out. */
+/** The items that fit a result, and how many are left out. */
 function clipped(items: readonly Json[]): JsonObject {
   let chars = 0;
   const over = items.findIndex((item, index) => {
@@ -97,10 +99,10 @@ const decisionOn = (state: SessionState, tool: ToolSpec, args: JsonObject | null
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A read-only call that tells the same as a shell command, when the model has the tool for it. */
+/** A read-only call that returns the same as a shell command, when the model is offered the tool for it. */
 function alternativeTo(state: SessionState, tool: ToolSpec, args: JsonObject | null): JsonObject | null {
-  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== 'host.exec' || args === null) return null;
-  const { argv, cwd } = args;
+  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== COMMAND_TOOLS.effect_kind) return null;
+  const { [COMMAND_TOOLS.argumentList]: argv, [COMMAND_TOOLS.folder]: cwd } = args ?? {};
   if (!Array.isArray(argv) || !argv.every((word): word is string => typeof word === 'string')) return null;
   const folder = typeof cwd === 'string' ? cwd : '.';
   const found = readAlternative(argv, folder, state.tool_runtime_context.workspace ?? undefined);

@@ -1,6 +1,6 @@
-// The one file that makes the bytes that are hashed (DESIGN section 5): RFC 8785 (JCS) JSON, and SHA-256 of it.
-// Inside the value domain the stable stringifier below is exactly JCS: keys sorted by UTF-16 code unit, numbers
-// and strings in ECMAScript's own form. Outside of it unequal values would share bytes, so it is refused first.
+// The one file that makes the bytes that are hashed (docs/design.md, "Bytes and digests"): RFC 8785 (JCS) JSON, and its
+// SHA-256. Inside the value domain the stable stringifier is exactly JCS: keys sorted by UTF-16 code unit, numbers and
+// strings in ECMAScript's form. Outside the domain unequal values would share bytes, so such values are refused first.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import stringify from 'fast-json-stable-stringify';
 import { sha256Hex } from '#sha256';
@@ -9,10 +9,10 @@ import { type Json, type JsonObject, checkJson } from './json.ts';
 
 const utf8 = new TextEncoder();
 
-/** RFC 8785 text of a value that is known to lie in the value domain. */
+/** RFC 8785 text of a value that is known to be in the value domain. */
 export function canonicalText(value: Json): string {
   if (isInOrder(value)) return JSON.stringify(value);
-  // What a client sends is mostly out of order at the top and nowhere else.
+  // Objects that clients send are mostly out of order at the top level only.
   return isObject(value) ? textOfFields(value) : stringify(value);
 }
 
@@ -29,11 +29,11 @@ function textOfFields(value: JsonObject): string {
 const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The keys of an object in canonical order: by UTF-16 code unit, which is what JavaScript compares strings by. */
+/** The keys of an object in canonical order: by UTF-16 code unit, as JavaScript compares strings. */
 export function sortedKeys(value: JsonObject): readonly string[] {
   const keys = Object.keys(value);
   if (keys.length > FEW_KEYS) return keys.sort();
-  // Put in place one by one, which is a third of the work for as few as most objects have, mostly in order.
+  // Insertion sort: a third of the work of `sort` for few keys that are mostly in order, which is the common case.
   for (let index = 1; index < keys.length; index += 1) {
     const key = keys[index] as string;
     let place = index;
@@ -46,8 +46,8 @@ export function sortedKeys(value: JsonObject): readonly string[] {
 const FEW_KEYS = 32;
 
 /**
- * True when every object in the value lists its keys in canonical order already, as everything does that was read from
- * canonical text or built in order: then the platform's own encoder writes the same text, several times faster.
+ * True when every object in the value lists its keys in canonical order, as objects read from canonical text or built in
+ * order do. JSON.stringify then writes the same text, several times faster.
  */
 function isInOrder(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return true;
@@ -57,7 +57,7 @@ function isInOrder(value: Json): boolean {
   }
   let before = '';
   const fields: JsonObject = value as JsonObject;
-  // Unlike a list of the keys this makes nothing; a key that is inherited can only make the answer no.
+  // `for in` allocates no list of keys. An inherited key can only turn the answer to false.
   for (const key in fields) {
     if (key < before || !isInOrder(fields[key] as Json)) return false;
     before = key;
@@ -65,7 +65,7 @@ function isInOrder(value: Json): boolean {
   return true;
 }
 
-/** The same value with its keys in canonical order, so that whatever is written of it later is written fast. */
+/** The same value with its keys in canonical order, so that it is encoded fast later. */
 export function inCanonicalOrder<T extends Json>(value: T): T {
   if (isInOrder(value)) return value;
   if (Array.isArray(value)) return value.map((item: Json) => inCanonicalOrder(item)) as readonly Json[] as T;
@@ -75,19 +75,19 @@ export function inCanonicalOrder<T extends Json>(value: T): T {
   return ordered as T;
 }
 
-/** RFC 8785 bytes (UTF-8) of any value; throws a {@link RangeError} that names the path when it is no JSON value. */
+/** RFC 8785 bytes (UTF-8) of any value; throws a {@link RangeError} with the path when it is not a JSON value. */
 export const canonicalBytes = (value: unknown): Uint8Array => utf8.encode(canonicalText(assertJson(value)));
 
 /** `sha256:` and 64 hex digits over the canonical bytes of any value; throws as {@link canonicalBytes} does. */
 export const digest = (value: unknown): Digest => digestText(canonicalText(assertJson(value)));
 
-/** Digest of a value that is known to lie in the value domain. */
+/** Digest of a value that is known to be in the value domain. */
 export const digestJson = (value: Json): Digest => digestText(canonicalText(value));
 
-/** Digest of text (as UTF-8) or of bytes, without any canonical form. */
+/** Digest of text (as UTF-8) or of bytes as they are, without a canonical form. */
 export const digestText = (data: string | Uint8Array): Digest => `sha256:${sha256Hex(data)}` as Digest;
 
-/** The value, when it lies in the value domain; throws a {@link RangeError} that names the path otherwise. */
+/** The value when it is in the value domain; otherwise throws a {@link RangeError} with the path. */
 export function assertJson(value: unknown): Json {
   const checked = checkJson(value);
   if (isLeft(checked)) throw new RangeError(`not a JSON value at "${checked.left.path}": ${checked.left.message}`);

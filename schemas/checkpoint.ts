@@ -1,16 +1,16 @@
-// Checkpoints: what a third party keeps to hold a log to later (DESIGN section 5, "Stream chain"). A head is signed;
-// the sessions it stands for are bound by the root of a Merkle tree.
+// Checkpoints: what a third party keeps to check a log against later (docs/design.md, "Bytes and digests"). The head is
+// signed; the root of a Merkle tree binds it to the sessions it covers.
 import { type TypeOf, integer, list, shape, tagged, text, variants } from './codec.ts';
 import { Digest, SessionId, TimeMs, Version } from './ids.ts';
 import { CHECKPOINT_SESSIONS_MAX, PROOF_STEPS_MAX } from './limits.ts';
 
-/** One leaf: a stream, how many events it had, and the chain value after the last of them. */
+/** One leaf: a stream, its number of events, and the chain value after the last of them. */
 export const CheckpointLeaf = shape('CheckpointLeaf', { session_id: SessionId, version: Version, chain: Digest });
 export type CheckpointLeaf = TypeOf<typeof CheckpointLeaf>;
 
-/** What is signed: the Ed25519 signature is over the canonical JSON of exactly this. */
+/** What is signed: the Ed25519 signature covers the canonical JSON of exactly this object. */
 export const CheckpointHead = shape('CheckpointHead', {
-  /** Names what the signature is for, so that one made for something else is none here. */
+  /** The purpose of the signature, so that a signature made for another purpose is not accepted here. */
   purpose: text('purpose', { max: 32, pattern: /^refold\/checkpoint\/1$/ }),
   created_at_ms: TimeMs,
   tree_size: integer('tree_size', 0, CHECKPOINT_SESSIONS_MAX),
@@ -23,16 +23,16 @@ const base64 = (of: string, bytes: number) =>
 
 const signed = {
   head: CheckpointHead,
-  /** The raw 32 bytes of the Ed25519 key that made the signature, in base64. */
+  /** The raw 32 bytes of the Ed25519 public key, in base64. */
   public_key: base64('public_key', 32),
   signature: base64('signature', 64),
 } as const;
 
-/** A signed head with all its leaves, by session id in byte order. */
+/** A signed head with all its leaves, sorted by session id in byte order. */
 export const Checkpoint = tagged('checkpoint', { ...signed, sessions: list(CheckpointLeaf, CHECKPOINT_SESSIONS_MAX) });
 export type Checkpoint = TypeOf<typeof Checkpoint>;
 
-/** A signed head with one leaf, and the digests beside its way to the root, the lowest first (RFC 9162, 2.1.3). */
+/** A signed head with one leaf and the sibling digests on its path to the root, the lowest first (RFC 9162, 2.1.3). */
 export const CheckpointProof = tagged('checkpoint_proof', {
   ...signed,
   session: CheckpointLeaf,
@@ -41,7 +41,7 @@ export const CheckpointProof = tagged('checkpoint_proof', {
 });
 export type CheckpointProof = TypeOf<typeof CheckpointProof>;
 
-/** Either of the two, as it is kept in a file. */
+/** The content of a checkpoint file. */
 export const CheckpointFile = variants('CheckpointFile', 'kind', {
   checkpoint: Checkpoint,
   checkpoint_proof: CheckpointProof,

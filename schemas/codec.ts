@@ -1,12 +1,12 @@
-// The combinators every stored or sent shape is made of: io-ts types that refuse unknown keys, NaN and -0, return
-// the very value they were given, and know their JSON Schema (draft 2020-12).
+// The combinators of every stored or sent shape: io-ts types that refuse unknown keys, NaN and -0, return the value they
+// were given itself, and carry their JSON Schema (draft 2020-12).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isJson, isPlainObject } from './json.ts';
 import { pointerSegment } from './pointer.ts';
 import { type Rejection, reject } from './rejection.ts';
 
-/** An io-ts type whose input form is its output form, with its JSON Schema beside it. */
+/** An io-ts type whose input is its output, with its JSON Schema. */
 export class Codec<A> extends t.Type<A> {
   readonly jsonSchema: JsonObject;
 
@@ -25,15 +25,15 @@ export class Codec<A> extends t.Type<A> {
 
 export type TypeOf<C extends t.Any> = t.TypeOf<C>;
 
-/** The decoded value, or a rejection `invalid_shape` with the path of the first fault. */
+/** The value, or a rejection `invalid_shape` with the path of the first fault. */
 export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A> {
   if (codec.is(value)) return right(value);
   const decoded = codec.decode(value);
   if (!isLeft(decoded)) return right(decoded.right);
   const error = decoded.left[0];
-  // The first entry is the value itself.
+  // The first entry of the context is the value itself.
   const path = (error?.context ?? []).slice(1).map((entry) => entry.key);
-  return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `not ${codec.name}`));
+  return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `must be ${codec.name}`));
 }
 
 const error = (value: unknown, context: t.Context, message: string): t.Errors => [{ value, context, message }];
@@ -71,10 +71,10 @@ declare const brandKey: unique symbol;
 /** A string that must not be mixed with other strings. */
 export type Branded<Name extends string> = string & { readonly [brandKey]: Name };
 
-/** Text of one kind of identifier. `__proto__` is never one: ids are used as keys. */
+/** Text of one kind of identifier. `__proto__` is refused, because ids are used as keys. */
 export function identifier<Name extends string>(name: Name, max: number, pattern: RegExp): Codec<Branded<Name>> {
   const { jsonSchema } = text(name, { min: 1, max, pattern, not: ['__proto__'] });
-  // The text codec's own test, shorter: what the pattern matches from its start to its end is ASCII, and so well-formed.
+  // Shorter than the test of the text codec: the pattern matches ASCII only, which is always well-formed.
   const is = (value: unknown): value is Branded<Name> =>
     typeof value === 'string' && value.length <= max && pattern.test(value) && value !== '__proto__';
   return leaf(`${name} (${pattern.source})`, is, jsonSchema);
@@ -120,13 +120,13 @@ export function nullable<A>(codec: Codec<A>): Codec<A | null> {
   );
 }
 
-// Not `every`: it passes over holes.
+// Not `every`, which skips holes.
 function everyItem<A>(values: readonly unknown[], codec: Codec<A>): boolean {
   for (const value of values) if (!codec.is(value)) return false;
   return true;
 }
 
-/** A dense array of at most `max` values. */
+/** A dense array of `min` to `max` values. */
 export function list<A>(codec: Codec<A>, max: number, min = 0): Codec<readonly A[]> {
   const sized = (value: unknown): value is readonly unknown[] =>
     Array.isArray(value) && value.length >= min && value.length <= max;
@@ -139,12 +139,14 @@ export function list<A>(codec: Codec<A>, max: number, min = 0): Codec<readonly A
             Array.from(value, (item, index) => [String(index), codec, item] as const),
             context,
           )
-        : error(value, context, `must be a list of ${min} to ${max} items`),
+        : error(value, context, `must be a list of ${min} to ${max} items${countOf(value)}`),
     { type: 'array', items: codec.jsonSchema, maxItems: max, ...(min > 0 ? { minItems: min } : {}) },
   );
 }
 
-/** An object of at most `max` entries whose keys and values are of one kind each. */
+const countOf = (value: unknown): string => (Array.isArray(value) ? `; it has ${value.length}` : '');
+
+/** An object of at most `max` entries, with one codec for all keys and one for all values. */
 export function dictionary<K extends string, A>(
   key: Codec<K>,
   codec: Codec<A>,
@@ -168,7 +170,7 @@ export function dictionary<K extends string, A>(
   );
 }
 
-/** The same codec; a frozen value that it accepted once is accepted without being looked at again. */
+/** The same codec; it checks a frozen value only once. */
 export function remembering<A>(codec: Codec<A>): Codec<A> {
   const accepted = new WeakSet<object>();
   const is = (value: unknown): value is A => {
@@ -184,11 +186,11 @@ export function remembering<A>(codec: Codec<A>): Codec<A> {
 type Fields = Readonly<Record<string, t.Any>>;
 type NoFields = Readonly<Record<never, never>>;
 type Flat<T> = { readonly [K in keyof T]: T[K] };
-/** The type of {@link shape}: required fields, then optional ones, which are absent and never undefined. */
+/** The type of {@link shape}: required fields, then optional fields, which may be absent but not undefined. */
 export type ShapeOf<R, O = NoFields> = Flat<{ [K in keyof R]: FieldOf<R[K]> } & { [K in keyof O]?: FieldOf<O[K]> }>;
 type FieldOf<F> = F extends t.Any ? t.TypeOf<F> : never;
 
-/** An object of exactly these fields: unknown keys are refused. */
+/** An object of exactly these fields; unknown keys are refused. */
 export function shape<R extends Fields, O extends Fields = NoFields>(
   name: string,
   required: R,
@@ -200,7 +202,7 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   const known = (key: string): boolean => Object.hasOwn(fields, key);
   const codecs = new Map(names.map((key): [string, t.Any] => [key, fields[key] as t.Any]));
   const isOptional = new Set(Object.keys(optional).filter((key) => !Object.hasOwn(required, key)));
-  // One walk over the fields that are there: as many required ones as there must be are all of them.
+  // One walk over the fields of the value. Keys are unique, so counting the required ones is enough.
   const isInAnyOrder = (value: Readonly<Record<string, unknown>>): boolean => {
     let missing = requiredNames.length;
     for (const key of Object.keys(value)) {
@@ -210,7 +212,7 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
     }
     return missing === 0;
   };
-  // What was written in canonical order, as most is that is read, is met in it: nothing has to be looked up.
+  // Most values that are read have their keys in canonical order: then no field has to be looked up.
   const inOrder = names.toSorted().map((key) => ({ key, codec: fields[key] as t.Any, optional: isOptional.has(key) }));
   const is = (value: unknown): value is ShapeOf<R, O> => {
     if (!isPlainObject(value)) return false;
@@ -226,11 +228,11 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
     return at === inOrder.length;
   };
   const explain = (value: unknown, context: t.Context): t.Errors => {
-    if (!isPlainObject(value)) return error(value, context, `must be an object: ${name}`);
+    if (!isPlainObject(value)) return error(value, context, `must be an object (${name})`);
     const extra = Object.keys(value).find((key) => !known(key));
-    if (extra !== undefined) return at(context, extra, value[extra], `unknown field of ${name}`);
+    if (extra !== undefined) return at(context, extra, value[extra], `is not a field of ${name}; remove it`);
     const missing = requiredNames.find((key) => !Object.hasOwn(value, key));
-    if (missing !== undefined) return at(context, missing, undefined, `missing field of ${name}`);
+    if (missing !== undefined) return at(context, missing, undefined, `is required in ${name}`);
     return firstFailure(
       Object.keys(value).map((key) => [key, fields[key] as t.Any, value[key]] as const),
       context,
@@ -246,7 +248,7 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   });
 }
 
-/** A {@link shape} whose field `kind` has this one value. */
+/** A {@link shape} whose field `kind` has one fixed value. */
 export const tagged = <const K extends string, R extends Fields, O extends Fields = NoFields>(
   kind: K,
   required: R,
@@ -254,7 +256,7 @@ export const tagged = <const K extends string, R extends Fields, O extends Field
 ): Codec<ShapeOf<R & { readonly kind: Codec<K> }, O>> =>
   shape<R & { readonly kind: Codec<K> }, O>(kind, { kind: oneOf<readonly [K]>('kind', [kind]), ...required }, optional);
 
-/** A union told apart by the value of one field. */
+/** A union whose case is named by one field. */
 export function variants<C extends Fields>(name: string, tag: string, cases: C): Codec<t.TypeOf<C[keyof C]>> {
   type Union = t.TypeOf<C[keyof C]>;
   const caseOf = (value: unknown): t.Any | undefined => {
@@ -269,13 +271,13 @@ export function variants<C extends Fields>(name: string, tag: string, cases: C):
       const found = caseOf(value);
       if (found !== undefined) return failuresOf(found, value, context);
       const tagged = isPlainObject(value) ? value[tag] : undefined;
-      return at(context, tag, tagged, `must name a case of ${name}: ${Object.keys(cases).join(', ')}`);
+      return at(context, tag, tagged, `must be one of the kinds of ${name}: ${Object.keys(cases).join(', ')}`);
     },
     { title: name, oneOf: Object.values(cases).map((codec) => (codec as Codec<unknown>).jsonSchema) },
   );
 }
 
-/** What either codec accepts; faults are told in the terms of the first whose outer form fits. */
+/** What either codec accepts. */
 export function either<A, B>(name: string, first: Codec<A>, second: Codec<B>): Codec<A | B> {
   return new Codec<A | B>(
     name,

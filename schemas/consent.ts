@@ -1,19 +1,19 @@
-// Consent: which calls run by themselves, which a person is asked about, and which are refused (openboa "Permission
-// policies"; Steerable Tools Spec, "ToolMode"; DESIGN section 8, "destructive: run with undo, or ask?").
+// Consent: which calls run without a question, which wait for a person, and which are refused (openboa, "Permission
+// policies"; Steerable Tools Spec, "ToolMode"; docs/design.md, "Consent").
 import { type TypeOf, dictionary, integer, list, oneOf, shape, text } from './codec.ts';
 import { ToolId } from './ids.ts';
 import { APPROVAL_TTL_MS_MAX, GRANTS_MAX, TOOLS_MAX } from './limits.ts';
 import { ToolMode } from './tool-mode.ts';
 
-/** What a mode does by default. */
+/** What happens to calls of one mode. */
 export const ModePolicy = oneOf('ModePolicy', ['allow', 'ask', 'deny']);
 export type ModePolicy = TypeOf<typeof ModePolicy>;
 
-/** What is set for one tool, whatever its mode does. `deny` wins over everything (DESIGN section 2, law 6). */
+/** The setting for one tool; it overrides that of its mode. `deny` wins over everything (docs/design.md, law 6). */
 export const ToolPermission = oneOf('ToolPermission', ['always_allow', 'always_ask', 'deny']);
 export type ToolPermission = TypeOf<typeof ToolPermission>;
 
-/** The policy of one session: a table by mode, and exceptions by tool id. */
+/** The policy of one session: a setting for each mode, and exceptions by tool id. */
 export const ConsentPolicy = shape(
   'ConsentPolicy',
   {
@@ -27,16 +27,16 @@ export const ConsentPolicy = shape(
     tools: dictionary(ToolId, ToolPermission, TOOLS_MAX),
   },
   {
-    /** How long a question stays open, in milliseconds; without it, for ever. */
+    /** How long a question stays open, in milliseconds; without it, without limit. */
     approval_ttl_ms: integer('approval_ttl_ms', 1, APPROVAL_TTL_MS_MAX),
   },
 );
 export type ConsentPolicy = TypeOf<typeof ConsentPolicy>;
 
 /**
- * What a person allows for the rest of the session: every call of the tool, or those whose `argument` matches
- * `pattern` (`*` is any run of characters but `/` and white space, `**` any run; a value with a `..` segment never
- * matches).
+ * What a person allows for the rest of the session: every call of the tool, or only calls whose `argument` matches
+ * `pattern`. `*` matches any characters except `/` and white space, `**` any characters. A value with a `..` segment
+ * never matches.
  */
 export const GrantScope = shape(
   'GrantScope',
@@ -52,11 +52,11 @@ export const Grant = shape(
 );
 export type Grant = TypeOf<typeof Grant>;
 
-/** Policy and grants, as state owns them. A session that was born without a policy asks nobody. */
+/** Policy and grants in the state. Calls of a session without a policy are never asked about. */
 export const ConsentState = shape('ConsentState', { policy: ConsentPolicy, grants: list(Grant, GRANTS_MAX) });
 export type ConsentState = TypeOf<typeof ConsentState>;
 
-/** Why a call asks, or why it does not although something would have it ask. */
+/** Why a call asks a person, is denied, or runs although a rule would have it ask. */
 export const ConsentReason = oneOf('ConsentReason', [
   'mode_asks',
   'destructive_asks',
@@ -71,7 +71,7 @@ export const ConsentReason = oneOf('ConsentReason', [
 ]);
 export type ConsentReason = TypeOf<typeof ConsentReason>;
 
-/** The decision on one planned call, as its plan binds it. */
+/** The decision on one planned call; part of the plan. */
 export const CallConsent = shape('CallConsent', {
   ask: oneOf('ask', ['person', 'nobody']),
   mode: ToolMode,

@@ -1,5 +1,5 @@
-// Text that a model reads or wrote: inline while it is small, a blob by content digest when it is not. State holds
-// references, never payloads (DESIGN section 5).
+// Text that a model reads or wrote: inline when it is small, otherwise a blob named by its digest. State holds
+// references to blobs, never their bytes (docs/design.md, "State").
 import { type TypeOf, either, integer, shape, text } from './codec.ts';
 import { Digest } from './ids.ts';
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from './limits.ts';
@@ -8,7 +8,7 @@ import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from './limits.ts';
 export const InlineText = shape('InlineText', { text: text('text', { max: INLINE_CHARS_MAX }) });
 export type InlineText = TypeOf<typeof InlineText>;
 
-/** UTF-8 text kept as a blob: its digest, its size in bytes, and its first and last characters for people. */
+/** UTF-8 text in a blob: its digest, its size in bytes, and its first and last characters for people to read. */
 export const BlobText = shape('BlobText', {
   ref: Digest,
   bytes: integer('bytes', 0, BLOB_BYTES_MAX),
@@ -20,5 +20,5 @@ export type BlobText = TypeOf<typeof BlobText>;
 export const Content = either('Content', InlineText, BlobText);
 export type Content = TypeOf<typeof Content>;
 
-/** True when the content is in the value itself. */
+/** True when the text is in the value itself. */
 export const isInline = (content: Content): content is InlineText => 'text' in content;

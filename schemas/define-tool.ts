@@ -1,5 +1,4 @@
-// Builds a whole tool spec from what its author knows of it. What is not said is assumed to be the worst
-// (DESIGN section 8, "tools nothing is known about").
+// Builds a tool spec from the fields its author gives. Omitted fields take the safest default (docs/design.md, "Tools").
 import { digestJson } from './canonical.ts';
 import { brand } from './ids.ts';
 import type { JsonObject } from './json.ts';
@@ -11,7 +10,7 @@ type Definition = Pick<ToolSpec, 'tool_name' | 'description' | 'input_schema'> &
   readonly output_schema?: JsonObject;
 };
 
-/** Digest of what the model sees of a tool: name, description and schemas (P7, `tool_ref`). */
+/** Digest of what the model sees of a tool: name, description and schemas (AOS P7, "Tool Inventory Layer"). */
 export function toolRef(tool: Definition): ToolSpec['tool_ref'] {
   const { tool_name, description, input_schema, output_schema } = tool;
   return digestJson({
@@ -22,16 +21,16 @@ export function toolRef(tool: Definition): ToolSpec['tool_ref'] {
   });
 }
 
-/** What an author must say of a tool; every other field of {@link ToolSpec} may be given as well. */
+/** The fields an author must give; every other field of {@link ToolSpec} may be given too. */
 export type ToolDefinition = Partial<Omit<ToolSpec, 'tool_ref' | 'tool_id' | 'tool_name'>> & {
   readonly tool_id: string;
-  /** The name the model sees: 1 to 64 of `A-Z a-z 0-9 _ -`, unique in the registry. */
+  /** The name the model sees: 1 to 64 characters of `A-Z a-z 0-9 _ -`, unique in the registry. */
   readonly tool_name: string;
   readonly description: string;
   readonly input_schema: JsonObject;
 };
 
-/** The whole spec of a tool, its `tool_ref` computed and its `mode` inferred from its name unless given. */
+/** The complete spec of a tool: `tool_ref` is computed, `mode` is inferred from the name unless given. */
 export function defineTool(definition: ToolDefinition): ToolSpec {
   const tool_name = brand<'ToolName'>(definition.tool_name);
   const ownership = definition.ownership ?? 'managed';

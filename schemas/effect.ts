@@ -1,5 +1,5 @@
-// Effects: what the outside owes a session now. Derived from state and from nothing else, so a restart loses none
-// (DESIGN sections 1 and 2).
+// Effects: what a session is owed now by bridges, people and the engine. Derived from state and nothing else, so a
+// restart loses none (docs/design.md, law 2).
 import { type TypeOf, flag, integer, jsonObject, list, nullable, shape, tagged, text, variants } from './codec.ts';
 import { CallConsent } from './consent.ts';
 import { Content } from './content.ts';
@@ -26,7 +26,7 @@ const common = { effect_id: EffectId, session_id: SessionId } as const;
 
 const argumentFields = { arguments: jsonObject, arguments_ref: Content } as const;
 
-/** What a person is asked about. The effect's id is what `blocking_event_ids` lists. */
+/** The call a person is asked about. `blocking_event_ids` lists the ids of these effects. */
 const asked = {
   ...common,
   batch_id: BatchId,
@@ -47,7 +47,7 @@ export const OfferedTool = shape('OfferedTool', {
 export type OfferedTool = TypeOf<typeof OfferedTool>;
 
 export const Effect = variants('Effect', 'kind', {
-  /** Ask the model. Answered by `ToolCallsObserved` or `GenerateFailed` with this run and turn. */
+  /** Ask the model. Answered with `ToolCallsObserved` or `GenerateFailed`, with this run and turn. */
   'llm.generate': tagged('llm.generate', {
     ...common,
     run_id: RunId,
@@ -61,8 +61,8 @@ export const Effect = variants('Effect', 'kind', {
     tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
   }),
   /**
-   * Run one call of the plan, once every call of `after` has settled. When it is not `repeatable`, `ToolCallStarted`
-   * must be recorded first. Answered by `ToolCallSettled` with this batch, call, plan and attempt.
+   * Run one call of the plan, after every call of `after` has settled. If it is not `repeatable`, `ToolCallStarted` must
+   * be recorded first. Answered with `ToolCallSettled`, with this batch, call, plan and attempt.
    */
   'tool.call': tagged(
     'tool.call',
@@ -76,7 +76,7 @@ export const Effect = variants('Effect', 'kind', {
       tool_name: ToolName,
       executor: ToolExecutor,
       arguments_digest: Digest,
-      /** Calls of the same batch that have not settled yet and must, first. */
+      /** Calls of the same batch that must settle first and have not yet. */
       after: list(CallId, CALLS_PER_BATCH_MAX),
       group: integer('group', 0, CALLS_PER_BATCH_MAX),
       repeatable: flag,
@@ -87,8 +87,8 @@ export const Effect = variants('Effect', 'kind', {
     argumentFields,
   ),
   /**
-   * Ask a person whether this call may run (openboa "Managed tool confirmation"). Answered by `user.tool_confirmation`
-   * with this batch, call and digest. No bridge leases it.
+   * Ask a person whether this call may run (openboa, "Managed tool confirmation"). Answered with
+   * `user.tool_confirmation`, with this batch, call and digest. Bridges cannot lease it.
    */
   'agent.tool_use': tagged(
     'agent.tool_use',
@@ -96,15 +96,15 @@ export const Effect = variants('Effect', 'kind', {
     { ...argumentFields, due_at_ms: TimeMs },
   ),
   /**
-   * Ask a person, or an application, to do this call (openboa "Custom tools"). Answered by `user.custom_tool_result`.
-   * `output_schema`: of the result's `data`.
+   * Ask a person or an application to fulfil this call (openboa, "Custom tools"). Answered with
+   * `user.custom_tool_result`. `output_schema`: the schema of the `data` of the result.
    */
   'agent.custom_tool_use': tagged('agent.custom_tool_use', asked, {
     ...argumentFields,
     due_at_ms: TimeMs,
     output_schema: jsonObject,
   }),
-  /** Stop a running call; it still settles, as cancelled or otherwise. */
+  /** Stop a running call. It still settles, as cancelled or otherwise. */
   'tool.cancel': tagged('tool.cancel', {
     ...common,
     batch_id: BatchId,
@@ -112,11 +112,11 @@ export const Effect = variants('Effect', 'kind', {
     attempt: integer('attempt', 1),
     owner: nullable(OwnerId),
   }),
-  /** Every call is terminal: say so with `ToolBatchSettled`. */
+  /** Every call is terminal: report `ToolBatchSettled`. */
   'batch.settle': tagged('batch.settle', { ...common, batch_id: BatchId, plan_hash: Digest }),
   /** Open a host session and report it with `HostSessionUpdated`. */
   'host_session.open': tagged('host_session.open', { ...common, run_id: RunId }),
-  /** Put the files of a call back, all or none; doing it twice is doing it once. Answered by `UndoSettled`. */
+  /** Put back the files a call changed, all or none; idempotent. Answered with `UndoSettled`. */
   'call.undo': tagged('call.undo', {
     ...common,
     position: Position,
@@ -124,7 +124,7 @@ export const Effect = variants('Effect', 'kind', {
     call_id: CallId,
     changes: FileChanges,
   }),
-  /** Report `TimeReached` when this time has come. The engine does it itself. */
+  /** Report `TimeReached` at this time. The engine does this. */
   wake: tagged('wake', { ...common, at_ms: TimeMs }),
 });
 export type Effect = TypeOf<typeof Effect>;

@@ -1,61 +1,60 @@
-// Ingress events: the facts that reach a session, as they are recorded (P7 "Ingress/Event Changes"). A stored shape
-// is never edited: a change is a new version `v` with an upcaster (STYLE, "The log outlives the code").
+// Ingress events: the facts recorded in a session (AOS P7, "Ingress/Event Changes"). A stored shape is never edited: a
+// change gets a new version `v` and an upcaster (schemas/upcast.ts), because logs outlive the code that wrote them.
 import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
 import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Content } from './content.ts';
-import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs } from './ids.ts';
+import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, TOOLS_MAX } from './limits.ts';
 import { FollowUp, RunCause, RunConfigPatch, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
-import { ToolId } from './ids.ts';
 import { ToolSpec } from './tool-spec.ts';
 import { FileChanges } from './undo.ts';
 
 const code = text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ });
 const message = text('message', { max: 1_024 });
 const reason = { reason: message };
-/** Who said it, as the client knows them: a name for people to read. */
+/** The name of the person who sent it, as the client knows it, for people to read. */
 const by = { by: text('by', { min: 1, max: 128 }) };
-/** The call a person speaks about, and its exact arguments. */
+/** The call a person answers, and the digest of its exact arguments. */
 const addressed = { batch_id: BatchId, call_id: CallId, arguments_digest: Digest };
 
-/** What every event carries: its version, its idempotency key, and when the edge received it. */
+/** The fields of every event: version, idempotency key, and the time the edge received it. */
 const envelope = {
   v: integer('v', 1, 2),
   event_id: EventId,
   at_ms: TimeMs,
 } as const;
 
-/** Every kind of event, its required and its optional fields (beside the envelope). */
+/** Every kind of event, with its required and its optional fields (without the envelope). */
 const kinds = {
-  /** Starts a run. Overrides change the session's config field by field and end with the run. */
+  /** Starts a run. Overrides replace fields of the session's config for this run. */
   RunRequested: [{ input: Content }, { run_overrides: RunConfigPatch, tools: ToolOverrides, cause: RunCause }],
-  /** What a generate returned: text, calls, or both. Without calls the model has ended its turn. */
+  /** What a generate returned: text, calls, or both. Without calls the turn is over. */
   ToolCallsObserved: [
     { run_id: RunId, turn: integer('turn', 1), calls: list(ToolCallObserved, CALLS_PER_BATCH_MAX) },
     { content: Content, usage: Usage },
   ],
-  /** A generate that gave no answer. */
+  /** A generate that failed. */
   GenerateFailed: [
     { run_id: RunId, turn: integer('turn', 1), code, message },
     {
-      /** It failed for a reason that may pass; it is asked again as the run's retry policy says. */
+      /** The fault may be temporary: the generate is repeated as the retry policy of the run allows. */
       retryable: flag,
-      /** What the provider asked to wait for at least. */
+      /** The shortest wait the provider asked for. */
       retry_after_ms: integer('retry_after_ms', 0, RETRY_CAP_MS_MAX),
       jitter_permille: integer('jitter_permille', 800, 1_200),
     },
   ],
-  /** Recorded before a call that may not be repeated runs. */
+  /** Recorded before a call runs that must not run twice. */
   ToolCallStarted: [
     { batch_id: BatchId, call_id: CallId, plan_hash: Digest, attempt: integer('attempt', 1), owner: OwnerId },
     {},
   ],
   ToolCallSettled: [settlementFields.required, settlementFields.optional],
-  /** Every call of the batch is terminal: its results go to the model. */
+  /** Every call of the batch is terminal; the results go to the model. */
   ToolBatchSettled: [{ batch_id: BatchId, plan_hash: Digest }, {}],
-  /** Whoever held a call is gone: it may run again, or its outcome is unknown. */
+  /** The bridge that held a call is gone: the call is queued again, or its outcome is unknown. */
   LeaseExpired: [{ batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1) }, {}],
   HostSessionUpdated: [{ host_session: HostSessionFacts }, { detail: message }],
   /** Replaces the registry, and the profiles when given. */
@@ -64,53 +63,53 @@ const kinds = {
     { profiles: list(ToolProfile, PROFILES_MAX), provider_profiles: list(ProviderProfile, PROFILES_MAX) },
   ],
   ToolProfileSelected: [{ profile_id: ProfileId }, {}],
-  /** Replaces all three lists of its scope; a list that is not given is empty. */
+  /** Replaces all three lists of its scope; an omitted list is empty. */
   ToolOverridesSet: [
     { scope: oneOf('scope', ['session', 'run']) },
     { enable: list(ToolId, TOOLS_MAX), disable: list(ToolId, TOOLS_MAX), force: list(ToolId, TOOLS_MAX) },
   ],
-  /** Changes the session's config, for runs that start later. */
+  /** Changes the session's config for runs that start later. */
   SessionConfigured: [{ config: RunConfigPatch }, {}],
-  /** A message that enters the next generate of the live run. */
+  /** Adds a message to the next generate of the live run. */
   RunSteered: [{ run_id: RunId, input: Content }, {}],
-  /** A run that starts when the live one has ended, or now. */
+  /** Starts a run now, or when the live run has ended. */
   FollowUpQueued: [{ follow_up: FollowUp }, {}],
   RunPaused: [{ run_id: RunId }, {}],
   RunResumed: [{ run_id: RunId }, {}],
-  /** Cancels the running calls and ends the run when they have settled. */
+  /** Cancels the running calls, and ends the run when they have settled. */
   RunCancelled: [{ run_id: RunId }, reason],
-  /** The harness says the run is done. */
+  /** The harness reports that the run is done. */
   RunCompleted: [{ run_id: RunId }, { output: Content }],
-  /** The harness gives the run up. */
+  /** The harness reports that the run has failed. */
   RunFailed: [{ run_id: RunId, code, message }, {}],
-  /** Replaces the session's policy, and takes back every grant. */
+  /** Replaces the session's policy and revokes every grant. */
   ConsentPolicySet: [{ policy: ConsentPolicy }, by],
   /**
-   * A person's word on a call that waits for it (openboa "Managed tool confirmation"), used once. `grant` allows more
-   * of its kind; `instead`, with a denial, is the call to make with other arguments, under an id of its own.
+   * A person's answer to a call that waits for it (openboa, "Managed tool confirmation"); it counts once. `grant` allows
+   * further calls of the tool. `instead`, with a denial, is the call to make with other arguments, under a new id.
    */
   'user.tool_confirmation': [
     { ...addressed, result: oneOf('result', ['allow', 'deny']) },
     { message, grant: GrantScope, instead: ToolCallObserved, ...by },
   ],
-  /** A person, or an application for them, has fulfilled a custom call (openboa "Custom tools"). */
+  /** A person or an application has fulfilled a custom call (openboa, "Custom tools"). */
   'user.custom_tool_result': [
     { ...addressed, result: ToolResult, output: Content },
     { output_verdict: SchemaVerdict, ...by },
   ],
   /**
-   * A person changes direction (openboa "Managed tool confirmation"): nothing that waits is started any more. Once
-   * what runs has settled the run goes on with `input`, or ends without one.
+   * A person interrupts the run (openboa, "Managed tool confirmation"): no further call is started. When the running
+   * calls have settled, the run continues with `input`, or ends if there is none.
    */
   'user.interrupt': [{ run_id: RunId }, { input: Content, ...reason, ...by }],
-  /** Somebody wants the files of a settled call put back. The engine's edge says which batch and which files. */
+  /** A client asks to put back the files of a settled call. The engine's edge adds the batch and the files. */
   UndoRequested: [{ call_id: CallId }, { batch_id: BatchId, changes: FileChanges }],
-  /** What came of an undo; `position` is where it was asked for. */
+  /** The outcome of an undo; `position` is that of its `UndoRequested`. */
   UndoSettled: [
     { position: Position, batch_id: BatchId, call_id: CallId, success: flag },
     { code, message },
   ],
-  /** A time that state was waiting for has come. */
+  /** A time that state waits for has come. */
   TimeReached: [{ due_at_ms: TimeMs }, { late: flag }],
 } as const;
 
@@ -143,12 +142,12 @@ export type IngressEvent = TypeOf<typeof IngressEvent>;
 /** An event of one kind. */
 export type EventOfKind<K extends IngressKind> = Extract<IngressEvent, { readonly kind: K }>;
 
-/** What a client sends: an event without its envelope. `event_id` makes it safe to send again. */
+/** What a client sends: an event without its envelope. With an `event_id` it is safe to send again. */
 export const Ingress = variants('Ingress', 'kind', requestCodecs);
 export type Ingress = TypeOf<typeof Ingress>;
 
 /** The version of the event shapes in this file. */
 export const EVENT_VERSION = 2;
 
-/** The codec of one kind, for those who generate or check events of it alone. */
+/** The codec of one kind of event. */
 export const eventCodec = <K extends IngressKind>(kind: K): EventOf<K> => eventCodecs[kind];

@@ -1,5 +1,5 @@
-// The record every stream begins with: all that a fold needs beside the events, so that a stream replays without the
-// package it was born with (P7 section 1.1; DESIGN section 4, "Preload").
+// The first record of every stream: all that a fold needs beside the events, so that a stream replays without the tool
+// package it was created with (AOS P7, "Install-Time Profile Preload").
 import { type TypeOf, integer, shape } from './codec.ts';
 import { ConsentPolicy } from './consent.ts';
 import { Digest, SessionId, TimeMs, Position } from './ids.ts';
@@ -9,7 +9,7 @@ import { ToolPackage } from './tool-set.ts';
 export const Genesis = shape(
   'Genesis',
   {
-    /** 2: the state digest has its second form (src/core/state-digest.ts). */
+    /** 2: the state digest has form 2 (src/core/state-digest.ts). */
     v: integer('v', 1, 2),
     session_id: SessionId,
     created_at_ms: TimeMs,
@@ -19,9 +19,9 @@ export const Genesis = shape(
     config: RunConfig,
   },
   {
-    /** Whom calls ask. A session without it is older than consent, and asks nobody. */
+    /** Which calls ask a person. A session without it is older than consent; its calls never ask. */
     consent: ConsentPolicy,
-    /** Where a forked stream comes from: it shares the events below `position`, `chain` is the source's after them. */
+    /** The source of a fork: the events below `position` are shared; `chain` is the source's chain value after them. */
     forked_from: shape('ForkedFrom', { session_id: SessionId, position: Position, chain: Digest }),
   },
 );

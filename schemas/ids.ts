@@ -1,4 +1,4 @@
-// Identifiers, each of its own type so that they cannot be mixed (DESIGN section 10).
+// Identifiers, each with its own type, so that they cannot be mixed up.
 import { type Branded, type Codec, type TypeOf, identifier, integer } from './codec.ts';
 
 /** One session, which is one stream. */
@@ -13,7 +13,7 @@ export type RunId = TypeOf<typeof RunId>;
 export const BatchId = identifier('BatchId', 32, /^batch-[1-9][0-9]*$/);
 export type BatchId = TypeOf<typeof BatchId>;
 
-/** One observed call, unique in its batch; what the provider called it, or what the bridge made up. */
+/** One observed call, unique in its batch: the id from the provider, or one the bridge generated. */
 export const CallId = identifier('CallId', 128, /^[\x21-\x7e]+$/);
 export type CallId = TypeOf<typeof CallId>;
 
@@ -38,11 +38,11 @@ export const EVENT_ID_CHARS_MAX = 128;
 export const EventId = identifier('EventId', EVENT_ID_CHARS_MAX, /^[\x21-\x7e]+$/);
 export type EventId = TypeOf<typeof EventId>;
 
-/** Names one thing owed by the outside; the same obligation has the same id whenever it is derived. */
+/** Names one effect; the same obligation always has the same id. */
 export const EffectId = identifier('EffectId', 320, /^[\x21-\x7e]+$/);
 export type EffectId = TypeOf<typeof EffectId>;
 
-/** Whoever holds a lease: one bridge process. */
+/** The holder of a lease: one bridge process. */
 export const OwnerId = identifier('OwnerId', 128, /^[\x21-\x7e]+$/);
 export type OwnerId = TypeOf<typeof OwnerId>;
 
@@ -63,9 +63,9 @@ export const Version = integer('a version', 0) as unknown as Codec<Version>;
 /** Milliseconds since 1970-01-01T00:00:00Z, measured at the edge. */
 export const TimeMs = integer('milliseconds since 1970', 0, 8_640_000_000_000_000);
 
-/** A session id that nobody has chosen: sortable by its time (milliseconds since 1970), then random. */
+/** A generated session id: sortable by time (milliseconds since 1970), then random. */
 export const makeSessionId = (nowMs: number, random: string): SessionId =>
   brand(`s-${nowMs.toString(36)}-${random.slice(0, 8)}`);
 
-/** Makes a branded id of text that is known to be one; for literals and derived ids. */
+/** Brands text that is known to be a valid id; for literals and derived ids. */
 export const brand = <Name extends string>(value: string): Branded<Name> => value as Branded<Name>;

@@ -1,4 +1,4 @@
-// The sub-path `refold/schemas`: every codec and type that is stored or sent.
+// The sub-path `refold/schemas`: the codec and type of everything stored or sent.
 export * from './canonical.ts';
 export * from './checkpoint.ts';
 export * from './codec.ts';

@@ -1,7 +1,6 @@
-// Linear passes over JSON text before it is parsed. `JSON.parse` takes seconds over deep nesting and keeps the last of
-// two equal keys without a word. A quick pass bounds the nesting and counts the keys, so that a parsed value with fewer
-// of them shows that one was given twice; a slow one says what is wrong and where. Neither judges grammar: that is the
-// parser's work.
+// Linear passes over JSON text before it is parsed. `JSON.parse` takes seconds over deep nesting and silently keeps the
+// last of two equal keys. A quick pass bounds the nesting and counts the keys: when the parsed value has fewer keys, one
+// was given twice. A slow pass finds what is wrong and where. Neither checks the grammar; the parser does.
 import { JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
 import { pointerSegment } from './pointer.ts';
 import { type Rejection, reject } from './rejection.ts';
@@ -15,13 +14,13 @@ const CLOSE_BRACKET = 0x5d;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
-/** An open container: in an object the keys so far and the last one, in an array the index. */
+/** An open container: the keys so far and the last one in an object, the index in an array. */
 interface Frame {
   readonly keys: Set<string> | null;
   at: string | number;
 }
 
-/** How many keys the text gives; null when it must not be parsed before {@link scanJson} has looked at it. */
+/** The number of keys in the text; null when {@link scanJson} must check the text before it is parsed. */
 export function countKeys(text: string): number | null {
   let depth = 0;
   let values = 0;
@@ -39,7 +38,7 @@ export function countKeys(text: string): number | null {
   return values > JSON_NODES_MAX ? null : keys;
 }
 
-/** Null when the text may be parsed, else the rejection: `too_deep`, `too_large` or `duplicate_key`. */
+/** Null when the text may be parsed, else a rejection `too_deep`, `too_large` or `duplicate_key`. */
 export function scanJson(text: string): Rejection | null {
   const open: Frame[] = [];
   let values = 0;
@@ -50,18 +49,18 @@ export function scanJson(text: string): Rejection | null {
     if (code === QUOTE) {
       const end = stringEnd(text, index);
       const repeated = frame !== undefined && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
-      if (repeated) return reject('duplicate_key', pathOf(open), 'this key is given twice');
+      if (repeated) return reject('duplicate_key', pathOf(open), 'the object has this key twice; remove one');
       index = end;
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       open.push(code === OPEN_BRACE ? { keys: new Set(), at: '' } : { keys: null, at: 0 });
-      if (open.length > JSON_DEPTH_MAX) return reject('too_deep', '', `nested deeper than ${JSON_DEPTH_MAX}`);
+      if (open.length > JSON_DEPTH_MAX) return reject('too_deep', '', tooDeep);
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       open.pop();
     } else if (code === COMMA) {
       values += 1;
-      if (values > JSON_NODES_MAX) return reject('too_large', '', `more than ${JSON_NODES_MAX} values`);
+      if (values > JSON_NODES_MAX) return reject('too_large', '', tooManyValues);
       if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
     }
     index += 1;
@@ -69,7 +68,10 @@ export function scanJson(text: string): Rejection | null {
   return null;
 }
 
-/** True when the object has this key already. */
+export const tooDeep = `the JSON is nested deeper than ${JSON_DEPTH_MAX} levels; flatten it`;
+export const tooManyValues = `the JSON has more than ${JSON_NODES_MAX} values; send less`;
+
+/** Adds the key to an object; true when it has this key already. */
 function takeKey(frame: Frame, key: string): boolean {
   if (frame.keys === null) return false;
   frame.at = key;
@@ -95,7 +97,7 @@ function isKey(text: string, end: number): boolean {
   return text.charCodeAt(index) === COLON;
 }
 
-// Two spellings of one key ("a" and "\u0061") are one key.
+// "a" and "\u0061" are the same key.
 function unescape(quoted: string): string {
   if (!quoted.includes('\\')) return quoted.slice(1, -1);
   try {

@@ -1,9 +1,9 @@
-// The value domain (DESIGN section 5): the JSON values that may be stored, hashed or sent, and the readers
-// that refuse everything else. Two values of this domain are equal exactly when their canonical bytes are.
+// The value domain (docs/design.md, "Bytes and digests"): the JSON values that may be stored, hashed or sent, and the
+// readers that refuse all others. Two values of the domain are equal exactly when their canonical bytes are equal.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
 import { type Rejection, type RejectionCode, reject } from './rejection.ts';
-import { countKeys, scanJson } from './json-scan.ts';
+import { countKeys, scanJson, tooDeep, tooManyValues } from './json-scan.ts';
 import { pointerSegment } from './pointer.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -12,12 +12,12 @@ export interface JsonObject {
 }
 
 /**
- * Reads JSON text into the value domain. Refuses, with the path of the fault: text that is too long, too deep or
- * has too many values (before it is parsed), malformed text, duplicate keys, `__proto__`, lone surrogates and -0.
+ * Parses JSON text into the value domain. Refuses, with the path of the fault: text that is too long, too deep or has too
+ * many values (before it is parsed), malformed text, duplicate keys, `__proto__`, lone surrogates and -0.
  */
 export function parseJson(text: string, bytesMax: number = BODY_BYTES_MAX): Either<Rejection, Json> {
   if (text.length > bytesMax) {
-    return left(reject('too_large', '', `JSON text has ${text.length} characters; at most ${bytesMax} are read`));
+    return left(reject('too_large', '', `the JSON text has ${text.length} characters; send at most ${bytesMax}`));
   }
   const keys = countKeys(text);
   if (keys === null) {
@@ -28,15 +28,17 @@ export function parseJson(text: string, bytesMax: number = BODY_BYTES_MAX): Eith
   try {
     value = JSON.parse(text);
   } catch {
-    // The engine's own message differs between versions of JavaScript engines, so it is not repeated here.
-    return left(scanJson(text) ?? reject('malformed_json', '', 'the text is not JSON; send one JSON document, UTF-8'));
+    // The message of JSON.parse differs between versions of JavaScript engines, so it is not included.
+    return left(
+      scanJson(text) ?? reject('malformed_json', '', 'the text is not JSON; send one JSON document in UTF-8'),
+    );
   }
   if (keys !== null && isSound(value, keys)) return right(value as Json);
   const scanned = scanJson(text);
   return scanned === null ? checkJson(value) : left(scanned);
 }
 
-/** Whether a parsed value lies in the value domain and has so many keys; nesting and objects are the parser's own. */
+/** Whether a parsed value is in the value domain and has this many keys. The nesting was checked before parsing. */
 function isSound(root: unknown, keys: number): boolean {
   let nodes = 0;
   let found = 0;
@@ -59,19 +61,19 @@ function isSound(root: unknown, keys: number): boolean {
   return visit(root) && found === keys && nodes <= JSON_NODES_MAX;
 }
 
-/** The value itself when it lies in the value domain, else a rejection with the path (RFC 6901) of the fault. */
+/** The value itself when it is in the value domain, else a rejection with the path (RFC 6901) of the fault. */
 export function checkJson(value: unknown): Either<Rejection, Json> {
   const fault = findFault(value);
   return fault === null ? right(value as Json) : left(reject(fault.code, fault.path, fault.message));
 }
 
-/** True when the value lies in the value domain. */
+/** True when the value is in the value domain. */
 export function isJson(value: unknown): value is Json {
   const seen = { nodes: 0 };
   return isInDomain(value, 0, seen) && seen.nodes <= JSON_NODES_MAX;
 }
 
-// What `findFault` finds nothing in: asked of every argument and result, so that it builds nothing to answer with.
+// True exactly when `findFault` finds no fault. It runs for every argument and result, so it allocates nothing.
 function isInDomain(value: unknown, depth: number, seen: { nodes: number }): boolean {
   seen.nodes += 1;
   if (typeof value === 'string') return value.isWellFormed();
@@ -95,7 +97,7 @@ function isObjectInDomain(value: object, depth: number, seen: { nodes: number })
   return true;
 }
 
-/** True for a plain object (no array, no null), whatever it holds. */
+/** True for a plain object, whatever its fields hold; false for arrays and null. */
 export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -103,8 +105,8 @@ export const isPlainObject = (value: unknown): value is Readonly<Record<string, 
 };
 
 /**
- * Freezes a JSON value and all that is in it; what is frozen already is taken to be so to its leaves. A fold that gets
- * frozen values need not look into them, which is most of what it would do otherwise.
+ * Freezes a JSON value deeply. A value that is already frozen is assumed to be frozen deeply, so that freezing a new
+ * state costs only its new parts.
  */
 export function freezeJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
@@ -128,21 +130,23 @@ function findFault(root: unknown): Fault | null {
 
   function visit(value: unknown, depth: number): Fault | null {
     nodes += 1;
-    if (nodes > JSON_NODES_MAX) return fault('too_large', `more than ${JSON_NODES_MAX} values`);
+    if (nodes > JSON_NODES_MAX) return fault('too_large', tooManyValues);
     if (value === null || typeof value === 'boolean') return null;
     if (typeof value === 'string') {
-      return value.isWellFormed() ? null : fault('invalid_value', 'a string with a lone surrogate');
+      return value.isWellFormed()
+        ? null
+        : fault('invalid_value', 'the string has a lone surrogate, which UTF-8 cannot hold');
     }
     if (typeof value === 'number') return numberFault(value);
-    if (typeof value !== 'object') return fault('invalid_value', `a ${typeof value} is not a JSON value`);
-    if (depth >= JSON_DEPTH_MAX) return fault('too_deep', `nested deeper than ${JSON_DEPTH_MAX}`);
+    if (typeof value !== 'object') return fault('invalid_value', `${typeof value} is not a JSON type`);
+    if (depth >= JSON_DEPTH_MAX) return fault('too_deep', tooDeep);
     return Array.isArray(value) ? visitArray(value, depth) : visitObject(value, depth);
   }
 
   function visitArray(value: readonly unknown[], depth: number): Fault | null {
-    if (Object.keys(value).length > value.length) return fault('invalid_value', 'a list with fields of its own');
+    if (Object.keys(value).length > value.length) return fault('invalid_value', 'the array has named fields');
     for (let index = 0; index < value.length; index += 1) {
-      if (!(index in value)) return within(index, fault('invalid_value', 'a hole in an array'));
+      if (!(index in value)) return within(index, fault('invalid_value', 'the array has a hole here'));
       const inner = visit(value[index], depth + 1);
       if (inner !== null) return within(index, inner);
     }
@@ -150,11 +154,12 @@ function findFault(root: unknown): Fault | null {
   }
 
   function visitObject(value: object, depth: number): Fault | null {
-    if (!isPlainObject(value)) return fault('invalid_value', 'an object that is not a plain object');
-    if (Object.getOwnPropertySymbols(value).length > 0) return fault('invalid_value', 'a symbol as key');
+    if (!isPlainObject(value))
+      return fault('invalid_value', 'the object is an instance of a class; send a plain object');
+    if (Object.getOwnPropertySymbols(value).length > 0) return fault('invalid_value', 'the object has a symbol as key');
     for (const key of Object.keys(value)) {
-      if (key === '__proto__') return within(key, fault('invalid_value', 'the key __proto__'));
-      if (!key.isWellFormed()) return within('?', fault('invalid_value', 'a key with a lone surrogate'));
+      if (key === '__proto__') return within(key, fault('invalid_value', 'the key __proto__ is not allowed'));
+      if (!key.isWellFormed()) return within('?', fault('invalid_value', 'the key has a lone surrogate'));
       const inner = visit(value[key], depth + 1);
       if (inner !== null) return within(key, inner);
     }
@@ -166,6 +171,6 @@ function findFault(root: unknown): Fault | null {
 
 function numberFault(value: number): Fault | null {
   if (!Number.isFinite(value)) return fault('invalid_value', `${value} is not a JSON number`);
-  if (Object.is(value, -0)) return fault('invalid_value', 'negative zero');
+  if (Object.is(value, -0)) return fault('invalid_value', 'negative zero is not allowed; send 0');
   return null;
 }

@@ -1,378 +1,482 @@
-// Every bound of the system, named once. A limit that is not in this file does not exist.
+// Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
 
-/** Deepest nesting of a JSON value that may enter (DESIGN section 5). */
+/** Deepest nesting of a JSON value, in containers. A deeper one is refused as `too_deep`. */
 export const JSON_DEPTH_MAX = 64;
-/** Most values (containers and leaves) one JSON document may hold. */
+/** Most values (containers and leaves) in one JSON document. A larger one is refused as `too_large`. */
 export const JSON_NODES_MAX = 1_000_000;
-/** Largest HTTP request body, and largest JSON document the engine reads, in bytes. */
+/**
+ * Largest HTTP request body and largest JSON document the engine reads, in bytes. A larger one is refused as
+ * `too_large`.
+ */
 export const BODY_BYTES_MAX = 1_048_576;
-/** Most submits that travel in one HTTP request. */
+/** Most submits in one HTTP request. The client sends further ones in the next request; the server refuses more. */
 export const SUBMITS_TOGETHER_MAX = 256;
-/** Largest blob, in bytes. */
+/** Largest blob, in bytes. A larger one is refused as `too_large`; a bridge cuts larger output. */
 export const BLOB_BYTES_MAX = 64 * 1_048_576;
-/** Text and arguments up to this many UTF-16 units stay inside events and state; larger ones become blobs. */
+/** Longest text, and longest arguments as JSON, inside events and state, in UTF-16 units. Longer ones become blobs. */
 export const INLINE_CHARS_MAX = 4_096;
-/** What a blob reference repeats of the start and of the end of its text, in UTF-16 units. */
+/** Length of the excerpts in a blob reference, from the start and the end of its text, in UTF-16 units. */
 export const EXCERPT_CHARS = 512;
 
-/** Longest event that is recorded, in UTF-16 units of its canonical text: as bytes it fits a line that is read. */
+/**
+ * Longest event that is recorded, in UTF-16 units of its canonical text. A longer one is refused as `too_large`, so that
+ * every recorded event fits a line that an import reads.
+ */
 export const EVENT_CHARS_MAX = 20 * 1_048_576;
-/** Most events one append may carry. */
+/** Most events in one append. A submit with more is refused as `invalid_shape`; the engine merges submits up to it. */
 export const EVENTS_PER_APPEND_MAX = 256;
-/** Most calls one batch may hold. */
+/** Most calls in one batch. A reply of a model with more fails the generate. */
 export const CALLS_PER_BATCH_MAX = 10_000;
-/** Most waiting edges one plan may hold; a call that would exceed it is refused (`batch_too_entangled`). */
+/** Most edges (one call waits for another) in one plan. Calls beyond it are refused as `batch_too_entangled`. */
 export const PLAN_EDGES_MAX = 100_000;
-/** Calls per page of the live batch, so that a settlement copies one page and not the whole batch. */
+/** Calls in one page of the open batch: a settlement copies one page, not the whole batch. */
 export const CALL_PAGE_SIZE = 64;
-/** Most claims a tool spec may declare. */
+/** Most claim rules in a tool spec. A spec with more is refused as `invalid_shape`. */
 export const CLAIM_RULES_MAX = 8;
-/** Most claims one call may make (a patch names many paths); beyond it the claim widens to the whole space. */
+/** Most claims of one call (a patch may name many paths). Beyond it the call claims whole spaces. */
 export const CLAIMS_PER_CALL_MAX = 256;
+/** Longest text that becomes a claim, in UTF-16 units. A longer one claims the whole space. */
+export const CLAIM_TEXT_CHARS_MAX = 256;
 
-/** Most tools in a registry. */
+/** Most tools in a registry. A registry with more is refused as `invalid_shape`. */
 export const TOOLS_MAX = 1_024;
-/** Longest that one value is held against a schema whose keywords can take long, in milliseconds; tried twice. */
+/**
+ * Longest check of one value against a schema whose keywords can be slow, in milliseconds. It is tried twice; then the
+ * verdict says that it took too long.
+ */
 export const SCHEMA_CHECK_MS_MAX = 100;
-/** The same for a schema with which that has happened before. */
+/** The shortest such limit, in milliseconds: the limit of a schema halves each time it is met, down to this. */
 export const SCHEMA_CHECK_MS_MIN = 10;
-/** Tool packages whose parts sessions share in memory. */
+/**
+ * Tool packages whose parsed parts sessions share in memory. Beyond it the oldest is dropped and parsed again on use.
+ */
 export const PACKAGES_SHARED_MAX = 16;
-/** Effective tool sets of one registry that are remembered: what runs and sessions ask for over and over. */
+/** Effective tool sets cached for one registry. Beyond it the oldest is dropped and computed again on use. */
 export const EFFECTIVE_SETS_KEPT = 8;
-/** Most profiles beside a registry. */
+/** Most profiles of a tool package. A package with more is refused as `invalid_shape`. */
 export const PROFILES_MAX = 64;
-/** Longest tool description, in UTF-16 units. */
+/** Longest tool description, in UTF-16 units. A longer one is refused as `invalid_shape`. */
 export const DESCRIPTION_CHARS_MAX = 8_192;
-/** Most capability facts in the runtime context. */
+/**
+ * Most capabilities in the runtime context, and most availability rules and named effects of a tool. More are refused as
+ * `invalid_shape`.
+ */
 export const CAPABILITIES_MAX = 64;
 
-/** Longest time a question to a person may stay open, in milliseconds. */
+/** Longest time limit that can be set for an answer by a person, in milliseconds. */
 export const APPROVAL_TTL_MS_MAX = 366 * 86_400_000;
-/** Calls that an interrupt left running and that have not reported yet; beyond it a run waits for them. */
+/**
+ * Most calls that interrupts have left running and that have not reported. Beyond it an interrupt waits for its calls.
+ */
 export const DETACHED_MAX = 64;
-/** Grants a session remembers. */
+/** Most grants of a session. A further one is refused as `grants_full`. */
 export const GRANTS_MAX = 256;
-/** Longest argument a grant's pattern is held against, in UTF-16 units. */
+/** Longest argument that the pattern of a grant is matched against, in UTF-16 units. A longer one does not match. */
 export const GRANT_VALUE_CHARS_MAX = 4_096;
-/** Calls that a person approved with changed arguments and that wait for their turn. */
+/**
+ * Most calls approved with changed arguments that wait for the open batch to end. A further one is refused as
+ * `amendment_invalid`.
+ */
 export const AMENDED_MAX = 16;
-/** Most tools and pending questions that `permissions_describe` lists; it says how many more there are. */
+/** Most entries in each list of `permissions_describe`. It reports how many more there are. */
 export const DESCRIBED_MAX = 24;
-/** Most characters of each of its lists, so that the three of them and the policy stay inline. */
+/**
+ * Most characters of JSON in each of its lists, so that its answer stays inline. It reports how many entries are left
+ * out.
+ */
 export const DESCRIBED_CHARS_MAX = 1_200;
-/** Longest safer call that `permissions_check` names, as JSON; so that its answer stays inline. */
+/**
+ * Longest read-only alternative in an answer of `permissions_check`, in characters of JSON, so that the answer stays
+ * inline. A longer one is left out.
+ */
 export const ALTERNATIVE_CHARS_MAX = 2_000;
 
-/** How often a generate or a repeatable call may be tried unless the run says otherwise, and the waits between. */
+/** Attempts of a generate or a repeatable call, unless the run sets another number. After the last one it fails. */
 export const ATTEMPTS_DEFAULT = 4;
+/** Most attempts a run can set. */
 export const ATTEMPTS_MAX = 100;
+/** Wait before the first retry, unless the run sets another, in milliseconds. It doubles with each retry. */
 export const RETRY_BASE_MS_DEFAULT = 500;
+/** Longest wait before a retry, unless the run sets another, in milliseconds. */
 export const RETRY_CAP_MS_DEFAULT = 30_000;
+/** Longest wait before a retry that a run can set or a provider can ask for, in milliseconds. */
 export const RETRY_CAP_MS_MAX = 86_400_000;
-/** Longest wall time of a run that may be set, in milliseconds. */
+/** Longest wall time of a run that can be set, in milliseconds. */
 export const RUN_MS_MAX = 366 * 86_400_000;
 
-/** Turns a run may take unless its config says otherwise. */
+/** Turns of a run, unless its config sets another number. A run that needs more fails as `turns_exceeded`. */
 export const TURNS_DEFAULT = 100;
+/** Most turns a config can set. */
 export const TURNS_MAX = 100_000;
-/** Calls a run may make unless its config says otherwise. */
+/** Calls of a run, unless its config sets another number. A run that makes more fails as `calls_exceeded`. */
 export const CALLS_DEFAULT = 2_000;
+/** Most calls a config can set. */
 export const CALLS_MAX = 10_000_000;
-/** The same call this many times in a row is answered instead of run (DESIGN section 8, loop guards). */
+/**
+ * The same call this many times in a row is answered instead of run, unless the config sets another number; once more
+ * fails the run (docs/design.md, "Settled questions").
+ */
 export const REPEATS_DEFAULT = 5;
+/** Highest number of repeats a config can set. */
 export const REPEATS_MAX = 1_000;
-/** Calls a bridge runs at a time (`CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY`, September "Concurrency"). */
+/** Calls that a bridge runs at a time for one run, unless its config sets another number (September, "Concurrency"). */
 export const CONCURRENCY_DEFAULT = 10;
+/** Most calls that a bridge runs at a time. Further calls wait for a free place. */
 export const CONCURRENCY_MAX = 256;
-/** Steering messages and follow-up runs that may wait. */
+/** Most steering messages that wait for the next generate. A further one is refused as `steer_queue_full`. */
 export const STEERS_MAX = 16;
+/** Most follow-up runs that wait. A further one is refused as `follow_up_queue_full`. */
 export const FOLLOW_UPS_MAX = 16;
-/** Ended runs that state remembers; older ones are in the stream. */
+/** Ended runs kept in state. Older ones are only in the stream. */
 export const RUN_HISTORY_MAX = 16;
 
-/** Undos that may wait for a bridge. */
+/** Most undos that wait for a bridge. A further one is refused as `undo_queue_full`. */
 export const UNDOS_MAX = 16;
 
-/** Transcript entries in the open page before it is sealed into a blob. */
+/** Entries after which the open transcript page is sealed into a blob, when no batch is open. */
 export const TRANSCRIPT_PAGE_ENTRIES = 64;
-/** Sealed pages in the window that the next generate sees; older ones leave the window. */
+/** Sealed pages in the window of the next generate. Beyond it the oldest leaves the window; its blob stays. */
 export const TRANSCRIPT_PAGES_MAX = 64;
 
-/** Time limit of a call unless its tool says otherwise, in milliseconds. */
+/**
+ * Time limit of a call, unless its tool sets another, in milliseconds. A call that takes longer is stopped and fails.
+ */
 export const CALL_TIMEOUT_MS_DEFAULT = 120_000;
+/** Longest time limit a tool can set, in milliseconds. */
 export const CALL_TIMEOUT_MS_MAX = 3_600_000;
-/** What the model sees of one output unless its tool says otherwise, in bytes. */
+/** Output of one call that the model sees, unless its tool sets another size, in bytes. The rest is cut. */
 export const OUTPUT_BYTES_DEFAULT = 30_000;
+/** Most output a tool can set, in bytes. */
 export const OUTPUT_BYTES_MAX = 1_048_576;
 
-/** Effects handed out by one lease request. */
+/** Most effects granted by one lease request. The rest stay free for the next request. */
 export const LEASE_EFFECTS_MAX = 256;
-/** How long a lease lasts without a heartbeat, in milliseconds. */
+/** Duration of a lease without a heartbeat, in milliseconds. Then it expires, and its effect may be granted again. */
 export const LEASE_TTL_MS = 15_000;
-/** Kinds of lease requests for which the engine remembers where nothing was free. */
+/**
+ * Kinds of lease requests for which the engine caches the sessions that may have free effects. Beyond it the least
+ * recently used is dropped.
+ */
 export const LEASE_REQUESTS_KEPT = 32;
-/** Epochs of leases that the engine puts aside at a time, so that no later engine hands them out again. */
+/** Lease epochs the engine reserves on disk at a time, so that no later engine grants them again. */
 export const EPOCHS_RESERVED = 1_048_576;
-/** Longest wait of one lease request, in milliseconds. */
+/** Longest `wait_ms` of a lease request, in milliseconds. A longer one is refused as `invalid_shape`. */
 export const LEASE_WAIT_MS_MAX = 25_000;
-/** Requests that may wait in one session's queue. */
+/**
+ * Most requests that wait for one session, and most lease requests that wait in an engine. Further ones are refused as
+ * `queue_full`.
+ */
 export const QUEUE_MAX = 1_024;
-/** Files of the journal that are open at a time. Each is mapped into memory as a whole. */
+/** Journal files open at a time; each is mapped into memory whole. LevelDB closes the least recently used one. */
 export const LEVEL_FILES_OPEN_MAX = 64;
-/** Bytes of a file of the journal: half of LevelDB's default, because so many of them are memory. */
+/** Size of a journal file, in bytes: half of LevelDB's default, because open files take memory. */
 export const LEVEL_FILE_BYTES = 1_048_576;
-/** Records read from the journal at a time. After each page a load holds the state against its recorded digest. */
+/** Records read from the journal at a time. After each page a load checks the state against its recorded digest. */
 export const READ_PAGE_RECORDS = 1_000;
-/** Subscriptions open at a time on one server. */
+/** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
-/** How often a follower with nothing to read hears that the engine is there, in milliseconds. */
+/** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
-/** Events a follower reads from the journal at a time, so that a stalled one holds little. */
+/** Events a follower reads from the journal at a time, so that a stalled follower holds little memory. */
 export const FOLLOW_PAGE_RECORDS = 64;
-/** Bytes of requests that may wait in one session's queue. */
+/** Most bytes of requests that wait for one session. Further ones are refused as `queue_full`. */
 export const QUEUE_BYTES_MAX = 32 * 1_048_576;
-/** Bytes of requests that one append merges. */
+/** Most bytes of requests merged into one append. Further requests go into the next one. */
 export const APPEND_BYTES_MAX = 4 * 1_048_576;
 /**
- * Sessions kept in memory while nothing is owed to them; the least recently used beyond it are loaded again when asked
- * for. A session that is owed something stays in memory, and does not count.
+ * Most idle sessions (that are owed nothing) kept in memory. Beyond it the least recently used is evicted and loaded
+ * again on use. A session that is owed something stays in memory and does not count.
  */
 export const LIVE_SESSIONS_MAX = 1_024;
 /**
- * Sessions at work in one engine: with a run that is not over, an undo that waits, or calls that go on. All of them are in
- * memory, and all are loaded when it starts, so that there must be an end to them.
+ * Most active sessions in one engine: with a live run, a waiting undo, or detached calls. All of them are in memory and
+ * are loaded when the engine starts. Work in a further session is refused as `too_many_at_work`.
  */
 export const AT_WORK_MAX = 16_384;
-/** Sessions at rest that are looked at for one to put aside, whenever one is loaded or comes to rest. */
+/** Most idle sessions looked at to find one to evict, each time a session is loaded or becomes idle. */
 export const REST_LOOKS_MAX = 16;
-/** Sessions that are loaded at a time when an engine starts. */
+/** Sessions loaded at a time when an engine starts. */
 export const LOADED_TOGETHER = 16;
-/** How long the engine waits before it tries again what its storage did not take, in milliseconds. */
+/** Wait before the engine repeats what its storage refused, in milliseconds. */
 export const RETRY_MS = 1_000;
-/** Longest time a wake sleeps before it looks at the clock again, which may have jumped meanwhile, in milliseconds. */
+/** Longest sleep of a wake before it reads the clock again, which may have jumped, in milliseconds. */
 export const WAKE_CHECK_MS_MAX = 60_000;
-/** How long a client waits for the answer to a request, beyond the wait it asked for, in milliseconds. */
+/** Time a client waits for an answer, on top of the wait it asked for, in milliseconds. Then the request fails. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 // The journal.
 
-/** Most bytes of events one group commit writes at once (a single larger append is still written whole). */
+/**
+ * Most bytes of events in one group commit; a single larger append is still written whole. The rest waits for the next.
+ */
 export const COMMIT_BYTES_MAX = 8 * 1_048_576;
-/** Most appends one group commit merges. */
+/** Most appends in one group commit. The rest waits for the next. */
 export const COMMIT_REQUESTS_MAX = 1_024;
-/** Most bytes of events that may wait for a commit; appends beyond it are refused as `queue_full`. */
+/** Most bytes of events that wait for a commit. Appends beyond it are refused as `queue_full`. */
 export const COMMIT_WAITING_BYTES_MAX = 64 * 1_048_576;
-/** Sessions whose version is kept in memory; the version of any other is read when it is needed. */
+/** Sessions whose version is cached. The version of any other is read from the store. */
 export const HEADS_CACHED_MAX = 65_536;
-/** Event ids kept in memory, over all sessions that were created since the journal was opened; any other is looked up. */
+/** Event ids cached, of all sessions created since the journal was opened. Any other is looked up in the store. */
 export const EVENT_IDS_CACHED_MAX = 65_536;
-/** Most bytes one step of a scan fetches from the store. */
+/** Most bytes that one step of a scan fetches from the store. */
 export const SCAN_BYTES_MAX = 1_048_576;
-/** Events after which a session gets its next snapshot: what a load folds at most, while its state is of usual size. */
+/** Events after which a session gets its next snapshot, so that a load folds few events. */
 export const SNAPSHOT_EVERY_EVENTS = 128;
-/** Characters of events after which it gets one, however few events they are. */
+/** Characters of events after which a session gets its next snapshot, however few events they are. */
 export const SNAPSHOT_EVERY_CHARS = 4 * 1_048_576;
-/** A snapshot waits until the events since the last one have 1/n of its size, so that a large state is not written for every few events. */
+/**
+ * A snapshot waits until the events since the last one have 1/n of its size, so that a large state is written seldom.
+ */
 export const SNAPSHOT_SIZE_SHARE = 4;
-/** Largest state that is kept as a snapshot, in characters; making one of it holds the event loop for some 40 ms. */
+/**
+ * Largest state kept as a snapshot, in characters; encoding it takes the event loop about 40 ms. A larger state gets
+ * none.
+ */
 export const SNAPSHOT_CHARS_MAX = 2 * 1_048_576;
-/** Snapshots kept of one session. */
+/** Snapshots kept of one session. Older ones are deleted. */
 export const SNAPSHOTS_KEPT = 2;
-/** Sessions that may wait for a snapshot; the one that waited longest goes without. */
+/** Most sessions that wait for a snapshot. Beyond it the longest waiting gets none. */
 export const SNAPSHOTS_WAITING_MAX = 1_024;
-/** How long a snapshot waits after the append that made it due, in milliseconds, so that the append is answered first. */
+/** Wait of a snapshot after the append that made it due, in milliseconds, so that the append is answered first. */
 export const SNAPSHOT_DELAY_MS = 20;
-/** Torn last writes of a journal that are kept on record. */
+/** Torn last writes kept on record. Older ones are forgotten. */
 export const TORN_TAILS_KEPT = 64;
-/** Sessions of one journal that may be on record as damaged; with more of them it is not opened. */
+/** Most sessions of one journal recorded as damaged. With more the journal does not open. */
 export const DAMAGED_SESSIONS_MAX = 100_000;
-/** Bytes that one write holds when a damaged journal is rebuilt, and after how many of them progress is told. */
+/** Bytes in one write while a damaged journal is rebuilt. */
 export const REBUILD_WRITE_BYTES = 1_048_576;
+/** Bytes after which a rebuild reports its progress. */
 export const REBUILD_TOLD_BYTES = 64 * 1_048_576;
-/** How long a blob that nothing refers to is kept after it was last put: somebody may be about to refer to it. */
+/** How long an unreferenced blob is kept after it was last put, in milliseconds, because a reference may follow. */
 export const GC_GRACE_MS = 24 * 3_600_000;
-/** Most files the blob store has open at a time. */
+/** Most files the blob store has open at a time. Further operations wait. */
 export const FILES_OPEN_MAX = 16;
 
 // Audit.
 
-/** Most sessions one checkpoint stands for, and most digests on the way from a leaf to the root of so many. */
+/** Most sessions in one checkpoint. A checkpoint of more is refused as `invalid_shape`. */
 export const CHECKPOINT_SESSIONS_MAX = 100_000;
+/** Most digests on the path from a leaf to the root of a tree of that size. */
 export const PROOF_STEPS_MAX = 17;
-/** Largest checkpoint, key or registry file that is read, in bytes. */
+/** Largest checkpoint, key or registry file that is read, in bytes. A larger one is refused. */
 export const AUDIT_FILE_BYTES_MAX = 64 * 1_048_576;
 
 // The bridge and its providers.
 
-/** Leases one bridge holds at a time: what one heartbeat can name. */
+/** Most leases one bridge holds, so that one heartbeat can name them. At this number it asks for no more. */
 export const LEASES_HELD_MAX = 4 * LEASE_EFFECTS_MAX;
 
-/** What a report that makes a turn go on asks for besides, at least: a generate, and what a person has added. */
+/**
+ * Fewest effects a report asks for with its submit, when it may continue a turn: a generate and what a person added.
+ */
 export const SUBMIT_GRANT_EFFECTS_MIN = 4;
 
-/** First and longest wait before a request to the engine is made again. */
+/** Shortest wait before a request to the engine is repeated, in milliseconds. It doubles with each failure. */
 export const BACKOFF_MS_BASE = 100;
+/** Longest wait before a request to the engine is repeated, in milliseconds. */
 export const BACKOFF_MS_MAX = 5_000;
 
-/** How long a stopped call may take before nobody waits for it; longer than a command from SIGTERM to SIGKILL. */
+/**
+ * How long a stopped call may take to end, in milliseconds; longer than a command needs from SIGTERM to SIGKILL. Then
+ * the bridge reports without it.
+ */
 export const CALL_GRACE_MS = 4_500;
-/** How long a bridge that was told to stop waits for what it runs, and for giving its leases back. */
+/** How long a stopping bridge waits for its running work, in milliseconds. Then it ends without it. */
 export const STOP_GRACE_MS = 2_000;
+/** How long a stopping bridge waits for the release of its leases, in milliseconds. Then they expire. */
 export const RELEASE_MS_MAX = 500;
 
-/** Longest line of a bridge's ledger, in UTF-16 units; a settlement that makes a longer one is not noted. */
+/** Longest line of a ledger of a bridge, in UTF-16 units. A settlement with a longer line is not written to it. */
 export const LEDGER_LINE_CHARS_MAX = 65_536;
-/** A ledger that has grown to this many bytes, and to twice what is still open in it, is written anew. */
+/** Size at which a ledger is rewritten with its open entries only, in bytes; at least twice their size. */
 export const LEDGER_BYTES_MAX = 1_048_576;
-/** What is read of one ledger, in bytes. */
+/** Most bytes read of one ledger. The rest is ignored. */
 export const LEDGER_FILE_BYTES_MAX = 64 * 1_048_576;
-/** Ledgers of bridges that died which one start of a bridge takes over. */
+/** Most ledgers of ended bridges that a starting bridge takes over. The rest stay for the next start. */
 export const LEDGERS_CLAIMED_MAX = 64;
 
-/** How often the engine is asked about calls that another bridge holds and a call here waits for. */
+/**
+ * Interval at which a bridge asks the engine about calls of other bridges that its own calls wait for, in milliseconds.
+ */
 export const WATCH_EVERY_MS = 500;
 
-/** Events and JSON characters of one submit; a character is at most three bytes, so it fits into one body. */
+/** Most events in one submit of a bridge. Further ones go into the next. */
 export const REPORT_EVENTS_MAX = 64;
+/**
+ * Most JSON characters in one submit of a bridge; at three bytes a character they fit one body. Further events go into
+ * the next submit.
+ */
 export const REPORT_CHARS_MAX = Math.floor(BODY_BYTES_MAX / 4);
-/** What all calls of one reply may add up to as JSON, in bytes. */
+/** Most bytes of JSON of all calls in one reply. Beyond it the largest arguments are cut, then the generate fails. */
 export const OBSERVED_BYTES_MAX = BODY_BYTES_MAX - 65_536;
-/** What is kept of arguments that do not fit, in UTF-16 units. */
+/** Characters kept of arguments that are cut, in UTF-16 units. */
 export const CUT_ARGUMENTS_CHARS = 256;
 
-/** A tool's structured data above this many characters of JSON is left out of the result. */
+/** Longest structured data in a result, in characters of JSON. Longer data is left out. */
 export const RESULT_DATA_CHARS_MAX = 4_096;
-/** Longest message of a failure, in UTF-16 units. */
+/** Longest message of a failure, in UTF-16 units. A longer one is cut. */
 export const MESSAGE_CHARS_MAX = 1_024;
 
-/** Sessions whose last batch is remembered after its calls have left this bridge. */
+/** Sessions whose last batch a bridge keeps in memory after its calls have left. Idle ones beyond it are dropped. */
 export const BATCHES_REMEMBERED_MAX = 256;
-/** Blob bytes kept in memory for the next generate. */
+/** Most blob bytes cached for the next generate. Beyond it the least recently used are dropped. */
 export const BLOB_CACHE_BYTES_MAX = 32 * 1_048_576;
 
-/** Largest answer of a model, in bytes on the wire; and of an error, of which only the beginning matters. */
+/** Largest reply of a model, in bytes on the wire. A larger one fails the generate. */
 export const REPLY_BYTES_MAX = 16 * 1_048_576;
+/** Bytes read of an error response of a model server. The rest is ignored. */
 export const ERROR_BYTES_MAX = 65_536;
-/** Longest silence of a model's server. */
+/**
+ * Longest silence of a model server, unless another is set, in milliseconds. Then the generate fails and may be
+ * retried.
+ */
 export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
-/** Largest recording, in bytes. */
+/** Largest recording of a model, in bytes. The bridge refuses a larger one. */
 export const RECORDING_BYTES_MAX = 64 * 1_048_576;
-/** Largest object of secrets on standard input, in bytes. */
+/** Largest object of secrets on standard input, in bytes. The bridge refuses a larger one. */
 export const SECRETS_BYTES_MAX = 65_536;
 
 // The host tools. Sizes are bytes unless the name says otherwise.
 
-/** Longest path argument, in UTF-16 units, and longest single name, in bytes (both as Linux has them). */
+/** Longest path argument, in UTF-16 units (PATH_MAX of Linux). A longer one is refused. */
 export const PATH_CHARS_MAX = 4_096;
+/** Longest single name in a path, in bytes (NAME_MAX of Linux). A longer one is refused. */
 export const NAME_BYTES_MAX = 255;
-/** Most directories between the workspace and a file. It bounds the descriptors and the stack of a walk. */
+/**
+ * Most names in a path; it bounds the descriptors and the stack of a walk. Deeper paths are refused, and walks skip
+ * them.
+ */
 export const PATH_DEPTH_MAX = 64;
 
-/** Largest file that is edited, patched or searched as a whole; reads of a window have no such bound. */
+/**
+ * Largest file that is edited, patched or searched, in bytes. Larger ones are refused or skipped; a read of a window has
+ * no such bound.
+ */
 export const FILE_BYTES_MAX = 16 * 1_048_576;
-/** Most places one edit may match. */
+/** Most matches of one edit. An edit with more is refused as `too_many_matches`. */
 export const EDIT_MATCHES_MAX = 100_000;
-/** Smallest output budget that is honoured; less leaves no room to say what was left out. */
+/** Smallest output size that is honoured, in bytes; less leaves no room to say what was left out. */
 export const OUTPUT_BYTES_MIN = 1_024;
 
-/** Entries that a listing or a search shows unless told otherwise, and at most. */
+/** Entries in a listing or a search, unless the call asks for another number. The result says that there are more. */
 export const RESULTS_DEFAULT = 100;
+/** Most entries a listing or a search can ask for. */
 export const RESULTS_MAX = 10_000;
-/** Most files and directories one search visits. */
+/** Most files and directories that one search visits. The result says that it stopped there. */
 export const TREE_ENTRIES_MAX = 200_000;
-/** Directories a search reads before it lets other work of the process run. */
+/** Directories a search reads before it yields to other work of the process. */
 export const TREE_YIELD_EVERY = 64;
-/** Longest line a search prints, in UTF-16 units. */
+/** Longest line in the output of a search, in UTF-16 units. The rest of the line is cut. */
 export const LINE_CHARS_MAX = 500;
-/** A NUL byte in this prefix makes a file binary, and so invisible to grep. */
+/** Size of the prefix that is searched for a NUL byte, in bytes. With one the file is binary, and grep skips it. */
 export const BINARY_PROBE_BYTES = 8_192;
-/** What is matched per message to the matching thread. */
+/** Most bytes in one message to the matching thread. */
 export const GREP_BATCH_BYTES = 1_048_576;
+/** Most files in one message to the matching thread. */
 export const GREP_BATCH_FILES = 64;
-/** Below this many files a prefilter process costs more than it saves. */
+/** Fewest files for which a prefilter process is started; with fewer it costs more than it saves. */
 export const PREFILTER_FILES_MIN = 256;
-/** Longest pattern of grep and glob, in UTF-16 units, and most alternatives its braces may expand to. */
+/** Longest pattern of grep and glob, in UTF-16 units. A longer one is refused. */
 export const PATTERN_CHARS_MAX = 4_096;
+/** Most alternatives that the braces of a glob expand to. More are refused. */
 export const GLOB_ALTERNATIVES_MAX = 256;
 
-/**
- * Most files one call may change and still be undone, and most characters of their paths in all, as JSON: a settlement
- * with all of them fits a line of a bridge's ledger.
- */
+/** Most files one call may change and still be undone. With more, none of its changes are recorded. */
 export const CHANGES_PER_CALL_MAX = 128;
+/**
+ * Most characters of the paths of all changes of one call, as JSON, so that a settlement fits a line of the ledger. With
+ * more, none of its changes are recorded.
+ */
 export const CHANGES_CHARS_MAX = 12_288;
-/** Largest file whose bytes are kept before it is changed, and most bytes kept for one call. */
+/** Largest file whose bytes are kept before a change, in bytes. A change of a larger one cannot be undone. */
 export const PREIMAGE_BYTES_MAX = 4 * 1_048_576;
+/** Most bytes kept for one call. Changes beyond it cannot be undone. */
 export const PREIMAGES_BYTES_MAX = 32 * 1_048_576;
-/** How long putting files back may take. */
+/** Time limit of an undo, in milliseconds. Then it fails. */
 export const UNDO_TIMEOUT_MS = 120_000;
 
-/** Longest shell command that is looked at for a read-only alternative, in UTF-16 units. */
+/** Longest shell command that is checked for a read-only alternative, in UTF-16 units. A longer one has none. */
 export const SHELL_LINE_CHARS_MAX = 8_192;
-/** Lines from the start of a file that a read of it surely shows, or says how to read on to. */
+/** Most lines from the start of a file that a read is recommended for. A command for more has no alternative. */
 export const SHELL_LINES_MAX = 1_000;
 
-/** What a person sees of a call before it runs: lines, characters of one line, and of all of them. */
+/** Most lines in the preview of a call that a person sees. It says how many are left out. */
 export const PREVIEW_LINES_MAX = 200;
+/** Longest line of a preview, in UTF-16 units. The rest is cut. */
 export const PREVIEW_LINE_CHARS_MAX = 400;
+/** Most characters in a preview, in UTF-16 units. It says how many lines are left out. */
 export const PREVIEW_CHARS_MAX = 32_768;
-/** Unchanged lines around each change of a preview. */
+/** Unchanged lines around each change in a preview. */
 export const PREVIEW_CONTEXT_LINES = 3;
-/** Longest file that is compared for a preview, in UTF-16 units, and most changed lines the comparison looks for. */
+/** Longest file that is compared for a preview, in UTF-16 units. A longer one has no comparison. */
 export const PREVIEW_FILE_CHARS_MAX = 2 * 1_048_576;
+/** Most changed lines a comparison looks for. Beyond it the preview has no comparison. */
 export const PREVIEW_CHANGES_MAX = 500;
 
-/** Most operations and hunks one patch may hold. */
+/** Most file operations in one patch. A patch with more is refused. */
 export const PATCH_OPERATIONS_MAX = 1_024;
+/** Most hunks of one file operation in a patch. More are refused. */
 export const PATCH_HUNKS_MAX = 4_096;
 
-/** Most arguments of a command, and most bytes of all of them. */
+/** Most arguments of a command. More are refused. */
 export const ARGV_MAX = 1_024;
+/** Most bytes of all arguments of a command. More are refused. */
 export const ARGV_BYTES_MAX = 131_072;
-/** Most variables a call may add to the environment, and most bytes of all of them. */
+/** Most variables a call adds to the environment. More are refused. */
 export const ENV_MAX = 128;
+/** Most bytes of these variables. More are refused. */
 export const ENV_BYTES_MAX = 65_536;
-/** Most commands that run at a time. */
+/** Most commands that run at a time in one bridge. Further ones fail and may be repeated. */
 export const COMMANDS_RUNNING_MAX = 64;
-/** Most tries to start what ends commands together with their bridge, for one command. */
+/** Most attempts, for one command, to start the process that ends commands together with their bridge. */
 export const KEEPER_STARTS_MAX = 3;
-/** Longest a command may run, whatever was asked. */
+/** Longest run time of a command, in milliseconds, whatever the call asks for. Then it is stopped. */
 export const EXEC_TIMEOUT_MS_MAX = 600_000;
-/** From SIGTERM to SIGKILL (DESIGN section 7). */
+/** Time from SIGTERM to SIGKILL, in milliseconds (docs/design.md, "Safety"). */
 export const TERM_GRACE_MS = 2_000;
+/** Longest such time that a call can ask for, in milliseconds. */
 export const TERM_GRACE_MS_MAX = 30_000;
-/** From the end of a command to closing pipes that something else still holds, and at most while data arrives. */
+/** Wait for further output after a command ended, while another process still holds its pipes, in milliseconds. */
 export const DRAIN_MS = 250;
+/** Longest such wait, while data still arrives, in milliseconds. Then the pipes are closed. */
 export const DRAIN_MS_MAX = 2_000;
-/** What is kept of each end of an output, and what is kept of it in a file. */
+/** Bytes kept in memory from the start of an output. */
 export const HEAD_BYTES = 65_536;
+/** Bytes kept in memory from the end of an output. */
 export const TAIL_BYTES = 65_536;
+/** Most bytes of an output kept in a file. The rest is dropped, and the result says so. */
 export const SPILL_BYTES_MAX = 16 * 1_048_576;
-/** A running command reports what is new this often, and at most this much. */
+/** Interval at which a running command reports new output, in milliseconds. */
 export const PROGRESS_EVERY_MS = 1_000;
+/** Most bytes of one such report: the newest. */
 export const PROGRESS_BYTES_MAX = 4_096;
-/** Longest the probe of a sandbox may take. */
+/** Longest probe of the sandbox, in milliseconds. Then the sandbox counts as not available. */
 export const PROBE_MS_MAX = 5_000;
 
-/** What the kernel holds a command to, through prlimit(1). */
+/** Most processes of a command's user, set through prlimit(1). Starting more fails in the command. */
 export const COMMAND_PROCESSES_MAX = 1_024;
+/** Most processor time of each process of a command, in seconds. Then the kernel kills it. */
 export const COMMAND_CPU_SECONDS_MAX = 1_200;
+/** Most open files of each process of a command. Opening more fails in the command. */
 export const COMMAND_FILES_OPEN_MAX = 4_096;
+/** Largest file a command writes, in bytes. Writing more fails in the command. */
 export const COMMAND_FILE_BYTES_MAX = 1_073_741_824;
-/** Writable memory. Address space is not limited: runtimes reserve far more of it than they ever touch. */
+/**
+ * Most writable memory of each process of a command, in bytes. Address space is not limited, because runtimes reserve far
+ * more of it than they touch.
+ */
 export const COMMAND_MEMORY_BYTES_MAX = 4_294_967_296;
-/** The private /tmp of a sandboxed command. */
+/** Size of the private /tmp of a sandboxed command, in bytes. Writing more fails in the command. */
 export const COMMAND_TMP_BYTES_MAX = 268_435_456;
 
-/** Longest life of a host session that may be asked for. */
+/** Longest lifetime of a host session that a call can ask for, in milliseconds. */
 export const SESSION_TTL_MS_MAX = 366 * 86_400_000;
 
 // The test kit.
 
-/** Most timers that ring in one simulation: beyond it something goes round in circles. */
+/** Most timers that fire in one simulation. With more the simulation fails, because it does not terminate. */
 export const SIM_TIMERS_MAX = 50_000;
-/** How long a simulated world is given to come to its end once nothing goes wrong any more, in milliseconds. */
+/** Simulated time that a simulation gets to finish after its last fault, in milliseconds. Then it fails. */
 export const SIM_PATIENCE_MS = 900_000;
-/** Most scenarios that are tried to find a smaller one that still fails. */
+/** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;

@@ -1,4 +1,5 @@
-// The plan of one batch: what the bridge runs, and nothing else (P7 "Tool Orchestration Layer"; DESIGN section 4).
+// The plan of one batch: a bridge runs what is in it and nothing else (AOS P7, "Tool Orchestration Layer";
+// docs/design.md, law 10).
 import { type TypeOf, dictionary, flag, integer, list, oneOf, shape, text } from './codec.ts';
 import { CallConsent } from './consent.ts';
 import { CallId, Digest, ToolId, ToolName } from './ids.ts';
@@ -12,7 +13,7 @@ import {
 import { Claim } from './tool-call.ts';
 import { ToolExecutor } from './tool-spec.ts';
 
-/** One accepted call: the tool it binds, the arguments it is bound to, and what it claims. */
+/** One accepted call: its tool, the digest of its arguments, and its claims. */
 export const PlannedToolCall = shape(
   'PlannedToolCall',
   {
@@ -24,24 +25,24 @@ export const PlannedToolCall = shape(
     arguments_digest: Digest,
     parallel_safe: flag,
     claims: list(Claim, CLAIMS_PER_CALL_MAX),
-    /** May run a second time after its bridge died: the tool is read-only or idempotent. */
+    /** It may run again after its bridge died: the tool is read-only or idempotent. */
     repeatable: flag,
     interrupt_behavior: oneOf('interrupt_behavior', ['block', 'cancel', 'continue']),
     timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
     output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
   },
   {
-    /** Only for calls that ask a person, or would but for a grant or an exception. */
+    /** Only on calls that ask a person, or would without a grant or an exception. */
     consent: CallConsent,
-    /** The earlier call of the batch, the same in all, that runs for both. */
+    /** The earlier, identical call of the batch whose result this call shares. */
     shares: CallId,
-    /** How long a person may take to fulfil it. */
+    /** How long a person may take to fulfil the call, in milliseconds. */
     answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
   },
 );
 export type PlannedToolCall = TypeOf<typeof PlannedToolCall>;
 
-/** Why a call was answered without being run. */
+/** Why a call was answered instead of being run. */
 export const CallRejectionCode = oneOf('CallRejectionCode', [
   'duplicate_call_id',
   'tool_unknown',
@@ -73,7 +74,7 @@ export const ToolExecutionPlan = shape('ToolExecutionPlan', {
 });
 export type ToolExecutionPlan = TypeOf<typeof ToolExecutionPlan>;
 
-/** The whole plan. `plan_hash` is the digest of the other three fields. */
+/** The complete plan. `plan_hash` is the digest of the other three fields. */
 export const ToolBatchPlan = shape('ToolBatchPlan', {
   planned_calls: list(PlannedToolCall, CALLS_PER_BATCH_MAX),
   rejected: list(RejectedToolCall, CALLS_PER_BATCH_MAX),

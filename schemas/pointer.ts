@@ -1,4 +1,4 @@
-// JSON Pointers (RFC 6901): how every fault says where it is.
+// JSON Pointers (RFC 6901), the paths of faults.
 
 /** One segment of a JSON Pointer (RFC 6901 section 3). */
 export const pointerSegment = (key: string | number): string =>

@@ -1,14 +1,16 @@
 // A stream as it is stored and exported: the genesis record, then one record for each event.
 import { type TypeOf, integer, tagged, variants } from './codec.ts';
-
 import { Genesis } from './genesis.ts';
 import { Digest, Position } from './ids.ts';
 import { RecordedEvent } from './upcast.ts';
 
-/** One event with what the fold made of it. `chain` is the digest of ["refold/chain/1", previous, event, state]. */
+/**
+ * One event with the digests of its fold. `chain` is the digest of ["refold/chain/1", previous chain value, event digest,
+ * state digest].
+ */
 export const EventRecord = tagged('event', {
   position: Position,
-  /** As it was recorded, whatever its version. */
+  /** The event as it was recorded, in its own version. */
   event: RecordedEvent,
   event_digest: Digest,
   state_digest: Digest,
@@ -16,7 +18,7 @@ export const EventRecord = tagged('event', {
 });
 export type EventRecord = TypeOf<typeof EventRecord>;
 
-/** The first record. `chain` is the digest of the genesis record; `state_digest` that of the initial state. */
+/** The first record. `chain` is the digest of the genesis; `state_digest` that of the initial state. */
 export const GenesisRecord = tagged('genesis', {
   format: integer('format', 1, 1),
   genesis: Genesis,

@@ -1,4 +1,4 @@
-// A run: how it is configured, why it started, and how it ended (P7 "Run/Turn Loop Ownership").
+// A run: its configuration, why it started, and how it ended (AOS P7, "Run/Turn Loop Ownership").
 import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { Content } from './content.ts';
 import { Digest, ProfileId, RunId, TimeMs } from './ids.ts';
@@ -22,7 +22,7 @@ const configFields = {
   model: text('model', { max: 128 }),
   /** The system prompt; null for none. */
   instructions: nullable(Content),
-  /** A profile for every run of the session, or for this run; null for what was selected or the provider's default. */
+  /** A profile for every run of the session, or for this run; null for the selected one or the provider's default. */
   tool_profile: nullable(ProfileId),
   /** Opens a host session before the first turn when the tools need one. */
   host_session_open: flag,
@@ -32,13 +32,13 @@ const configFields = {
   repeats_max: integer('repeats_max', 2, REPEATS_MAX),
   tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
   output_tokens_max: nullable(integer('output_tokens_max', 1, 10_000_000)),
-  /** `continue`: the model sees failures. `steerable`: a terminal result ends the run (Steerable, "Completion"). */
+  /** `continue`: the model sees failures. `steerable`: a terminal result ends the run (see isTerminalResult). */
   completion: oneOf('completion', ['continue', 'steerable']),
 } as const;
 
 /**
- * How often a generate or a repeatable call is tried, and how long to wait before the n-th retry:
- * `min(base_ms * 2^(n-1), cap_ms)`, then times the jitter that the edge drew and recorded.
+ * How often a generate or a repeatable call is tried, and the wait before the n-th retry:
+ * `min(base_ms * 2^(n-1), cap_ms)`, multiplied by the jitter that the edge drew and recorded.
  */
 export const RetryPolicy = shape('RetryPolicy', {
   attempts_max: integer('attempts_max', 1, ATTEMPTS_MAX),
@@ -47,29 +47,29 @@ export const RetryPolicy = shape('RetryPolicy', {
 });
 export type RetryPolicy = TypeOf<typeof RetryPolicy>;
 
-/** Absent in sessions that are older than these fields: no such bound, no retry, no sharing. */
+/** Absent in sessions older than these fields: no such bound, no retry, no sharing. */
 const laterConfigFields = {
-  /** Input and output tokens of the whole run: beyond it no further call and no further turn is made, the run fails. */
+  /** Input and output tokens of the whole run; when a run exceeds it and would make another call or turn, it fails. */
   tokens_max: nullable(integer('tokens_max', 1)),
-  /** Wall time of the whole run, waiting for people included, in milliseconds. */
+  /** Wall time of the whole run, including waits for people, in milliseconds. */
   wall_ms_max: nullable(integer('wall_ms_max', 1, RUN_MS_MAX)),
   retry: RetryPolicy,
-  /** Identical read-only calls of one batch run once, and every one of them is answered. */
+  /** Identical read-only calls of one batch run once; each of them gets the result. */
   share_reads: flag,
 } as const;
 
-/** What a config has for a model that names none. */
+/** The model of a config that names none. */
 export const MODEL_UNNAMED = 'default';
 
-/** What every run of a session takes over, and what a run was started with. */
+/** The config of a session, which its runs start from, and the config of a run. */
 export const RunConfig = shape('RunConfig', configFields, laterConfigFields);
 export type RunConfig = TypeOf<typeof RunConfig>;
 
-/** Fields to change; the others stay. */
+/** The fields to change; omitted fields stay. */
 export const RunConfigPatch = shape('RunConfigPatch', {}, { ...configFields, ...laterConfigFields });
 export type RunConfigPatch = TypeOf<typeof RunConfigPatch>;
 
-/** Why a run was started. */
+/** Why a run started. */
 export const RunCause = shape(
   'RunCause',
   { kind: oneOf('kind', ['direct', 'follow_up', 'event']) },
@@ -77,7 +77,7 @@ export const RunCause = shape(
 );
 export type RunCause = TypeOf<typeof RunCause>;
 
-/** The phases of a live run; a session without one is `idle`. The transitions are a table in the reducers. */
+/** The phases of a live run; a session without one is `idle`. reducers/run-phases.ts holds the transitions. */
 export const RunPhase = oneOf('RunPhase', [
   'opening',
   'generating',
@@ -93,14 +93,14 @@ export type RunPhase = TypeOf<typeof RunPhase>;
 export const RunOutcome = oneOf('RunOutcome', ['completed', 'failed', 'cancelled', 'interrupted']);
 export type RunOutcome = TypeOf<typeof RunOutcome>;
 
-/** Tokens a generate used, as the provider counted them. */
+/** The tokens a generate used, as the provider counted them. */
 export const Usage = shape('Usage', {
   input_tokens: integer('input_tokens', 0),
   output_tokens: integer('output_tokens', 0),
 });
 export type Usage = TypeOf<typeof Usage>;
 
-/** How a run ends, and why. */
+/** How a run ended, and why. */
 export const RunEnding = shape('RunEnding', {
   outcome: RunOutcome,
   code: nullable(text('code', { max: 64 })),
@@ -125,32 +125,32 @@ export const RunState = shape(
     cause: RunCause,
     config: RunConfig,
     ...counters,
-    /** The tools the generate that is owed, or was last settled, was offered; pinned when it became owed. */
+    /** The tools offered with the generate that is owed or was last settled; pinned when it became owed. */
     offer: nullable(EffectiveToolSet),
     /** Messages that enter the next generate. */
     steers: list(Content, STEERS_MAX),
-    /** The last call's tool and arguments, and how often it came in a row. */
+    /** The tool and arguments of the last call, and how many times in a row it was made. */
     repeat: shape('RepeatGuard', {
       tool_name: nullable(text('tool_name', { max: 256 })),
       arguments_digest: nullable(Digest),
       count: integer('count', 0),
     }),
-    /** How it will end once its running calls have settled; null while it goes on. */
+    /** How the run ends when its running calls have settled; null while it is not ending. */
     ending: nullable(RunEnding),
     started_at_ms: TimeMs,
   },
   {
-    /** What the person said who interrupted: the run goes on with it once its running calls have settled. */
+    /** The input of an interrupt: the run continues with it when its running calls have settled. */
     redirect: Content,
-    /** Calls to make after the open batch: approved by a person with other arguments than the model's. */
+    /** Calls to make after the open batch: a person approved them with changed arguments. */
     amended: list(ToolCallObserved, AMENDED_MAX),
-    /** Generates of this turn that failed and may be tried again; no next one is owed before `not_before_ms`. */
+    /** How many generates of this turn failed; the next one is not owed before `not_before_ms`. */
     retry: shape('GenerateRetry', { failures: integer('failures', 1), not_before_ms: nullable(TimeMs) }),
   },
 );
 export type RunState = TypeOf<typeof RunState>;
 
-/** An ended run, as state remembers it. */
+/** An ended run, as state keeps it. */
 export const RunRecord = shape('RunRecord', {
   run_id: RunId,
   ending: RunEnding,
@@ -161,6 +161,6 @@ export const RunRecord = shape('RunRecord', {
 });
 export type RunRecord = TypeOf<typeof RunRecord>;
 
-/** A run that starts when the live one has ended. */
+/** A run that starts when the live run has ended. */
 export const FollowUp = shape('FollowUp', { input: Content }, { run_overrides: RunConfigPatch, tools: ToolOverrides });
 export type FollowUp = TypeOf<typeof FollowUp>;

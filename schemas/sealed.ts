@@ -1,19 +1,19 @@
-// JSON values that nobody can change any more, known as such because they were made here. Large things that many
-// requests name, a tool package above all, are passed on by reference: not copied, and not checked again.
+// Sealed values: frozen JSON values made here, which later layers recognise. Large values that many requests contain, such
+// as a tool package, are then passed on by reference, neither copied nor checked again.
 import { assertJson, canonicalText } from './canonical.ts';
 import { type Json, freezeJson } from './json.ts';
 
-/** What is known of a sealed value. */
+/** The recorded measures of a sealed value. */
 export interface Seal {
   /** Characters of its canonical text. */
   readonly chars: number;
-  /** How deep it is nested: 1 for an object or array of plain values. */
+  /** Its nesting depth: 1 for an object or array of plain values. */
   readonly depth: number;
 }
 
 const seals = new WeakMap<object, Seal>();
 
-/** A frozen copy in canonical order; throws a {@link RangeError} that names the path when it is no JSON value. */
+/** A frozen copy in canonical order; throws a {@link RangeError} with the path when it is not a JSON value. */
 export function sealJson<T extends object>(value: T): T {
   const text = canonicalText(assertJson(value));
   const copy = freezeJson(JSON.parse(text) as Json & T);
@@ -21,7 +21,7 @@ export function sealJson<T extends object>(value: T): T {
   return copy;
 }
 
-/** Undefined for whatever {@link sealJson} did not make. */
+/** The seal of a value; undefined when {@link sealJson} did not make it. */
 export const sealOf = (value: object): Seal | undefined => seals.get(value);
 
 function depthOf(value: Json): number {

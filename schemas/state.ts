@@ -1,5 +1,5 @@
-// SessionState: everything that decides what happens next, and nothing that does not (P7 "Session State Changes";
-// DESIGN section 4). Plain JSON; null where a slot is empty. History lives in the stream, not here.
+// SessionState: everything that decides what happens next, and nothing else (AOS P7, "Session State Changes";
+// docs/design.md, "State"). Plain JSON; an empty slot is null. History is in the stream, not here.
 import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { ConsentState } from './consent.ts';
 import { Content } from './content.ts';
@@ -27,7 +27,7 @@ import {
   ToolRuntimeContext,
 } from './tool-set.ts';
 
-/** The life of one call. `waiting` is for a person's word; all but it, `queued` and `running` are terminal. */
+/** The life of one call. `waiting` is for a person; every status but `waiting`, `queued` and `running` is terminal. */
 export const CallStatus = oneOf('CallStatus', [
   'waiting',
   'queued',
@@ -45,20 +45,20 @@ export const CallState = shape(
   'CallState',
   {
     status: CallStatus,
-    /** 1 until a bridge is lost with the call. */
+    /** 1 for the first attempt; it grows when a bridge is lost with the call or a repeatable call is retried. */
     attempt: integer('attempt', 1),
-    /** Who recorded its start. */
+    /** The bridge that recorded its start. */
     owner: nullable(OwnerId),
-    /** What the model will read; null until the call is terminal. */
+    /** What the model reads; null until the call is terminal. */
     output: nullable(Content),
     code: nullable(text('code', { max: 64 })),
-    /** The result ends the run, by the run's completion rule. */
+    /** The result ends the run, by the completion rule of the run. */
     terminal: flag,
   },
   {
-    /** When the question to a person, or the time to fulfil the call, runs out. */
+    /** When the question to a person expires, or the time to fulfil the call. */
     due_at_ms: TimeMs,
-    /** The attempt failed and may be repeated, but not earlier than this. */
+    /** The attempt failed; the next one is not owed before this time. */
     not_before_ms: TimeMs,
   },
 );
@@ -78,9 +78,9 @@ export const ActiveToolBatch = shape(
     running: integer('running', 0, CALLS_PER_BATCH_MAX),
   },
   {
-    /** Calls that wait for a person's word; absent in a batch that asks nobody. */
+    /** Calls that wait for a person; absent in a batch that asks no one. */
     waiting: integer('waiting', 0, CALLS_PER_BATCH_MAX),
-    /** Calls with a time that state waits for: `due_at_ms` or `not_before_ms`. */
+    /** Calls with a time that state waits for, `due_at_ms` or `not_before_ms`. */
     timed: list(CallId, CALLS_PER_BATCH_MAX),
   },
 );
@@ -100,23 +100,23 @@ export const TranscriptEntry = shape(
 );
 export type TranscriptEntry = TypeOf<typeof TranscriptEntry>;
 
-/** A sealed page, as it is kept in a blob. `prev` is the digest of the page before it, so the last one heads a chain. */
+/** A sealed page, as its blob holds it. `prev` is the digest of the page before it, so the pages form a chain. */
 export const TranscriptPage = shape('TranscriptPage', {
   prev: nullable(Digest),
   entries: list(TranscriptEntry, 2 * CALLS_PER_BATCH_MAX),
 });
 export type TranscriptPage = TypeOf<typeof TranscriptPage>;
 
-/** The conversation's window: digests of sealed pages (the last is the head of all of them), then the open page. */
+/** The window of the conversation: the digests of sealed pages, the newest last, and the open page. */
 export const TranscriptState = shape('TranscriptState', {
-  /** All entries ever, those that left the window too. */
+  /** All entries so far, including those that left the window. */
   count: integer('count', 0),
   sealed: list(Digest, TRANSCRIPT_PAGES_MAX),
   open: list(TranscriptEntry, 2 * CALLS_PER_BATCH_MAX),
 });
 export type TranscriptState = TypeOf<typeof TranscriptState>;
 
-/** A call that an interrupt left running by itself. */
+/** A call that an interrupt left running. */
 export const DetachedCall = shape('DetachedCall', {
   batch_id: BatchId,
   call_id: CallId,
@@ -129,11 +129,11 @@ export type DetachedCall = TypeOf<typeof DetachedCall>;
 export const SessionState = shape(
   'SessionState',
   {
-    /** That of the genesis record. */
+    /** The version of the genesis record. */
     v: integer('v', 1, 2),
     session_id: SessionId,
     genesis_digest: Digest,
-    /** How many events were folded. */
+    /** The number of events folded. */
     version: Version,
     created_at_ms: TimeMs,
     updated_at_ms: TimeMs,
@@ -159,11 +159,11 @@ export const SessionState = shape(
     transcript: TranscriptState,
   },
   {
-    /** Absent in a session that was born without a policy, until one is set. */
+    /** Absent in a session created without a policy, until one is set. */
     consent: ConsentState,
-    /** Calls that go on although the run does not wait for them; absent when there are none. */
+    /** Calls that still run although the run does not wait for them; absent when there are none. */
     detached: list(DetachedCall, DETACHED_MAX, 1),
-    /** Undos that nobody has answered yet; absent when there is none. */
+    /** Undos without an answer yet; absent when there are none. */
     undos: list(PendingUndo, UNDOS_MAX, 1),
   },
 );

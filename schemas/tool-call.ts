@@ -1,5 +1,4 @@
-// Calls and their results: what a model asked for, and what came of it (Steerable Tools Spec, "ToolCall" and
-// "ToolResult"; P7 `ToolCallObserved`).
+// Calls and their results (Steerable Tools Spec, "ToolCall" and "ToolResult"; AOS P7, "Ingress/Event Changes").
 import { Codec, type TypeOf, flag, integer, json, jsonObject, list, oneOf, shape, text } from './codec.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest } from './ids.ts';
@@ -8,7 +7,7 @@ import { CLAIMS_PER_CALL_MAX } from './limits.ts';
 import { HostSessionFacts } from './tool-set.ts';
 import { FileChanges } from './undo.ts';
 
-/** What an assistant asks to run, exactly as Steerable specifies it: no further fields. */
+/** A call as the Steerable Tools Spec has it: no further fields. */
 export const ToolCall = shape('ToolCall', {
   id: text('id', { max: 256 }),
   name: text('name', { max: 256 }),
@@ -30,7 +29,7 @@ const knownResultFields = shape(
 );
 const knownResultKeys = new Set(['success', 'terminal', 'needsFollowup', 'nextAction', 'message', 'error', 'data']);
 
-/** What the runtime reports back, exactly as Steerable specifies it: open to further fields. */
+/** A result as the Steerable Tools Spec has it: open to further fields. */
 export type ToolResult = TypeOf<typeof knownResultFields> & JsonObject;
 export const ToolResult: Codec<ToolResult> = new Codec<ToolResult>(
   'ToolResult',
@@ -43,29 +42,29 @@ export const ToolResult: Codec<ToolResult> = new Codec<ToolResult>(
   { ...knownResultFields.jsonSchema, additionalProperties: true },
 );
 
-// Mostly all of them are known, and the value itself will do.
+// Mostly all fields are known; then the value itself is returned, not a copy.
 const pickKnown = (value: Readonly<Record<string, unknown>>): object =>
   Object.keys(value).every((key) => knownResultKeys.has(key))
     ? value
     : Object.fromEntries(Object.entries(value).filter(([key]) => knownResultKeys.has(key)));
 
 /**
- * Steerable's rule: a result is terminal when `terminal` is true, or when it failed and does not ask for a follow-up.
- * Strict: only the booleans themselves count. Null and undefined are not terminal.
+ * The rule of the Steerable Tools Spec: a result is terminal when `terminal` is true, or when it failed and does not ask
+ * for a follow-up. Strict: only booleans count. Null and undefined are not terminal.
  */
 export function isTerminalResult(result: unknown): boolean {
   if (!isPlainObject(result)) return false;
   return result['terminal'] === true || (result['success'] === false && result['needsFollowup'] !== true);
 }
 
-/** A claim on what a call touches: a `/`-separated key that covers every key below it. */
+/** A claim on what a call touches: a `/`-separated key, which covers every key below it. */
 export const Claim = shape('Claim', {
   key: text('key', { min: 1, max: 4_352 }),
   access: oneOf('access', ['read', 'write']),
 });
 export type Claim = TypeOf<typeof Claim>;
 
-/** What the engine's edge found when it held a value against a tool's schema. */
+/** What the engine's edge found when it checked a value against a schema of the tool. */
 export const SchemaVerdict = shape(
   'SchemaVerdict',
   { valid: flag },
@@ -74,9 +73,9 @@ export const SchemaVerdict = shape(
 export type SchemaVerdict = TypeOf<typeof SchemaVerdict>;
 
 /**
- * One call as the model made it. A bridge sends `arguments` (an object) or, when it has only text that may not even
- * be JSON, `arguments_text`. The engine's edge parses, checks and digests them, moves large ones into a blob
- * (`arguments_ref`, with the claims they make), and records its verdict.
+ * One call as the model made it. A bridge sends `arguments` (an object) or, when it has only text that may not be JSON,
+ * `arguments_text`. The engine's edge parses, checks and digests them, moves large ones into a blob (`arguments_ref`,
+ * with their claims), and records its verdict.
  */
 export const ToolCallObserved = shape(
   'ToolCallObserved',
@@ -88,17 +87,17 @@ export const ToolCallObserved = shape(
     arguments_digest: Digest,
     arguments_verdict: SchemaVerdict,
     claims: list(Claim, CLAIMS_PER_CALL_MAX),
-    /** The provider's own id, when the bridge had to use another. */
+    /** The provider's id, when the bridge had to replace it. */
     provider_call_id: text('provider_call_id', { max: 256 }),
   },
 );
 export type ToolCallObserved = TypeOf<typeof ToolCallObserved>;
 
-/** How a call ended. `unknown`: it was started, and nobody can say what it did. */
+/** How a call ended. `unknown`: it was started, and what it did cannot be known. */
 export const CallOutcome = oneOf('CallOutcome', ['succeeded', 'failed', 'cancelled', 'unknown']);
 export type CallOutcome = TypeOf<typeof CallOutcome>;
 
-/** The report of one call: the envelope around a {@link ToolResult}, bound to its plan and attempt. */
+/** The report on one call: a {@link ToolResult}, bound to its plan and attempt. */
 export const settlementFields = {
   required: {
     batch_id: BatchId,
@@ -111,18 +110,18 @@ export const settlementFields = {
   },
   optional: {
     outcome: CallOutcome,
-    /** Why it failed: a stable word such as `timeout` or `not_found`. */
+    /** Why it failed: a stable code such as `timeout` or `not_found`. */
     code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),
     duration_ms: integer('duration_ms', 0),
-    /** It failed for a reason that may pass: a repeatable call is tried again as the run's retry policy says. */
+    /** The fault may be temporary: a repeatable call is tried again as the retry policy of the run allows. */
     retryable: flag,
-    /** Drawn by the edge: what the wait before the next attempt is multiplied with, in thousandths. */
+    /** Drawn by the edge: the factor for the wait before the next attempt, in thousandths. */
     jitter_permille: integer('jitter_permille', 800, 1_200),
-    /** What the edge found when it held `result.data` against the tool's output schema. */
+    /** What the edge found when it checked `result.data` against the output schema of the tool. */
     output_verdict: SchemaVerdict,
-    /** What the call taught about the host session. */
+    /** New facts about the host session. */
     host_session: HostSessionFacts,
-    /** The files it changed, with what stood there before. Absent: none, or nobody knows which. */
+    /** The files it changed, with their content before. Absent when there are none, or they are not known. */
     changes: FileChanges,
   },
 } as const;

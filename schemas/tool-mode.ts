@@ -1,11 +1,11 @@
-// Tool modes: what a call may do to the world, and so how it is consented to (Steerable Tools Spec, "ToolMode";
-// DESIGN section 8, "unmatched names" and "namespaced names").
+// Tool modes: what kind of effect a call may have, which decides its consent (Steerable Tools Spec, "ToolMode"; the rules
+// for unmatched and namespaced names: docs/design.md, "Settled questions").
 import { type TypeOf, oneOf } from './codec.ts';
 
 export const ToolMode = oneOf('ToolMode', ['read', 'safe_write', 'destructive', 'local', 'external']);
 export type ToolMode = TypeOf<typeof ToolMode>;
 
-/** First match wins. Prefixes are followed by `_` or `-`, in any case. */
+/** The first match wins. A prefix is followed by `_` or `-`; case is ignored. */
 export const TOOL_MODE_PREFIXES: readonly (readonly [ToolMode, readonly string[]])[] = [
   ['read', ['get', 'list', 'read', 'search']],
   ['safe_write', ['create', 'update', 'add', 'set', 'write', 'apply']],
@@ -14,8 +14,8 @@ export const TOOL_MODE_PREFIXES: readonly (readonly [ToolMode, readonly string[]
 ];
 
 /**
- * The mode a tool's name suggests; `unmatched` when it suggests none (`external` for tools of servers and people,
- * `local` for tools of the host, never silently `read`). Namespaces before `.`, `__`, `/` or `:` are ignored.
+ * The mode that the name of a tool suggests; `unmatched` when it suggests none (`external` for tools of servers and
+ * people, `local` for tools of the host, never `read`). Namespaces before `.`, `__`, `/` or `:` are ignored.
  */
 export function inferToolMode(name: string, unmatched: ToolMode = 'external'): ToolMode {
   const segment = (name.split(/\.|__|\/|:/).findLast((part) => part !== '') ?? '').toLowerCase();

@@ -1,5 +1,5 @@
-// The tools around a session: package, profiles, overrides, runtime facts, and the effective set that follows from
-// them (P7 "Tool Runtime Layer"; DESIGN section 4).
+// The tools of a session: package, profiles, overrides, facts about the host, and the effective set that follows from
+// them (AOS P7, "Tool Runtime Layer").
 import { type TypeOf, dictionary, flag, list, nullable, oneOf, remembering, shape, text } from './codec.ts';
 import { HostSessionId, ProfileId, TimeMs, ToolId, ToolName } from './ids.ts';
 import { CAPABILITIES_MAX, PROFILES_MAX, TOOLS_MAX } from './limits.ts';
@@ -9,14 +9,17 @@ import { ToolSpec } from './tool-spec.ts';
 export const ToolProfile = shape('ToolProfile', { profile_id: ProfileId, tool_ids: list(ToolId, TOOLS_MAX) });
 export type ToolProfile = TypeOf<typeof ToolProfile>;
 
-/** The profile of every provider whose name contains `provider_contains` (lower case). The first match wins. */
+/** The profile for providers whose name contains `provider_contains` (lower case). The first match wins. */
 export const ProviderProfile = shape('ProviderProfile', {
   provider_contains: text('provider_contains', { max: 64 }),
   profile_id: ProfileId,
 });
 export type ProviderProfile = TypeOf<typeof ProviderProfile>;
 
-/** What a session is born with (P7 section 1.1, install-time preload). An empty `provider_contains` matches all. */
+/**
+ * The tools a session is created with (AOS P7, "Install-Time Profile Preload"). An empty `provider_contains` matches
+ * every provider.
+ */
 export const ToolPackage = remembering(
   shape('ToolPackage', {
     registry: list(ToolSpec, TOOLS_MAX),
@@ -32,7 +35,7 @@ export type ToolRegistry = TypeOf<typeof ToolRegistry>;
 export const ToolProfiles = dictionary(ProfileId, ToolProfile, PROFILES_MAX);
 export type ToolProfiles = TypeOf<typeof ToolProfiles>;
 
-/** Tool ids added, taken away, and added beside the profile. Disable wins over both others. */
+/** Tool ids to add to the profile (`enable`, `force`) and to remove. Disable wins over both others. */
 export const ToolOverrides = shape('ToolOverrides', {
   enable: list(ToolId, TOOLS_MAX),
   disable: list(ToolId, TOOLS_MAX),
@@ -45,13 +48,13 @@ export const NO_OVERRIDES: ToolOverrides = { disable: [], enable: [], force: [] 
 export const HostSessionStatus = oneOf('HostSessionStatus', ['ready', 'closed', 'expired', 'error']);
 export type HostSessionStatus = TypeOf<typeof HostSessionStatus>;
 
-/** How commands are confined on the host (DESIGN section 7). */
+/** How the host confines commands (docs/design.md, "Safety"). */
 export const SandboxLevel = oneOf('SandboxLevel', ['none', 'bwrap']);
 export type SandboxLevel = TypeOf<typeof SandboxLevel>;
 
 const capability = text('capability', { min: 1, max: 64, pattern: /^[A-Za-z0-9_.-]+$/ });
 
-/** Facts about the host that gate tools; null until known. */
+/** Facts about the host that decide the availability of tools; null until known. */
 export const ToolRuntimeContext = shape('ToolRuntimeContext', {
   host_session_id: nullable(HostSessionId),
   host_session_status: nullable(HostSessionStatus),
@@ -63,7 +66,7 @@ export const ToolRuntimeContext = shape('ToolRuntimeContext', {
 });
 export type ToolRuntimeContext = TypeOf<typeof ToolRuntimeContext>;
 
-/** New facts about the host: fields that are absent stay as they are. */
+/** New facts about the host; absent fields stay as they are. */
 export const HostSessionFacts = shape(
   'HostSessionFacts',
   {},
@@ -78,7 +81,7 @@ export const HostSessionFacts = shape(
 );
 export type HostSessionFacts = TypeOf<typeof HostSessionFacts>;
 
-/** Why a tool is in the effective set or out of it. */
+/** Why a tool is or is not in the effective set. */
 export const ToolReason = oneOf('ToolReason', [
   'in_profile',
   'not_in_profile',
@@ -94,7 +97,7 @@ export const ToolReason = oneOf('ToolReason', [
 ]);
 export type ToolReason = TypeOf<typeof ToolReason>;
 
-/** One registered tool, in the effective set or not, with all its reasons. */
+/** Whether one registered tool is in the effective set, with all reasons. */
 export const ToolVerdict = shape('ToolVerdict', {
   tool_id: ToolId,
   tool_name: ToolName,
@@ -103,7 +106,7 @@ export const ToolVerdict = shape('ToolVerdict', {
 });
 export type ToolVerdict = TypeOf<typeof ToolVerdict>;
 
-/** The tools a model may be offered now, in order, and the verdict on every registered tool (by tool id). */
+/** The tools a model may be offered now, in order, and the verdict on every registered tool, by tool id. */
 export const EffectiveToolSet = shape('EffectiveToolSet', {
   profile_id: ProfileId,
   provider: text('provider', { max: 64 }),

@@ -1,5 +1,5 @@
-// One tool: what the model sees of it, what runs it, when it is available and what it may run beside
-// (P7 "Tool Inventory Layer"; DESIGN section 4, "Tool spec").
+// One tool: what the model sees of it, what runs it, when it is available and which calls may run at the same time
+// (AOS P7, "Tool Inventory Layer"; docs/design.md, "Tools").
 import { type TypeOf, flag, integer, jsonObject, list, oneOf, shape, tagged, text, variants } from './codec.ts';
 import { Digest, ToolId, ToolName } from './ids.ts';
 import {
@@ -25,7 +25,7 @@ export const ToolExecutor = variants('ToolExecutor', 'kind', {
 });
 export type ToolExecutor = TypeOf<typeof ToolExecutor>;
 
-/** `always`, `host_session_ready`, `host_session_not_ready` or `capability:<name>`. All rules of a tool must hold. */
+/** `always`, `host_session_ready`, `host_session_not_ready` or `capability:<name>`. Every rule of a tool must hold. */
 export const ToolAvailabilityRule = text('ToolAvailabilityRule', {
   max: 96,
   pattern: /^(always|host_session_ready|host_session_not_ready|capability:[A-Za-z0-9_.-]{1,64})$/,
@@ -33,9 +33,9 @@ export const ToolAvailabilityRule = text('ToolAvailabilityRule', {
 export type ToolAvailabilityRule = TypeOf<typeof ToolAvailabilityRule>;
 
 /**
- * How a call's arguments become claims on what it touches. The key is `space`, and below it what `argument` names:
- * `path` a workspace path, `patch` every path a v4a patch names, `text` the text itself as one segment. A missing or
- * odd argument claims the whole space.
+ * How an argument of a call becomes claims on what the call touches. The key is `space` and, below it, what `argument`
+ * holds: with `path` a workspace path, with `patch` every path a v4a patch names, with `text` the text as one segment. A
+ * missing or malformed argument claims the whole space.
  */
 export const ClaimRule = shape('ClaimRule', {
   space: text('space', { min: 1, max: 64, pattern: /^[A-Za-z0-9_.-]+$/ }),
@@ -45,7 +45,7 @@ export const ClaimRule = shape('ClaimRule', {
 });
 export type ClaimRule = TypeOf<typeof ClaimRule>;
 
-/** Whether calls of the tool may run beside others; without `claims`, `resource_key` is a claim to write. */
+/** Whether calls of the tool may run at the same time as others. Without `claims`, `resource_key` is a write claim. */
 export const ToolParallelismHint = shape(
   'ToolParallelismHint',
   { parallel_safe: flag },
@@ -61,14 +61,14 @@ export const ToolSpec = shape(
   {
     tool_id: ToolId,
     tool_name: ToolName,
-    /** Digest of name, description and schemas: another definition is another tool. */
+    /** Digest of name, description and schemas: a tool with another definition has another `tool_ref`. */
     tool_ref: Digest,
     description: text('description', { max: DESCRIPTION_CHARS_MAX }),
     /** JSON Schema, draft 2020-12, of the arguments. */
     input_schema: jsonObject,
     ownership: oneOf('ownership', ['managed', 'mcp', 'custom']),
     permission_policy: oneOf('permission_policy', ['always_allow', 'always_ask']),
-    /** Named effects on the world, for people: `fs.write`, `net`, … */
+    /** Names of the effects of a call, for people to read: `fs.write`, `net`, … */
     effects: list(text('effect', { min: 1, max: 64 }), CAPABILITIES_MAX),
     read_only: flag,
     destructive: flag,
@@ -83,9 +83,9 @@ export const ToolSpec = shape(
     output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
   },
   {
-    /** JSON Schema of a result's `data`. A result that does not fit is a failure; an answer that does not is refused. */
+    /** JSON Schema of the `data` of a result. A bridge's result that does not fit fails; a person's answer is refused. */
     output_schema: jsonObject,
-    /** How long a person may take to fulfil a custom call, in milliseconds; without it, for ever. */
+    /** How long a person may take to fulfil a custom call, in milliseconds; without it, without limit. */
     answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
   },
 );

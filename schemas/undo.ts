@@ -1,13 +1,13 @@
-// What a call changed in the workspace, as it is recorded with the call's settlement, and an undo that is owed.
+// The files a call changed, as its settlement records them, and an undo that is owed.
 import { type TypeOf, either, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { BatchId, CallId, Digest, Position } from './ids.ts';
 import { BLOB_BYTES_MAX, CHANGES_PER_CALL_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from './limits.ts';
 
-/** Bytes that are kept as a blob. */
+/** Bytes kept as a blob. */
 export const KeptBytes = shape('KeptBytes', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) });
 export type KeptBytes = TypeOf<typeof KeptBytes>;
 
-/** Why the bytes of a file were not kept before it was changed; what needs them cannot be undone. */
+/** Why the bytes of a file were not kept before it was changed. Such a change cannot be undone. */
 export const Withheld = shape('Withheld', {
   withheld: oneOf('withheld', ['too_large', 'secret', 'unreadable', 'not_kept']),
 });
@@ -17,17 +17,17 @@ export type Withheld = TypeOf<typeof Withheld>;
 export const FileChange = shape(
   'FileChange',
   {
-    /** From the workspace, without `.` and `..`. */
+    /** Relative to the workspace, without `.` and `..`. */
     path: text('path', { min: 1, max: PATH_CHARS_MAX }),
-    /** What stood there; null where there was no file. */
+    /** The content before; null when there was no file. */
     before: nullable(either('Preimage', KeptBytes, Withheld)),
-    /** The digest of what stood there afterwards; null where the call removed it. */
+    /** The digest of the content after the call; null when the call removed the file. */
     after_digest: nullable(Digest),
   },
   {
-    /** Permission bits of the file before. */
+    /** The permission bits of the file before the call. */
     mode: integer('mode', 0, 0o777),
-    /** How many of the folders above the file the call made for it. */
+    /** How many folders above the file the call created for it. */
     parents_made: integer('parents_made', 1, PATH_DEPTH_MAX),
   },
 );
@@ -35,9 +35,9 @@ export type FileChange = TypeOf<typeof FileChange>;
 
 export const FileChanges = list(FileChange, CHANGES_PER_CALL_MAX, 1);
 
-/** An undo that somebody asked for and nobody has answered yet. */
+/** An undo that was requested and has no answer yet. */
 export const PendingUndo = shape('PendingUndo', {
-  /** Where in the stream it was asked for: names this undo among all of the session. */
+  /** The position of its `UndoRequested`; unique in the session. */
   position: Position,
   batch_id: BatchId,
   call_id: CallId,

@@ -1,4 +1,4 @@
-// What clients and the engine say to each other, in process and over HTTP alike.
+// The requests and answers between clients and the engine, the same in process and over HTTP.
 import { type TypeOf, either, flag, integer, list, oneOf, shape, text } from './codec.ts';
 import { ConsentPolicy } from './consent.ts';
 import { Effect } from './effect.ts';
@@ -10,14 +10,14 @@ import {
   LEASE_EFFECTS_MAX,
   LEASE_WAIT_MS_MAX,
   SUBMITS_TOGETHER_MAX,
+  TOOLS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
 import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
-import { TOOLS_MAX } from './limits.ts';
 
-/** A new session: an id of one's own choice, another config, tool package or policy. All optional. */
+/** A new session. Optional: its id, config, tool package and policy. */
 export const CreateSession = shape(
   'CreateSession',
   {},
@@ -25,7 +25,7 @@ export const CreateSession = shape(
 );
 export type CreateSession = TypeOf<typeof CreateSession>;
 
-/** One session in a list. `owing`: something is owed by a bridge. */
+/** One session in a list. `owing`: at least one effect for a bridge is owed. */
 export const SessionSummary = shape('SessionSummary', { session_id: SessionId, version: Version, owing: flag });
 export type SessionSummary = TypeOf<typeof SessionSummary>;
 
@@ -34,30 +34,27 @@ export const SessionView = shape('SessionView', {
   state: SessionState,
   state_digest: Digest,
   chain: Digest,
-  /** `requires_action`: something waits for a person (openboa "Managed tool confirmation"). */
+  /** `requires_action`: an effect waits for a person (openboa, "Managed tool confirmation"). */
   status: oneOf('status', ['idle', 'running', 'paused', 'requires_action']),
-  /** The effects `agent.tool_use` and `agent.custom_tool_use` that wait for an answer. */
+  /** The ids of the `agent.tool_use` and `agent.custom_tool_use` effects that wait for an answer. */
   blocking_event_ids: list(EffectId, CALLS_PER_BATCH_MAX),
 });
 export type SessionView = TypeOf<typeof SessionView>;
 
-/**
- * What becomes of a run that is live where a session is forked: it waits to be resumed, goes on at once, or is
- * cancelled.
- */
+/** What happens in the fork to a run that is live at its position: it is paused, continues, or is cancelled. */
 export const ForkedRun = oneOf('ForkedRun', ['pause', 'go', 'end']);
 export type ForkedRun = TypeOf<typeof ForkedRun>;
 
-/** A new session with the first `at` events of another one; by default all of them, and a live run is paused. */
+/** A new session with the first `at` events of another; by default all of them, with a live run paused. */
 export const ForkSession = shape('ForkSession', {}, { session_id: SessionId, at: Version, run: ForkedRun });
 export type ForkSession = TypeOf<typeof ForkSession>;
-/** What a client asks with: its version may be any number, which is checked where it arrives. */
+/** The request as a client writes it: `at` is a plain number, which the engine checks. */
 export type ForkRequest = Omit<ForkSession, 'at'> & { readonly at?: number };
 
-/** Tells one grant of an effect from every other: it grows with each, also across restarts of the engine. */
+/** The number of one grant of an effect: it grows with each grant, also across restarts of the engine. */
 export const Epoch = integer('an epoch', 1);
 
-/** A lease under which something is reported. */
+/** The lease a report is made under. */
 export const HeldLease = shape('HeldLease', { effect_id: EffectId, epoch: Epoch });
 export type HeldLease = TypeOf<typeof HeldLease>;
 
@@ -76,14 +73,11 @@ const wanted = {
   max: integer('max', 1, LEASE_EFFECTS_MAX),
 } as const;
 
-/** Effects to do, and at most how many. `tools`: tool ids this bridge executes, exact or with a closing `*`. */
+/** Which effects a bridge wants, and at most how many. `tools`: the tool ids it executes, exact or ending in `*`. */
 export const Wanted = shape('Wanted', wanted);
 export type Wanted = TypeOf<typeof Wanted>;
 
-/**
- * Asks for effects to do. Waits up to `wait_ms` for the first effect. Leases last until their deadline unless a
- * heartbeat extends them.
- */
+/** Asks for effects. Waits up to `wait_ms` for the first one. A lease expires unless a heartbeat extends it. */
 export const LeaseRequest = shape(
   'LeaseRequest',
   { owner: OwnerId, ...wanted, wait_ms: integer('wait_ms', 0, LEASE_WAIT_MS_MAX) },
@@ -91,28 +85,28 @@ export const LeaseRequest = shape(
 );
 export type LeaseRequest = TypeOf<typeof LeaseRequest>;
 
-/** Names one lease. `epoch`: that of its grant, without which only the owner tells whose it is. */
+/** Names one lease. `epoch`: the epoch of its grant; without it, the lease is identified by its owner alone. */
 export const LeaseKey = shape('LeaseKey', { session_id: SessionId, effect_id: EffectId }, { epoch: Epoch });
 export type LeaseKey = TypeOf<typeof LeaseKey>;
 
-/** Effects handed out, with the plans their calls belong to: check a plan's digest before running a call of it. */
+/** Granted effects, with the plans of their calls. Check the digest of a plan before running a call of it. */
 export const LeaseGrant = shape('LeaseGrant', {
   effects: list(Effect, LEASE_EFFECTS_MAX),
-  /** Of each effect, in the same order: to be named in heartbeats and reports. */
+  /** The epoch of each effect, in the same order, for heartbeats and reports. */
   epochs: list(Epoch, LEASE_EFFECTS_MAX),
   plans: list(
     shape('LeasedPlan', { session_id: SessionId, batch_id: BatchId, plan: ToolBatchPlan }),
     LEASE_EFFECTS_MAX,
   ),
-  /** How long the leases last without a heartbeat. */
+  /** How long the leases last without a heartbeat, in milliseconds. */
   ttl_ms: integer('ttl_ms', 1),
 });
 export type LeaseGrant = TypeOf<typeof LeaseGrant>;
 
 /**
- * Facts to append, all or none. `owner`: the bridge that reports; a lease somebody else holds refuses it. `leases`, with an
- * owner: those under which it reports; one that was lost is refused, whether or not somebody else has the effect now.
- * `lease`, with an owner: what the session owes once this is durable is asked for in the same breath.
+ * Facts to append, all or none. `owner`: the bridge that reports; refused when another owner holds the lease. `leases`,
+ * with an owner: the leases it reports under; a lost one is refused, even when no other owner has the effect now.
+ * `lease`, with an owner: also asks for effects that the session owes once the facts are durable.
  */
 export const Submit = shape(
   'Submit',
@@ -122,8 +116,8 @@ export const Submit = shape(
 export type Submit = TypeOf<typeof Submit>;
 
 /**
- * Where the events are now. `repeated`: the event id was there already, and this is the first answer again. `granted`:
- * what was asked for with it, absent when there is nothing; what the first answer granted comes again with that answer.
+ * The positions of the events. `repeated`: the event id was already recorded, and this is the first answer again.
+ * `granted`: the effects granted for `lease`, absent when there are none; a repeated answer repeats its grants.
  */
 export const SubmitReceipt = shape(
   'SubmitReceipt',
@@ -136,11 +130,11 @@ export const SubmitReceipt = shape(
 );
 export type SubmitReceipt = TypeOf<typeof SubmitReceipt>;
 
-/** Still at it: extends the leases that are still held. */
+/** Extends the leases that are still held. */
 export const Heartbeat = shape('Heartbeat', { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });
 export type Heartbeat = TypeOf<typeof Heartbeat>;
 
-/** Given back. `all`: everything this owner holds, whatever it is, for one that is gone and cannot say what it had. */
+/** Releases leases. `all`: every lease of this owner, for a process that is gone and whose leases are not known. */
 export const Release = shape(
   'Release',
   { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) },
@@ -148,11 +142,11 @@ export const Release = shape(
 );
 export type Release = TypeOf<typeof Release>;
 
-/** Leases that are gone: stop that work; its report would change nothing. */
+/** The leases that were lost: stop their work, because its report would be refused. */
 export const HeartbeatReply = shape('HeartbeatReply', { lost: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });
 export type HeartbeatReply = TypeOf<typeof HeartbeatReply>;
 
-/** Errors over HTTP: RFC 9457 problem details with the rejection's code and path. */
+/** Errors over HTTP: RFC 9457 problem details with the code and path of the rejection. */
 export const Problem = shape(
   'Problem',
   { type: text('type', { max: 256 }), title: text('title', { max: 256 }), status: integer('status', 400, 599) },
@@ -160,13 +154,13 @@ export const Problem = shape(
 );
 export type Problem = TypeOf<typeof Problem>;
 
-/** One answer for each submit of a request that carried several, in their order: a receipt, or why it was refused. */
+/** The answers to a request with several submits, in their order: a receipt, or why the submit was refused. */
 export const SubmitsReply = shape('SubmitsReply', {
   answers: list(either('answer', SubmitReceipt, Problem), SUBMITS_TOGETHER_MAX),
 });
 export type SubmitsReply = TypeOf<typeof SubmitsReply>;
 
-/** What the engine says of itself. */
+/** Name, version and start time of the engine. */
 export const EngineInfo = shape('EngineInfo', {
   name: oneOf('name', ['refold']),
   version: text('version', { max: 32 }),

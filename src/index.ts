@@ -1,4 +1,4 @@
-// The package `refold`: the engine, and what is needed to embed it.
+// The package `refold`: the engine, and everything needed to embed it.
 export { type SigningKeys, findCheckpointFault, newSigningKeys, signCheckpoint } from './audit/signature.ts';
 export type { Blobs } from './blobs/blobs.ts';
 export { openFileBlobs } from './blobs/file-blobs.ts';

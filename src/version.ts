@@ -1,2 +1,2 @@
-/** The version of this package; a test holds it equal to the manifest's. */
+/** The version of this package; a test compares it with package.json. */
 export const PACKAGE_VERSION = '0.1.0';

@@ -14,6 +14,7 @@ import { bareMerkle } from '../bare-merkle.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { type Row, ratioAtLeast, rowOf } from '../row.ts';
 import { TURN_EVENTS, benchGenesis, recordStream } from '../stream.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const REACH_FOLD = 0.8;
 const REACH_DIGEST = 0.8;
@@ -131,11 +132,7 @@ function bareDigesting(start: SessionState): Next {
   };
 }
 
-const stepping: Next = (state, { event }) => {
-  const stepped = step(state, event);
-  if (stepped._tag === 'Left') throw new Error(`refused: ${stepped.left.code}`);
-  return stepped.right.state;
-};
+const stepping: Next = (state, { event }) => mustBe(step(state, event)).state;
 
 function timeFold({ start, texts }: Tape, next: Next): number {
   const taped = texts.map((text) => JSON.parse(text) as Taped);

@@ -12,7 +12,7 @@ import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { openFloor } from '../floor.ts';
-import { must } from '../must.ts';
+import { must } from '../../src/client/must.ts';
 import { type Row, rowOf } from '../row.ts';
 import { TURN_EVENTS, benchGenesis, recordStream } from '../stream.ts';
 

@@ -18,7 +18,7 @@ import {
   resetMeter,
   watchHandover,
 } from '../meter.ts';
-import { must } from '../must.ts';
+import { must } from '../../src/client/must.ts';
 import type { Round } from '../round.ts';
 import { type Row, atMost, ratioAtMost, rowOf } from '../row.ts';
 import { percentile } from '../spread.ts';

@@ -8,6 +8,7 @@ import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { type Row, ratioAtMost, rowOf } from '../row.ts';
 import { TURN_EVENTS, benchGenesis, recordStream } from '../stream.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const REACH = 1.2;
 const FIRST = 10;
@@ -63,10 +64,6 @@ function microsecondsAt({ state, texts }: Place): number {
   let now = state;
   stateDigest(now);
   const startedAt = performance.now();
-  for (const event of events) {
-    const stepped = step(now, event);
-    if (stepped._tag === 'Left') throw new Error(`refused: ${stepped.left.code}`);
-    now = stepped.right.state;
-  }
+  for (const event of events) now = mustBe(step(now, event)).state;
   return ((performance.now() - startedAt) * 1_000) / events.length;
 }

@@ -6,7 +6,7 @@ import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { type LongLog, writeLog } from '../long-log.ts';
-import { must } from '../must.ts';
+import { must } from '../../src/client/must.ts';
 import { REPLAY_PROCESS, runToEnd } from '../processes.ts';
 import type { Replayed } from '../replay-process.ts';
 import { type Row, atMost, ratioAtLeast, ratioAtMost, rowOf } from '../row.ts';

@@ -10,7 +10,7 @@ import { type EngineClient, connect } from '../../src/client/index.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
 import { markedSession } from '../actors.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
-import { must } from '../must.ts';
+import { must } from '../../src/client/must.ts';
 import { BRIDGE_PROCESS, type Child, type ChildLine, type EngineReady, startChild, startServe } from '../processes.ts';
 import { type Row, atMost, rowOf } from '../row.ts';
 import { UNBOUNDED } from '../stream.ts';

@@ -1,6 +1,8 @@
 // What commands print, and how they end: text for people, or with --json one JSON object a line. Exit codes: 0 ok, 1
 // the thing checked is wrong, 2 misuse or something that could not be done.
 import pc from 'picocolors';
+import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
+import { RejectedError } from '../client/must.ts';
 import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
 import { visible } from './preview/visible.ts';
 
@@ -61,12 +63,26 @@ export class CommandFailure extends Error {
   }
 }
 
+/** The failure that an error ends a command with: itself, or that of a rejection; null when it is neither. */
+export function failureOf(error: unknown): CommandFailure | null {
+  if (error instanceof CommandFailure) return error;
+  return error instanceof RejectedError ? failureFrom(error.rejection) : null;
+}
+
+const failureFrom = ({ code, path, message }: Rejection): CommandFailure =>
+  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${adviceOf(code)}`);
+
+/** The advice in the meaning of a code: what follows its first sentence, which the message has already made concrete. */
+function adviceOf(code: Rejection['code']): string {
+  const meaning: string = REJECTIONS[code];
+  const end = meaning.indexOf('. ');
+  return end === -1 ? meaning : meaning.slice(end + 2);
+}
+
 /** Prints why a command ended and gives its exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
   const failure =
-    error instanceof CommandFailure
-      ? error
-      : new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
+    failureOf(error) ?? new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
   if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
   else process.stderr.write(`${pc.red('refold:')} ${printable(message)}\n`);

@@ -9,7 +9,7 @@ import { StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
 import { cannotRead } from './files.ts';
-import { must } from './must.ts';
+import { must } from '../client/must.ts';
 import { CommandFailure } from './output.ts';
 
 /** The records of a file, in order. Ends the command at the first line that is no record. */

@@ -5,7 +5,7 @@ import type { EventRecord } from '../../schemas/record.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import { newReplayer } from '../core/replay.ts';
-import { must } from './must.ts';
+import { must } from '../client/must.ts';
 import { CommandFailure } from './output.ts';
 
 export interface Watched {

@@ -5,7 +5,7 @@ import type { EngineClient } from '../client/client.ts';
 import type { Engine } from '../engine/engine.ts';
 import { requireData } from './data-dir.ts';
 import { findEngine, namingHolder } from './engine-address.ts';
-import { mustBe } from './must.ts';
+import { mustBe } from '../client/must.ts';
 
 /** Works with the engine of a data directory that is there: the running one, or one opened for this command alone. */
 export async function withEngine<T>(dataDir: string, work: (client: EngineClient) => Promise<T>): Promise<T> {

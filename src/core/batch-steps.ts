@@ -1,4 +1,4 @@
-// What one event of a stream does to a batch: the calls that it brings, and the batch as it leaves it.
+// What one event of a stream does to a batch: the calls it adds, and the batch after it.
 import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
 import type { NextState } from '../../reducers/next-state.ts';
 import type { RunId } from '../../schemas/ids.ts';
@@ -8,7 +8,7 @@ import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { upcast } from '../../schemas/upcast.ts';
 
 /** An event with the state before and after it. */
-export interface Folded {
+export interface FoldedEvent {
   readonly record: EventRecord;
   readonly before: SessionState;
   readonly after: SessionState;
@@ -20,22 +20,22 @@ export interface Made {
   readonly turn: number;
 }
 
-/** The calls that an event brings: those of a turn, or those that a person made in place of a turn's. */
-export function callsMade({ record: { event }, before, after }: Folded): Made | null {
+/** The calls an event adds: those of a turn, or those that a person approved with changed arguments. */
+export function callsMade({ record: { event }, before, after }: FoldedEvent): Made | null {
   if (event.kind === 'ToolCallsObserved') return event;
   const batch = after.active_tool_batch;
   if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return null;
   return { calls: batch.observed, run_id: batch.run_id, turn: batch.turn };
 }
 
-/** Why a turn was refused as a whole, because it ended its run. */
+/** Why a whole turn was refused: the ending of the run it ended. */
 export function refusedTurn({ run_history }: SessionState): { readonly code: string; readonly message: string } {
   const ending = run_history.at(-1)?.ending;
   return { code: ending?.code ?? 'run_ended', message: ending?.message ?? 'the run has ended' };
 }
 
-/** The batch after an event. An event that closes the batch takes it out of state, so it is folded here once more. */
-export function batchAfter({ record, before, after }: Folded): ActiveToolBatch | null {
+/** The batch after an event. An event that closes the batch removes it from state, so it is folded again here. */
+export function batchAfter({ record, before, after }: FoldedEvent): ActiveToolBatch | null {
   const event = upcast(record.event);
   const open = before.active_tool_batch;
   if (open === null || after.active_tool_batch?.batch_id === open.batch_id) return after.active_tool_batch;

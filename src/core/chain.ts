@@ -1,5 +1,5 @@
-// The stream chain (DESIGN section 5): each event's value binds the one before it, the event and the state after it,
-// so that an edit, a swap or a hole anywhere shows from there on.
+// The stream chain (docs/design.md, "Bytes and digests"): the value of each event binds the value before it, the event and
+// the state after it, so that a changed, swapped or missing event shows in every value after it.
 import { digestJson, digestText } from '../../schemas/canonical.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
@@ -10,7 +10,7 @@ export function genesisChain(genesis: Genesis): Digest {
   return genesisChains.get(genesis) ?? noteGenesisChain(genesis, digestJson(genesis));
 }
 
-/** Keeps the chain value of a genesis record that nobody can change, so that it is worked out once. */
+/** Caches the chain value of a frozen genesis record. */
 export function noteGenesisChain(genesis: Genesis, chain: Digest): Digest {
   if (Object.isFrozen(genesis)) genesisChains.set(genesis, chain);
   return chain;

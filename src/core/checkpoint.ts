@@ -1,6 +1,6 @@
-// What a checkpoint says and whether streams still agree with it. Pure: signing is in `src/audit/`, reading and writing
-// in the command line. A checkpoint that was kept shows what no log can show of itself: that it was cut off, chained
-// anew, or that a whole session is gone.
+// The content of a checkpoint, and whether streams still agree with it. Pure: signing is in `src/audit/`, reading and
+// writing files in the command line. A checkpoint that a third party kept shows what a log cannot show of itself: that it
+// was truncated, rewritten with a new chain, or that a whole session is gone.
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
@@ -10,11 +10,11 @@ import { newReplayer } from './replay.ts';
 
 const CHECKPOINT_PURPOSE = 'refold/checkpoint/1';
 
-/** Leaves in the order of the tree: by session id, in byte order. */
+/** The leaves in the order of the tree: by session id, in byte order. */
 export const sortLeaves = (leaves: readonly CheckpointLeaf[]): readonly CheckpointLeaf[] =>
   leaves.toSorted((a, b) => (a.session_id < b.session_id ? -1 : a.session_id > b.session_id ? 1 : 0));
 
-/** The head over sorted leaves, ready to be signed. */
+/** The unsigned head over sorted leaves. */
 export const checkpointHead = (sessions: readonly CheckpointLeaf[], created_at_ms: number): CheckpointHead => ({
   purpose: CHECKPOINT_PURPOSE,
   created_at_ms,
@@ -22,25 +22,25 @@ export const checkpointHead = (sessions: readonly CheckpointLeaf[], created_at_m
   root: merkleRoot(sessions.map((leaf) => leafDigest(leaf))),
 });
 
-/** Why the leaves are not those of the head; null when they are. The signature is checked apart from this. */
+/** Why the leaves are not those of the head; null when they are. Does not check the signature. */
 export function findTreeFault(file: Checkpoint | CheckpointProof): string | null {
   const { head } = file;
   if (file.kind === 'checkpoint_proof') {
     const root = rootFromPath(leafDigest(file.session), { index: file.index, size: head.tree_size }, file.path);
-    return root === head.root ? null : `the proof does not lead from ${file.session.session_id} to the signed root`;
+    return root === head.root ? null : `the path from ${file.session.session_id} does not lead to the signed root`;
   }
   const { sessions } = file;
-  if (sessions.length !== head.tree_size) return `it lists ${sessions.length} sessions, the head ${head.tree_size}`;
+  if (sessions.length !== head.tree_size) return `it lists ${sessions.length} sessions, its head ${head.tree_size}`;
   const unsorted = sessions.findIndex(({ session_id }, index) => {
     const before = sessions[index - 1];
     return before !== undefined && before.session_id >= session_id;
   });
   if (unsorted !== -1) return `session ${sessions[unsorted]?.session_id} is listed twice or out of order`;
   const { root } = checkpointHead(sessions, head.created_at_ms);
-  return root === head.root ? null : 'its list of sessions is not the one whose root was signed';
+  return root === head.root ? null : 'the root of its sessions is not the signed root';
 }
 
-/** The proof that a checkpoint holds a session; null when it does not. */
+/** The proof that a checkpoint contains a session; null when it does not. */
 export function proveSession(checkpoint: Checkpoint, id: SessionId): CheckpointProof | null {
   const { head, public_key, signature, sessions } = checkpoint;
   const index = sessions.findIndex(({ session_id }) => session_id === id);
@@ -58,11 +58,11 @@ export interface CheckpointFault {
   readonly message: string;
 }
 
-/** Watches one stream go by, and says in the end whether it is still the one of the leaf. */
+/** Compares one stream with its leaf, record by record. */
 export interface CheckpointWatch {
-  /** Records that were verified, in order. */
+  /** Takes the verified records in order. */
   add(record: StreamRecord): void;
-  /** Null when the stream is as it was, or has grown since. */
+  /** Null when the stream is unchanged or has only grown. */
   finish(): CheckpointFault | null;
 }
 
@@ -70,7 +70,7 @@ export function newCheckpointWatch({ session_id, version, chain }: CheckpointLea
   let events = -1;
   let id: SessionId | null = null;
   let found: Digest | null = null;
-  const tell = (position: number, what: CheckpointFault['what'], message: string): CheckpointFault => ({
+  const fault = (position: number, what: CheckpointFault['what'], message: string): CheckpointFault => ({
     session_id,
     position,
     what,
@@ -83,26 +83,26 @@ export function newCheckpointWatch({ session_id, version, chain }: CheckpointLea
       if (events === version) found = record.chain;
     },
     finish() {
-      if (id === null) return tell(-1, 'deleted', `the checkpoint holds it with ${version} events, and it is gone`);
-      if (id !== session_id) return tell(-1, 'swapped', `under this id there is the stream of session ${id}`);
+      if (id === null) return fault(-1, 'deleted', `the checkpoint holds it with ${version} events, and it is gone`);
+      if (id !== session_id) return fault(-1, 'swapped', `the stream under this id is that of session ${id}`);
       if (found === null) {
-        return tell(events, 'truncated', `the checkpoint holds ${version} events, and ${events} are left`);
+        return fault(events, 'truncated', `the checkpoint holds ${version} events, and ${events} are left`);
       }
       if (found === chain) return null;
       const where = version === 0 ? 'the genesis record' : `one of the first ${version} events or the genesis record`;
-      return tell(
+      return fault(
         version - 1,
         'rewritten',
-        `${where} was rewritten and chained anew: ${chain} was signed, ${found} is here`,
+        `${where} was rewritten: the signed chain value is ${chain}, the stream has ${found}`,
       );
     },
   };
 }
 
-/** Every stream of a log by its session id, as it is stored now. */
+/** Every stream of a log as it is stored now, by session id. */
 export type Streams = ReadonlyMap<SessionId, Iterable<StreamRecord>>;
 
-/** Folds every stream of a checkpoint and gives the first fault of each: none when the log only grew. */
+/** Folds every stream of a checkpoint and returns the first fault of each; none when the log only grew. */
 export function compareWithCheckpoint(leaves: readonly CheckpointLeaf[], streams: Streams): readonly CheckpointFault[] {
   return leaves.flatMap((leaf) => compareStream(leaf, streams.get(leaf.session_id) ?? []) ?? []);
 }
@@ -123,7 +123,7 @@ function compareStream(leaf: CheckpointLeaf, records: Iterable<StreamRecord>): C
   return watch.finish();
 }
 
-// A record that was tampered with may be one that no admission ever saw; whatever the fold makes of it, it is data.
+// A tampered record may be one that admission never accepted, so the fold may throw; that is a fault of the data.
 function addSafely(replayer: ReturnType<typeof newReplayer>, record: StreamRecord): boolean {
   try {
     return replayer.add(record);
@@ -132,7 +132,7 @@ function addSafely(replayer: ReturnType<typeof newReplayer>, record: StreamRecor
   }
 }
 
-/** The leaf of a stream that was folded to its end. */
+/** The leaf of a whole stream, which must verify. */
 export function leafOf(records: Iterable<StreamRecord>): CheckpointLeaf {
   const replayer = newReplayer();
   for (const record of records) if (!replayer.add(record)) break;

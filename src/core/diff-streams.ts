@@ -1,43 +1,43 @@
-// How two recorded streams differ: the first position at which their events do, and what became of the states. Both are
-// folded again on the way, record by record, so that streams of any length need the memory of two states.
+// How two recorded streams differ: the first position with different events, and the differences of the states there and
+// at the end. Both are folded record by record, so that streams of any length need the memory of two states.
 import type { StreamRecord } from '../../schemas/record.ts';
 import { type IgnorePath, type JsonDiff, diffJson } from './diff.ts';
 import { type Divergence, newReplayer } from './replay.ts';
 
 export interface StreamDiffOptions {
-  /** Compares everything. By default what {@link IGNORED_IN_RECORDS} and {@link IGNORED_IN_STATE} name is left out. */
+  /** Compares everything. By default {@link IGNORED_IN_RECORDS} and {@link IGNORED_IN_STATE} are left out. */
   readonly strict: boolean;
-  /** Most paths that are kept of each comparison. */
+  /** Most paths kept of each comparison. */
   readonly pathsMax: number;
 }
 
 /** The first position at which the events differ; -1 is the genesis record. */
 export interface FirstDifference {
   readonly position: number;
-  /** What each side has there; null where its stream has ended. */
+  /** The kind of the record of each stream; null when the stream has ended. */
   readonly a: string | null;
   readonly b: string | null;
-  /** Paths into the two records, as they are exported. Empty where one stream has ended. */
+  /** Paths into the two exported records. Empty when one stream has ended. */
   readonly paths: JsonDiff;
 }
 
 export interface StreamDiff {
   readonly first: FirstDifference | null;
-  /** The states after the events at which the streams first differ; null when they never do. */
+  /** The differences of the states after the first different events; null when there are none. */
   readonly stateAfterFirst: JsonDiff | null;
   readonly stateAtEnd: JsonDiff;
   readonly events: { readonly a: number; readonly b: number };
-  /** A stream that does not fold as it was recorded: nothing after that place was compared. */
+  /** A stream that does not fold as recorded; nothing after that position was compared. */
   readonly divergence: { readonly stream: 'a' | 'b'; readonly divergence: Divergence } | null;
 }
 
 export interface StreamDiffer {
-  /** The next record of each stream; null where it has ended. False when no further record is needed. */
+  /** Takes the next record of each stream, null when it has ended. False when no further record is needed. */
   add(a: StreamRecord | null, b: StreamRecord | null): boolean;
   result(): StreamDiff;
 }
 
-/** Names, times and what is digested from them: two tellings of one story differ in these. `*` is any index. */
+/** Ids, times and the digests that depend on them: two runs of the same session differ in these. `*` is any index. */
 export const IGNORED_IN_RECORDS = [
   '/event/event_id',
   '/event/at_ms',

@@ -1,9 +1,9 @@
-// How two JSON values differ: the paths (RFC 6901) at which they do, each with both values. Pure; the number of
-// differences that are kept is bounded, the others are counted.
+// How two JSON values differ: the paths (RFC 6901) with different values. The number of differences kept is bounded; the
+// others are counted.
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
 
-/** One path at which two values differ. `a` or `b` is absent where that side has nothing at the path. */
+/** One path at which two values differ. `a` or `b` is absent when that side has nothing at the path. */
 export interface JsonDifference {
   readonly path: string;
   readonly a?: Json;
@@ -17,12 +17,12 @@ export interface JsonDiff {
   readonly rest: number;
 }
 
-/** True for a path of which nothing is compared, nor of what is below it. */
+/** True for a path that is not compared, nor anything below it. */
 export type IgnorePath = (path: string) => boolean;
 
 /**
- * The paths at which `a` and `b` differ, at most `max` of them; none exactly when their canonical texts are equal. Each
- * path is as long as it can be: where both sides hold an object, or both an array, what differs is told inside of it.
+ * The paths at which `a` and `b` differ, at most `max` of them; none exactly when their canonical texts are equal. Paths
+ * are as long as possible: two objects, or two arrays, are compared inside.
  */
 export function diffJson(a: Json, b: Json, max: number, ignore: IgnorePath = () => false): JsonDiff {
   const differences: JsonDifference[] = [];
@@ -53,6 +53,6 @@ export function diffJson(a: Json, b: Json, max: number, ignore: IgnorePath = () 
   return { differences, rest };
 }
 
-// What an object inherits (`constructor`, `toString`) is no value of it.
+// Inherited properties (`constructor`, `toString`) are not fields.
 const own = (object: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;

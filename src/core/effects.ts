@@ -1,5 +1,5 @@
-// What the outside owes a session, derived from its state and from nothing else (DESIGN section 1): ask twice and the
-// answer is the same; after a crash it is simply computed again.
+// The effects owed to a session, derived from its state and nothing else (docs/design.md, law 2): computed twice they are
+// the same, and after a crash they are computed again.
 import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
@@ -11,7 +11,7 @@ import type { RunState } from '../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
-/** Every effect that is owed now: for an open batch, every call that is not terminal, with what it still waits for. */
+/** Every effect owed now; for an open batch, one for every call that may be worked on, with the calls it waits for. */
 export function effects(state: SessionState): readonly Effect[] {
   const { run, active_tool_batch: batch } = state;
   return [
@@ -22,7 +22,7 @@ export function effects(state: SessionState): readonly Effect[] {
   ];
 }
 
-/** True when something is owed that a bridge, and not only the clock, must do. */
+/** True when an effect is owed that a bridge does; wakes do not count. */
 export const owesBridge = (state: SessionState): boolean =>
   state.undos !== undefined || (state.run !== null && !state.run.phase.startsWith('paused_'));
 
@@ -31,7 +31,7 @@ function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   if (run.phase === 'opening') {
     return [{ kind: 'host_session.open', effect_id: brand(`${run.run_id}/open`), session_id, run_id: run.run_id }];
   }
-  // After a failure that may pass, the generate is owed again once its time has come.
+  // After a temporary failure the generate is owed again when its time has come.
   const waits = (run.retry?.not_before_ms ?? null) !== null;
   return run.phase === 'generating' && !waits ? [generate(state, run)] : [];
 }
@@ -56,7 +56,7 @@ function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generat
 
 type Offered = NonNullable<RunState['offer']>['ordered_tools'];
 
-// An offer is frozen, and mostly the one of the turn before.
+// Offers are frozen, and mostly the same as in the turn before.
 const offered = new WeakMap<Offered, readonly OfferedTool[]>();
 
 /** The tools of an offer as the model sees them. */
@@ -82,10 +82,10 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
   return callEffects(state, run, batch);
 }
 
-/** Every open call, owed to a bridge or to a person. */
+/** The effects of every open call. */
 function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {
   const owed: Effect[] = [];
-  // Calls that nobody can start before a person has spoken.
+  // Calls that cannot start before a person has answered.
   const held = new Set<CallId>();
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
@@ -96,9 +96,9 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
     if (effect !== null || isPersons(planned, call) || open.some((id) => held.has(id))) held.add(call_id);
-    // Its next attempt is owed once its time has come. What waits for it stays with whoever has that, as in a pause.
+    // Its next attempt is owed when its time has come. Calls that wait for it stay owed, as in a pause.
     else if (call.not_before_ms !== undefined) continue;
-    // A paused run starts nothing; what runs already may go on, so it stays owed to whoever holds it.
+    // A paused run starts no call. Running calls continue, so they stay owed to the bridge that holds them.
     else if (call.status === 'running' || run.phase !== 'paused_executing') {
       owed.push(callEffect(state, run, batch, position));
     }
@@ -110,11 +110,11 @@ interface OpenCall {
   readonly batch: ActiveToolBatch;
   readonly planned: PlannedToolCall;
   readonly call: CallState;
-  /** Nothing that it waits for is open. */
+  /** Everything the call waits for has settled. */
   readonly ready: boolean;
 }
 
-/** What a person owes the call now. */
+/** The effect of a call for a person now; null when there is none. */
 function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall): Effect | null {
   if (call.status === 'waiting') return question(state, batch, planned);
   return planned.executor.kind === 'custom' && call.status === 'queued' && ready
@@ -146,7 +146,7 @@ function customUse(state: SessionState, batch: ActiveToolBatch, planned: Planned
   };
 }
 
-/** What a person is told about the call they are asked about. */
+/** What a person reads about the call. */
 function asked(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall) {
   const { call_id, tool_id, tool_name, arguments_digest, consent } = planned;
   const position = positionOf(batch, call_id) as number;
@@ -179,7 +179,7 @@ function callEffect(
   const observed = batch.observed[position] as ActiveToolBatch['observed'][number];
   const { call, group } = plannedOf(batch.plan, observed.call_id) as NonNullable<ReturnType<typeof plannedOf>>;
   const attempt = callStateAt(batch, position)?.attempt ?? 1;
-  // Field by field: one is made for every call, and spreading costs more than all the rest of it.
+  // Field by field: this runs for every call, and spreading would cost more than everything else in it.
   const effect: Filling<EffectOfKind<'tool.call'>> = {
     kind: 'tool.call',
     effect_id: brand(`${batch.batch_id}/${call.call_id}/${attempt}`),
@@ -204,10 +204,10 @@ function callEffect(
   return effect;
 }
 
-/** A value that is still being made. */
+/** A value under construction. */
 type Filling<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Running calls to stop: all of them when the run is cancelled, the willing ones when it is interrupted. */
+/** The running calls to stop: all when the run is cancelled, those with `interrupt_behavior: cancel` on an interrupt. */
 function cancels(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {
   return batch.plan.planned_calls.flatMap((planned) => {
     const call = callStateOf(batch, planned.call_id);

@@ -1,5 +1,5 @@
-// What became of one call, and why: read off a stream as it is folded. A call id is unique in its batch only, so one id
-// may stand for several calls of a session; each is explained.
+// Explains what happened to one call, and why, from a stream as it is folded. A call id is unique in its batch only, so a
+// session may have several calls with one id; each is explained.
 import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
@@ -11,7 +11,7 @@ import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
-import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type FoldedEvent, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 import { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
@@ -26,22 +26,22 @@ export interface CallExplanation {
   readonly batch_id: BatchId | null;
   readonly plan_hash: Digest | null;
   readonly observed: Moment;
-  /** What its tool was when the call was made; null when no tool has this name. */
+  /** Its tool when the call was made; null when no tool had this name. */
   readonly tool: {
     readonly tool_id: ToolId;
     readonly effective: boolean;
     readonly reasons: readonly ToolReason[];
-    /** The model was offered it in the turn that made the call. */
+    /** The tool was offered to the model in the turn that made the call. */
     readonly offered: boolean;
   } | null;
   readonly rejected: { readonly code: string; readonly message: string } | null;
   readonly planned: PlannedPlace | null;
-  /** Whether a person was asked, and why; null when nothing had it ask. */
+  /** Whether a person was asked, and why; null when no rule asked. */
   readonly consent: CallConsent | null;
-  /** What people said about it, in the order in which they said it. */
+  /** The answers of people to it, in order. */
   readonly confirmations: readonly Confirmation[];
   readonly starts: readonly (Moment & { readonly owner: OwnerId; readonly attempt: number })[];
-  /** Attempts after which the call waited again: their bridge was lost, or they failed for a reason that passes. */
+  /** The attempts after which the call was queued again: their bridge was lost, or they failed temporarily. */
   readonly losses: readonly (Moment & { readonly attempt: number; readonly why: 'lost' | 'retried' })[];
   readonly settled: Settled | null;
   /** When its result went to the model. */
@@ -55,7 +55,7 @@ export interface PlannedPlace {
   readonly groups: number;
   readonly parallel_safe: boolean;
   readonly claims: readonly Claim[];
-  /** May run again after its bridge was lost; its start need not be recorded then. */
+  /** The call may run again after its bridge was lost; then its start need not be recorded. */
   readonly repeatable: boolean;
   readonly waited_for: readonly WaitedFor[];
 }
@@ -77,10 +77,10 @@ export interface Settled extends Moment {
   readonly duration_ms: number | null;
 }
 
-/** Follows a stream as it is folded, and gathers what happens to the calls of one id. */
+/** Follows a stream as it is folded, and collects what happens to the calls with one id. */
 export interface CallHistory {
   add(record: EventRecord, before: SessionState, after: SessionState): void;
-  /** Every call of this id so far, in the order in which they were made. */
+  /** Every call with this id so far, in the order they were made. */
   result(): readonly CallExplanation[];
 }
 
@@ -99,7 +99,7 @@ export function newCallHistory(id: CallId): CallHistory {
   };
 }
 
-/** What became of every call of this id in a whole stream. Stops where the stream does not fold as recorded. */
+/** Explains every call with this id in a whole stream. Stops where the stream does not fold as recorded. */
 export function explainCall(records: Iterable<StreamRecord>, id: CallId): readonly CallExplanation[] {
   const replayer = newReplayer();
   const history = newCallHistory(id);
@@ -116,9 +116,9 @@ export function explainCall(records: Iterable<StreamRecord>, id: CallId): readon
 function observe(
   call: ToolCallObserved,
   index: number,
-  { record, run_id, turn, before, after }: Folded & Made,
+  { record, run_id, turn, before, after }: FoldedEvent & Made,
 ): CallExplanation {
-  // A turn that ends the run opens no batch; no batch can have been open when it came.
+  // A turn that ends the run opens no batch, and no batch was open before it.
   const batch = after.active_tool_batch;
   const moment = momentOf(record);
   const { rejected, status, code } = batch === null ? refusedWith(after) : beginningOf(batch, index);
@@ -135,7 +135,7 @@ function observe(
     confirmations: [],
     starts: [],
     losses: [],
-    // What is computed from state alone is settled as soon as it is made.
+    // A workflow call is settled in the same event.
     settled: isTerminal(status) ? settled : null,
     answered: batch === null ? moment : null,
     status,
@@ -172,7 +172,7 @@ function toolOf(
   const verdict = effective_tools.verdicts.find((row) => row.tool_name === tool_name);
   if (verdict === undefined) return null;
   const { tool_id, effective, reasons } = verdict;
-  // Another definition under the same name is another tool.
+  // A tool with the same name and another definition is another tool.
   const tool_ref = tool_registry[tool_id]?.tool_ref;
   const offered = run?.offer?.ordered_tools.some((tool) => tool.tool_ref === tool_ref) ?? false;
   return { tool_id, effective, reasons, offered };
@@ -207,7 +207,7 @@ const waitOf = (earlier: PlannedToolCall, later: PlannedToolCall, group: number)
 const isOpen = ({ batch_id, answered }: CallExplanation, { active_tool_batch }: SessionState): boolean =>
   answered === null && batch_id !== null && active_tool_batch?.batch_id === batch_id;
 
-function advance(call: CallExplanation, folded: Folded): CallExplanation {
+function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
   const { record, before, after } = folded;
   const batch = batchAfter(folded);
   const was = before.active_tool_batch === null ? undefined : callStateAt(before.active_tool_batch, call.index);

@@ -1,4 +1,4 @@
-// What people said about one call, as `explain` tells it: who, when, and what more they allowed.
+// The confirmations of one call by people, as `explain` reports them: who answered, when, and what they granted.
 import type { CallId, Digest } from '../../schemas/ids.ts';
 import type { EventRecord } from '../../schemas/record.ts';
 
@@ -10,24 +10,24 @@ export interface Moment {
 
 export interface Confirmation extends Moment {
   readonly result: 'allow' | 'deny';
-  /** Who said it, as the client knew them. */
+  /** The name of the person, as the client knew it. */
   readonly by: string | null;
   readonly message: string | null;
-  /** The exact arguments that it was said about. */
+  /** The digest of the exact arguments that were confirmed. */
   readonly arguments_digest: Digest;
-  /** They allowed more of its kind. */
+  /** The answer carried a grant. */
   readonly granted: boolean;
-  /** The call that was to be made in its place. */
+  /** The call to make instead. */
   readonly instead: CallId | null;
 }
 
 export const momentOf = ({ position, event }: EventRecord): Moment => ({ position, at_ms: event.at_ms });
 
-/** What an event says about a call of the open batch; one word at most. */
+/** The confirmation of a call in an event; at most one. */
 export function confirmationsIn(record: EventRecord, id: CallId): readonly Confirmation[] {
   const { event } = record;
   if (event.kind !== 'user.tool_confirmation' || event.call_id !== id) return [];
   const { result, by = null, message = null, arguments_digest, grant, instead } = event;
-  const told = { result, by, message, arguments_digest };
-  return [{ ...momentOf(record), ...told, granted: grant !== undefined, instead: instead?.call_id ?? null }];
+  const given = { result, by, message, arguments_digest };
+  return [{ ...momentOf(record), ...given, granted: grant !== undefined, instead: instead?.call_id ?? null }];
 }

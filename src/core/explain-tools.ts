@@ -1,25 +1,29 @@
-// Why tools are in the effective set or out of it, in words, and since when (DESIGN section 4, step 5).
+// Why tools are or are not in the effective set, as codes and as text, and since when (docs/design.md, "Effective tools").
 import type { EventRecord } from '../../schemas/record.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolReason, ToolVerdict } from '../../schemas/tool-set.ts';
 
-export interface ReasonInWords {
+/** One row per registered tool, by tool id, with its reason codes. */
+export const explain = (state: Pick<SessionState, 'effective_tools'>): readonly ToolVerdict[] =>
+  state.effective_tools.verdicts;
+
+export interface ExplainedReason {
   readonly code: ToolReason;
-  /** Whether it speaks for the tool; one reason against it is enough to keep it out. */
+  /** True when the reason is for the tool. One reason against it is enough to exclude it. */
   readonly speaks_for: boolean;
   readonly text: string;
 }
 
 export interface ToolExplanation extends Omit<ToolVerdict, 'reasons'> {
-  readonly reasons: readonly ReasonInWords[];
-  /** The event that made it so; null when it has been so from the start. */
+  readonly reasons: readonly ExplainedReason[];
+  /** The event that last changed the verdict; null when it has not changed since the start. */
   readonly since: { readonly position: number; readonly kind: string } | null;
 }
 
-/** Follows a stream as it is folded and remembers which event last changed the verdict on each tool. */
+/** Follows a stream as it is folded, and keeps which event last changed the verdict on each tool. */
 export interface ToolHistory {
   add(record: EventRecord, before: SessionState, after: SessionState): void;
-  /** Every registered tool of a state this history has come to, by tool id. */
+  /** Explains every registered tool of the current state, by tool id. */
   explain(state: SessionState): readonly ToolExplanation[];
 }
 
@@ -50,8 +54,8 @@ export function newToolHistory(): ToolHistory {
 const isSame = (a: ToolVerdict | undefined, b: ToolVerdict): boolean =>
   a !== undefined && a.effective === b.effective && a.reasons.join() === b.reasons.join();
 
-/** Which profile counts, and by whose choice: the run's, the session's, the selected, the provider's default. */
-export function profileInWords({ run, config, tool_profile, effective_tools }: SessionState): string {
+/** The profile in use, and what chose it: the run, the session's config, an event, or the provider's default. */
+export function describeProfile({ run, config, tool_profile, effective_tools }: SessionState): string {
   const { profile_id, provider } = effective_tools;
   const chosen =
     run !== null && run.config.tool_profile !== null
@@ -72,9 +76,9 @@ const FOR: ReadonlySet<ToolReason> = new Set<ToolReason>([
   'forced_by_run',
 ]);
 
-type InWords = (state: SessionState, verdict: ToolVerdict) => string;
+type ReasonText = (state: SessionState, verdict: ToolVerdict) => string;
 
-const REASONS: Readonly<Record<ToolReason, InWords>> = {
+const REASONS: Readonly<Record<ToolReason, ReasonText>> = {
   in_profile: ({ effective_tools }) => `the profile "${effective_tools.profile_id}" lists it`,
   not_in_profile: ({ effective_tools }) =>
     `the profile "${effective_tools.profile_id}" does not list it, and nothing enables it`,
@@ -85,8 +89,8 @@ const REASONS: Readonly<Record<ToolReason, InWords>> = {
   disabled_by_session: () => 'the session disables it, which wins over enable and force',
   disabled_by_run: () => 'the run disables it, which wins over enable and force',
   host_session_not_ready: ({ tool_runtime_context: { host_session_status } }) =>
-    `it needs a ready host session, and ${host_session_status === null ? 'there is none' : `this one is ${host_session_status}`}`,
-  host_session_ready: () => 'it is there only while no host session is ready, and one is',
+    `it needs a ready host session, and ${host_session_status === null ? 'there is none' : `the host session is ${host_session_status}`}`,
+  host_session_ready: () => 'it is available only without a ready host session, and there is one',
   capability_missing: (state, { tool_id }) => `the host lacks ${missingCapabilities(state, tool_id).join(', ')}`,
 };
 

@@ -1,5 +1,5 @@
-// The name of a field as it stands before its value in JSON text. Those of a state are few; those of a model's arguments
-// may be any, and are not kept beyond a bound.
+// The name of a field as JSON text, with its colon. Names are cached up to a bound: those of a state are few, but those in
+// a model's arguments may be any.
 const NAMES_KEPT = 1_024;
 const names = new Map<string, string>();
 

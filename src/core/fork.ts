@@ -1,8 +1,7 @@
-// A fork: a new stream with the first events of another one, and a life of its own from there (DESIGN section 3,
-// `forked_from`). The events are the source's, byte for byte; the digests are the fork's, because its genesis record
-// says whose fork it is. Pure: reading the source and writing the fork is the caller's work.
+// A fork: a new stream with the first events of another one, independent from there on. The shared events are equal byte
+// for byte; the digests differ, because the genesis record of the fork names its source (`forked_from`). Pure: the caller
+// reads the source and writes the fork.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { freeze } from 'immer';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { phaseOf, transitionsOf } from '../../reducers/run-phases.ts';
 import { digestJson } from '../../schemas/canonical.ts';
@@ -26,25 +25,25 @@ export interface ForkOrder {
   readonly at: number;
   /** The source's chain value after them. */
   readonly chain: Digest;
-  /** What becomes of a run that is live there. */
+  /** What happens to a run that is live there. */
   readonly run: ForkedRun;
-  /** When it was forked; the facts that are the fork's own are not older than this. */
+  /** The time of the fork; the fork's own facts are not older. */
   readonly at_ms: number;
 }
 
-/** Takes the source's records from its genesis on, and gives the fork's. */
+/** Takes the records of the source from its genesis on, and returns those of the fork. */
 export interface Forker {
-  /** The fork's record for the next one of the source; `damaged` where the source does not verify. */
+  /** The fork's record for the next one of the source; `damaged` when the source does not verify. */
   add(record: StreamRecord): Either<Rejection, StreamRecord>;
-  /** What follows the shared events. Refused before all of those are there. */
+  /** The facts after the shared events. Refused before all shared events were added. */
   finish(): Either<Rejection, ForkEnd>;
 }
 
 export interface ForkEnd {
-  /** The fork's own first facts. */
+  /** The first facts of the fork itself. */
   readonly facts: readonly EventRecord[];
   readonly state: SessionState;
-  /** Transcript pages that the facts sealed: to be kept as blobs before the facts are. */
+  /** Transcript pages that the facts sealed; they must be stored as blobs before the facts. */
   readonly sealed: readonly string[];
 }
 
@@ -56,16 +55,16 @@ export function newForker(order: ForkOrder): Forker {
   function verified(record: StreamRecord): Either<Rejection, SessionState> {
     if (source.add(record)) {
       const { state } = source.result();
-      invariant(state !== null, 'a record that was taken leads to a state');
+      invariant(state !== null, 'an accepted record leads to a state');
       return right(state);
     }
     const { divergence } = source.result();
-    return left(reject('damaged', '', `the source, position ${divergence?.position}: ${divergence?.message}`));
+    return left(reject('damaged', '', `the source, at position ${divergence?.position}: ${divergence?.message}`));
   }
 
-  /** The state is the source's but for the two fields that name the stream, and so are the digests below it. */
+  /** The source's state with the two fields that name the stream replaced; its parts, with their digests, are shared. */
   const own = (state: SessionState, of: Genesis): SessionState =>
-    freeze({ ...state, session_id: of.session_id, genesis_digest: digestJson(of) });
+    Object.freeze({ ...state, session_id: of.session_id, genesis_digest: digestJson(of) });
 
   function addGenesis(record: GenesisRecord, state: SessionState): StreamRecord {
     const forked = forkedGenesis(record.genesis, order);
@@ -88,16 +87,19 @@ export function newForker(order: ForkOrder): Forker {
       const { state, events, chain: head } = source.result();
       if (state === null || genesis === null || chain === null || events !== order.at) {
         return left(
-          reject('position_unknown', '/at', `there are ${events} events, so there is no fork at ${order.at}`),
+          reject('position_unknown', '/at', `the source has ${events} events, so it cannot be forked at ${order.at}`),
         );
       }
-      if (head !== order.chain) return left(reject('damaged', '', `the source has another chain value at ${order.at}`));
+      if (head !== order.chain) {
+        const message = `the chain value of the source at ${order.at} is ${head}, not ${order.chain}`;
+        return left(reject('damaged', '', message));
+      }
       return right(settleFork(own(state, genesis), chain, order));
     },
   };
 }
 
-/** The genesis record of a fork: its source's, under another name and with its provenance. */
+/** The genesis record of a fork: that of its source, with another session id and `forked_from`. */
 export const forkedGenesis = (
   genesis: Genesis,
   { session_id, at, chain }: Pick<ForkOrder, 'session_id' | 'at' | 'chain'>,
@@ -107,7 +109,7 @@ export const forkedGenesis = (
   forked_from: { session_id: genesis.session_id, position: at as Position, chain },
 });
 
-/** Adds the facts that make the fork independent of whoever works for its source. */
+/** Adds the facts that make the fork independent of the bridges of its source. */
 function settleFork(from: SessionState, chainBefore: Digest, order: ForkOrder): ForkEnd {
   const facts: EventRecord[] = [];
   const sealed: string[] = [];
@@ -143,11 +145,11 @@ type FactKind = 'LeaseExpired' | 'ToolCallSettled' | 'UndoSettled' | 'RunPaused'
 type Fact = Extract<Ingress, { readonly kind: FactKind }>;
 
 /**
- * What the fork has to record next before anybody may work for it; null when it stands on its own. A call that runs
- * is run by the source's bridge, which will never report to the fork: as after any lost bridge it waits again when it
- * may be repeated, and is of unknown outcome when not. A call that waits is the source's to run as well, so that one
- * which may not run twice is answered here instead of being run; the same holds for an undo. What waits for a person
- * goes on waiting: they are asked for each session, and answer for each.
+ * The next fact that the fork must record before a bridge may work for it; null when it is independent. The source's
+ * bridge runs the running calls and never reports to the fork: as after any lost bridge, a repeatable call is queued
+ * again and the outcome of any other is unknown. The source may also run its queued calls, so a call that must not run
+ * twice is answered here instead of being run, and so is an undo. Questions to people stay open: a person answers them
+ * for each session.
  */
 function nextFact(state: SessionState, order: ForkOrder): Fact | null {
   const { run, active_tool_batch: batch } = state;
@@ -155,7 +157,7 @@ function nextFact(state: SessionState, order: ForkOrder): Fact | null {
   if (run !== null && order.run === 'end' && takes('RunCancelled')) {
     return { kind: 'RunCancelled', run_id: run.run_id, reason: `forked after ${order.at} events` };
   }
-  // Paused first: a fork that is cut off while it is stored must not be worked for.
+  // Pause first: a bridge must not work for a fork that was stored only in part.
   if (run !== null && order.run === 'pause' && takes('RunPaused')) return { kind: 'RunPaused', run_id: run.run_id };
   const [undo] = state.undos ?? [];
   if (undo !== undefined) return refuseUndo(undo);
@@ -191,7 +193,7 @@ const answerUnrun = (call: Unrun, { at }: ForkOrder): Fact => ({
   ...call,
   outcome: 'cancelled',
   code: 'forked',
-  // A cancelled call ends no run, whatever its completion rule.
+  // A result with these flags never ends the run, whatever its completion rule.
   result: { success: false, needsFollowup: true },
   output: {
     text:

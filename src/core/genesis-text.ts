@@ -1,5 +1,5 @@
-// The text of genesis records, and back. Most of it is the tool package, which thousands of sessions share: what was
-// written or read of a package once is not written, parsed or checked again.
+// Writes and reads the text of genesis records. Most of it is the tool package, which thousands of sessions share, so a
+// package is encoded, parsed and checked once.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
@@ -14,15 +14,12 @@ import { knownParts, partsOf } from './package-parts.ts';
 /** The canonical text (RFC 8785) of a genesis record that {@link checkGenesis} accepts. */
 export function genesisText(genesis: Genesis): string {
   const bare = canonicalText({ ...genesis, tool_package: HOLE });
-  // Behind the package there are a digest and a number: the last place that looks like it is the one.
+  // Only a digest and a number follow the package, so the last match is the right one.
   const at = bare.lastIndexOf(`${NAME}${HOLE},`) + NAME.length;
   return `${bare.slice(0, at)}${partsOf(genesis.tool_package).text}${bare.slice(at + HOLE_CHARS)}`;
 }
 
-/**
- * The genesis record that a text is, frozen, its shape, its tool package and the package's digest checked. A rejection
- * says what is wrong, with the path.
- */
+/** The genesis record of a text, frozen, with its shape, tool package and package digest checked; or why not. */
 export function readGenesisText(text: string): Either<Rejection, Genesis> {
   const bare = withoutPackage(text);
   if (bare === null) {
@@ -30,19 +27,19 @@ export function readGenesisText(text: string): Either<Rejection, Genesis> {
     return isLeft(parsed) ? parsed : checkGenesis(freezeJson(parsed.right));
   }
   const checked = checkGenesis(freezeJson(bare));
-  // All of it is canonical, so that the digest of the text is that of the record.
+  // The whole text is canonical, so its digest is that of the record.
   if (!isLeft(checked)) noteGenesisChain(checked.right, digestText(text));
   return checked;
 }
 
-/** Stands for the package: no record has a number there. */
+/** The placeholder for the package: no valid record has a number there. */
 const HOLE = 0;
 const HOLE_CHARS = 1;
 const NAME = '"tool_package":';
 const DIGEST_NAME = ',"tool_package_digest":';
 const TAIL = /^,"tool_package_digest":"(sha256:[0-9a-f]{64})","v":[0-9]+\}$/;
 
-/** What a canonical text around a package that is known says, with that package in its place; null of any other. */
+/** The record of a canonical text with a known package, parsed without that package; null for any other text. */
 function withoutPackage(text: string): Json | null {
   const end = text.lastIndexOf(DIGEST_NAME);
   const tail = TAIL.exec(end === -1 ? '' : text.slice(end));

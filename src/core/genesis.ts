@@ -1,4 +1,4 @@
-// The genesis record of a session that was given nothing: the default tool package, ready to run (P7 section 1.1).
+// The default genesis record: the default tool package, ready to run (AOS P7, "Install-Time Profile Preload").
 import type { Genesis } from '../../schemas/genesis.ts';
 import { brand } from '../../schemas/ids.ts';
 import {
@@ -15,7 +15,7 @@ import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 import { defaultToolPackage } from '../toolsets/default-package.ts';
 import { packageDigest } from './package-parts.ts';
 
-/** What a run is configured with unless somebody says otherwise. */
+/** The config of a session unless the client sets another. */
 export const DEFAULT_CONFIG: RunConfig = {
   calls_max: CALLS_DEFAULT,
   completion: 'continue',
@@ -34,16 +34,16 @@ export const DEFAULT_CONFIG: RunConfig = {
   wall_ms_max: null,
 };
 
-/** What may differ from the default genesis. */
+/** The fields that may differ from the default genesis. */
 export type GenesisOverrides = Partial<Pick<Genesis, 'created_at_ms' | 'tool_package' | 'consent' | 'forked_from'>> & {
   readonly session_id?: string;
   readonly config?: Partial<RunConfig>;
 };
 
-/** A genesis record; without overrides always the same one, of the session `default` at time 0. */
+/** A genesis record; without overrides always the same, for the session `default` at time 0. */
 export function defaultGenesis(overrides: GenesisOverrides = {}): Genesis {
   const tool_package = overrides.tool_package ?? defaultToolPackage();
-  // In canonical order, as everything that enters a state: what is in order is digested without being sorted first.
+  // In canonical order, as everything that enters a state, so that it is digested without being sorted.
   return {
     config: { ...DEFAULT_CONFIG, ...overrides.config },
     consent: overrides.consent ?? CONSENT_PRESETS.default,

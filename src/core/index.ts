@@ -1,4 +1,4 @@
-// The sub-path `refold/core`: the pure engine. No I/O; runs in a browser.
+// The sub-path `refold/core`: the pure core, without I/O. It runs in a browser.
 export { computeEffectiveTools, type EffectiveToolsInput } from '../../reducers/effective-tools.ts';
 export { decideConsent, type ConsentDecision } from '../../reducers/consent.ts';
 export { planBatch, planHash, type PlanContext } from '../../reducers/planner.ts';
@@ -27,9 +27,8 @@ export {
   newStreamDiffer,
 } from './diff-streams.ts';
 export { effects } from './effects.ts';
-export { explain } from './explain.ts';
 export { type CallExplanation, type CallHistory, explainCall, newCallHistory } from './explain-call.ts';
-export { type ToolExplanation, type ToolHistory, newToolHistory } from './explain-tools.ts';
+export { type ToolExplanation, type ToolHistory, explain, newToolHistory } from './explain-tools.ts';
 export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './fork.ts';
 export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis.ts';
 export { genesisText, readGenesisText } from './genesis-text.ts';

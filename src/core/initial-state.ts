@@ -1,10 +1,10 @@
-// Where a stream begins: the state that a genesis record stands for.
+// The first state of a stream, made from its genesis record.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { freeze } from 'immer';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
 import type { Version } from '../../schemas/ids.ts';
+import { freezeJson } from '../../schemas/json.ts';
 import { pointerSegment } from '../../schemas/pointer.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -12,7 +12,7 @@ import { type EffectiveToolSet, NO_OVERRIDES } from '../../schemas/tool-set.ts';
 import { genesisChain } from './chain.ts';
 import { type PackageParts, partsOf } from './package-parts.ts';
 
-/** The genesis record itself when its shape, its tool package and the package's digest are right. */
+/** The genesis record itself when its shape, its tool package and the package's digest are valid. */
 export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
   const checked = examine(value);
   return isLeft(checked) ? checked : right(checked.right.genesis);
@@ -49,7 +49,7 @@ export function initialState(genesis: Genesis): SessionState {
     v: genesis.v,
     version: 0 as Version,
   };
-  return freeze(state, true);
+  return freezeJson(state);
 }
 
 interface Examined {
@@ -60,7 +60,7 @@ interface Examined {
 
 const examined = new WeakMap<object, Examined>();
 
-/** What is known of a genesis record that nobody can change any more is found out once. */
+/** Examines a genesis record; a frozen record is examined once. */
 function examine(value: unknown): Either<Rejection, Examined> {
   const known = typeof value === 'object' && value !== null ? examined.get(value) : undefined;
   if (known !== undefined) return right(known);
@@ -76,7 +76,7 @@ function examineAnew(value: unknown): Either<Rejection, Examined> {
   const parts = partsOf(genesis.tool_package);
   if (parts.fault !== null) return left({ ...parts.fault, path: `/tool_package${parts.fault.path}` });
   if (genesis.tool_package_digest !== parts.digest) {
-    return left(reject('digest_mismatch', '/tool_package_digest', 'not the digest of the tool package'));
+    return left(reject('digest_mismatch', '/tool_package_digest', `the digest of the tool package is ${parts.digest}`));
   }
   const unregistered = Object.keys(genesis.consent?.tools ?? {}).find((id) => !Object.hasOwn(parts.tool_registry, id));
   if (unregistered !== undefined) {
@@ -99,16 +99,13 @@ const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profile
   tool_runtime_context: NO_HOST,
 });
 
-const NO_SCOPED_OVERRIDES: SessionState['tool_overrides'] = freeze({ run: NO_OVERRIDES, session: NO_OVERRIDES }, true);
+const NO_SCOPED_OVERRIDES: SessionState['tool_overrides'] = freezeJson({ run: NO_OVERRIDES, session: NO_OVERRIDES });
 
-const NO_HOST: SessionState['tool_runtime_context'] = freeze(
-  {
-    capabilities: [],
-    host_session_expires_at_ms: null,
-    host_session_id: null,
-    host_session_status: null,
-    sandbox: null,
-    workspace: null,
-  },
-  true,
-);
+const NO_HOST: SessionState['tool_runtime_context'] = freezeJson({
+  capabilities: [],
+  host_session_expires_at_ms: null,
+  host_session_id: null,
+  host_session_status: null,
+  sandbox: null,
+  workspace: null,
+});

@@ -1,5 +1,5 @@
-// Whether a fork is what its genesis record says: the same first events as its source, and the chain value that the
-// source has after them. The chain binds the source's recorded states, so nothing has to be folded for this.
+// Checks the claim in the genesis record of a fork: the first events are those of its source, and the chain value is the
+// source's after them. The chain binds the recorded states of the source, so nothing is folded here.
 import { digestJson } from '../../schemas/canonical.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest } from '../../schemas/ids.ts';
@@ -7,16 +7,16 @@ import type { StreamRecord } from '../../schemas/record.ts';
 import { eventDigest, genesisChain, nextChain } from './chain.ts';
 import { forkedGenesis } from './fork.ts';
 
-/** Where a fork and its source part too early: -1 is the genesis record. */
+/** The position at which a fork and its source differ too early; -1 is the genesis record. */
 export interface LineageFault {
   readonly position: number;
   readonly message: string;
 }
 
 export interface LineageCheck {
-  /** The records of both streams at the next position, null where one has ended. False when no more are needed. */
+  /** Takes the records of both at the next position, null when a stream has ended. False when no more are needed. */
   add(source: StreamRecord | null, fork: StreamRecord | null): boolean;
-  /** The first fault; null while both are the same. */
+  /** The first fault; null while both are equal. */
   fault(): LineageFault | null;
 }
 
@@ -32,15 +32,16 @@ export function newLineageCheck(forked: Genesis): LineageCheck {
   };
 
   function compare(source: StreamRecord, fork: StreamRecord): boolean {
-    if (from === undefined) return differs('the stream is no fork');
+    if (from === undefined) return differs('the stream is not a fork');
     if (source.kind === 'genesis' || chain === null) {
       if (source.kind !== 'genesis') return differs('the source does not begin with a genesis record');
       chain = genesisChain(source.genesis);
       const { session_id } = forked;
       const expected = forkedGenesis(source.genesis, { session_id, at: from.position, chain: from.chain });
-      return digestJson(expected) === digestJson(forked) || differs('the genesis records differ in what a fork keeps');
+      const same = digestJson(expected) === digestJson(forked);
+      return same || differs('the genesis records differ in a field that a fork must keep');
     }
-    if (fork.kind === 'genesis') return differs('a second genesis record');
+    if (fork.kind === 'genesis') return differs('the fork has a second genesis record here');
     const digest = eventDigest(source.event);
     chain = nextChain(chain, digest, source.state_digest);
     return digest === eventDigest(fork.event) || differs(`the event is not that of ${from.session_id}`);
@@ -50,14 +51,14 @@ export function newLineageCheck(forked: Genesis): LineageCheck {
     add(source, fork) {
       if (fault !== null || from === undefined) return false;
       if (source === null || fork === null) {
-        return differs(`the ${source === null ? 'source' : 'fork'} ends here, before they part at ${from.position}`);
+        return differs(`the ${source === null ? 'source' : 'fork'} ends here, before the fork point ${from.position}`);
       }
       if (!compare(source, fork)) return false;
       position += 1;
       if (position < (from.position as number)) return true;
       return chain === from.chain
         ? false
-        : differs(`${from.session_id} has another chain value here than the fork says`);
+        : differs(`the chain value of ${from.session_id} here is not the one in the genesis record of the fork`);
     },
     fault: () => fault,
   };

@@ -1,6 +1,6 @@
-// The Merkle tree of a checkpoint: the shape is that of RFC 9162, section 2.1 (the left side of n leaves holds the
-// largest power of two below n), the digests are those of canonical JSON as everywhere else. A leaf and an inner node
-// are digested under different names, so that neither can be taken for the other.
+// The Merkle tree of a checkpoint. Its shape is that of RFC 9162, section 2.1 (the left side of n leaves holds the largest
+// power of two below n); its digests are those of canonical JSON, as everywhere. Leaves and inner nodes are digested with
+// different tags, so that neither can pass for the other.
 import { digestJson } from '../../schemas/canonical.ts';
 import type { CheckpointLeaf } from '../../schemas/checkpoint.ts';
 import type { Digest } from '../../schemas/ids.ts';
@@ -12,7 +12,7 @@ export const leafDigest = ({ session_id, version, chain }: CheckpointLeaf): Dige
 /** The digest of ["refold/checkpoint-node/1", left, right]. */
 const nodeDigest = (left: Digest, right: Digest): Digest => digestJson(['refold/checkpoint-node/1', left, right]);
 
-/** The root over leaves in this order; without any, the digest of ["refold/checkpoint-tree/1"]. */
+/** The root over leaves in this order; without leaves, the digest of ["refold/checkpoint-tree/1"]. */
 export function merkleRoot(leaves: readonly Digest[]): Digest {
   const [only] = leaves;
   if (only === undefined) return digestJson(['refold/checkpoint-tree/1']);
@@ -21,7 +21,7 @@ export function merkleRoot(leaves: readonly Digest[]): Digest {
   return nodeDigest(merkleRoot(leaves.slice(0, split)), merkleRoot(leaves.slice(split)));
 }
 
-/** The digests beside the way from a leaf to the root, the lowest first. */
+/** The sibling digests on the path from a leaf to the root, the lowest first. */
 export function merklePath(leaves: readonly Digest[], index: number): readonly Digest[] {
   if (leaves.length <= 1) return [];
   const split = splitOf(leaves.length);
@@ -31,7 +31,7 @@ export function merklePath(leaves: readonly Digest[], index: number): readonly D
     : [...merklePath(high, index - split), merkleRoot(low)];
 }
 
-/** The root that a leaf at an index of a tree of this size leads to; null when the path does not fit the place. */
+/** The root computed from a leaf, its place and its path; null when the path does not fit the place. */
 export function rootFromPath(
   leaf: Digest,
   at: { index: number; size: number },

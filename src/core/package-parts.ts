@@ -1,9 +1,9 @@
-// Tool packages are large, and thousands of sessions share a few of them. What follows from a package alone is worked out
-// once for each digest, and shared: its specs, and with them their digests, are in memory once.
-import { freeze } from 'immer';
+// Tool packages are large, and thousands of sessions share a few of them. The parts derived from a package are computed
+// once for each digest and shared, so that its specs and their digests are in memory once.
 import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
 import { canonicalText, digestJson } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
+import { freezeJson } from '../../schemas/json.ts';
 import { PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { ToolPackage, ToolProfiles, ToolRegistry } from '../../schemas/tool-set.ts';
@@ -13,7 +13,7 @@ export interface PackageParts {
   /** The package itself, and its canonical text. */
   readonly tool_package: ToolPackage;
   readonly text: string;
-  /** Why it is no package; the parts of one that is none mean nothing. */
+  /** Why the package is not valid; then its parts must not be used. Null when it is valid. */
   readonly fault: Rejection | null;
   readonly tool_registry: ToolRegistry;
   readonly tool_profiles: ToolProfiles;
@@ -23,7 +23,7 @@ export interface PackageParts {
 const shared = new Map<Digest, PackageParts>();
 const digests = new WeakMap<ToolPackage, Digest>();
 
-/** The digest of a package; one that is frozen is digested once. */
+/** The digest of a package; a frozen package is digested once. */
 export function packageDigest(tool_package: ToolPackage): Digest {
   const known = digests.get(tool_package);
   if (known !== undefined) return known;
@@ -32,7 +32,7 @@ export function packageDigest(tool_package: ToolPackage): Digest {
   return made;
 }
 
-/** The parts of a package, frozen; the package itself is left as it is. */
+/** The parts of a package, frozen. The given package is not frozen or kept. */
 export function partsOf(tool_package: ToolPackage): PackageParts {
   const digest = packageDigest(tool_package);
   const known = shared.get(digest);
@@ -40,18 +40,15 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   const text = canonicalText(tool_package);
   const copy = JSON.parse(text) as ToolPackage;
   const { registry, profiles, provider_profiles } = copy;
-  const parts: PackageParts = freeze(
-    {
-      digest,
-      tool_package: copy,
-      text,
-      fault: findPackageFault(tool_package),
-      tool_registry: registryOf(registry),
-      tool_profiles: profilesOf(profiles),
-      provider_profiles,
-    },
-    true,
-  );
+  const parts: PackageParts = freezeJson({
+    digest,
+    tool_package: copy,
+    text,
+    fault: findPackageFault(tool_package),
+    tool_registry: registryOf(registry),
+    tool_profiles: profilesOf(profiles),
+    provider_profiles,
+  });
   const [oldest] = shared.keys();
   if (shared.size >= PACKAGES_SHARED_MAX && oldest !== undefined) shared.delete(oldest);
   shared.set(digest, parts);
@@ -59,5 +56,5 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   return parts;
 }
 
-/** The parts of a package that was seen before; null when it was not, or is forgotten. */
+/** The parts of a package in the cache; null when it is not there. */
 export const knownParts = (digest: Digest): PackageParts | null => shared.get(digest) ?? null;

@@ -1,4 +1,4 @@
-// Replay: folds a recorded stream again and holds every digest against the recorded one (DESIGN section 2, law 1).
+// Replay: folds a recorded stream again and compares every digest with the recorded one (docs/design.md, law 1).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { SealedPage } from '../../reducers/transcript.ts';
 import type { Digest, Position } from '../../schemas/ids.ts';
@@ -10,7 +10,7 @@ import { checkGenesis, initialState } from './initial-state.ts';
 import { stateDigest } from './state-digest.ts';
 import { step } from './step.ts';
 
-/** Where and how a replay differs from the record: the first fault, by position (-1 is the genesis record). */
+/** The first fault of a replay: its position (-1 is the genesis record) and how it differs from the record. */
 export interface Divergence {
   readonly position: number;
   readonly what: 'record' | 'event' | 'event_digest' | 'state_digest' | 'chain';
@@ -32,9 +32,9 @@ export interface Replay {
 
 /** Folds records one by one, so that a stream of any length needs the memory of one state. */
 export interface Replayer {
-  /** False when this record diverged: nothing after it is taken. */
+  /** False when this record diverged; no further record is accepted. */
   add(record: StreamRecord): boolean;
-  /** The transcript page that the last record sealed: a blob that the state refers to. */
+  /** The transcript page that the last record sealed, a blob that the state refers to; null when it sealed none. */
   sealed(): SealedPage | null;
   result(): Replay;
 }
@@ -56,7 +56,7 @@ export function newReplayer(): Replayer {
   }
 
   function addGenesis(record: GenesisRecord): boolean {
-    if (state !== null) return diverge('record', 'a second genesis record');
+    if (state !== null) return diverge('record', 'the stream has a second genesis record');
     const checked = checkGenesis(record.genesis);
     if (isLeft(checked)) return diverge('record', describe(checked.left));
     const initial = initialState(checked.right);
@@ -71,7 +71,7 @@ export function newReplayer(): Replayer {
   function addEvent(record: Extract<StreamRecord, { kind: 'event' }>): boolean {
     if (state === null || chain === null) return diverge('record', 'the stream does not begin with a genesis record');
     if (record.position !== (events as Position)) {
-      return diverge('record', `position ${record.position} where ${events} was due`);
+      return diverge('record', `the position is ${record.position}; it must be ${events}`);
     }
     const digest = eventDigest(record.event);
     if (!differs('event_digest', record.event_digest, digest)) return false;

@@ -1,6 +1,6 @@
-// The first form of the state digest, of sessions whose genesis record says version 1: the digest of an array or object
-// is the SHA-256 of the canonical JSON in which every array or object directly inside it is replaced by an array of one
-// string, its own digest. Every small container costs a hash; form 2 is what sessions are born with now.
+// Form 1 of the state digest, for sessions whose genesis record has version 1: the digest of an array or object is the
+// SHA-256 of its canonical JSON in which every array or object directly inside is replaced by an array of one string, its
+// digest. Every small container costs a hash, so new sessions use form 2.
 import { digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
@@ -20,7 +20,7 @@ function merkleDigest(value: Json & object): Digest {
   return made;
 }
 
-// The canonical text of a container whose containers are replaced, written as it is hashed: nothing is built for it.
+// The canonical text with the inner containers replaced is written directly, without building the replaced value.
 function textOfItems(items: readonly Json[]): string {
   let text = '';
   for (const item of items) {

@@ -1,5 +1,5 @@
-// The state digest: a Merkle digest over the state tree (DESIGN section 5), in the form that the genesis record of its
-// session pins. Frozen parts that two states share are digested once.
+// The state digest: a Merkle digest over the state tree (docs/design.md, "Bytes and digests"), in the form that the
+// genesis record of the session pins. Frozen parts that two states share are digested once.
 import { planHash } from '../../reducers/planner.ts';
 import { canonicalText, digestJson, digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
@@ -9,19 +9,19 @@ import type { SessionState } from '../../schemas/state.ts';
 import { fieldName } from './field-name.ts';
 import { stateDigestForm1 } from './state-digest-form-1.ts';
 
-/** The Merkle digest of a state. States come frozen from the fold, so a digest once made stays true. */
+/** The Merkle digest of a state. The fold returns frozen states, so their digests can be cached. */
 export function stateDigest(state: SessionState): Digest {
   const fixed = Object.isFrozen(state) ? state : freezeJson(JSON.parse(canonicalText(state)) as SessionState);
   return fixed.v === 1 ? stateDigestForm1(fixed) : rootDigest(fixed);
 }
 
-/** What stands for a part of the state in the text of the part around it. */
+/** The text that replaces a part of the state in the text of the part around it. */
 type Reference = (part: Json & object) => string;
 
-/** The part by itself: the digest of its canonical JSON. */
+/** A part as one leaf: the digest of its canonical JSON. */
 const whole: Reference = known((part) => `"${digestJson(part)}"`);
 
-/** A list of parts, as what stands for each of them. */
+/** A list, written out, of parts that are each replaced. */
 const listed =
   (item: Reference): Reference =>
   (part) => {
@@ -30,18 +30,18 @@ const listed =
     return `[${text}]`;
   };
 
-/** The same as a part by itself: its digest. */
+/** A list of parts that are each replaced; the list itself is replaced by its digest. */
 const list = (item: Reference): Reference => {
   const itemsOf = listed(item);
   return known((part) => `"${digestText(itemsOf(part))}"`);
 };
 
-/** An object of which some fields are parts of their own: the digest of its canonical JSON with what stands for them. */
+/** An object with some fields replaced: the digest of its canonical JSON with these replacements. */
 const object = (parts: Readonly<Record<string, Reference>>): Reference =>
   known((part) => `"${digestText(textOf(part as JsonObject, parts, canonicalText))}"`);
 
-// A plan names the digest of the rest of itself, and the planner has made it: it stands for the plan beside what the
-// plan names.
+// A plan holds the digest of its other fields, which the planner has computed. That digest replaces the plan, together
+// with the recorded one.
 const plan: Reference = known((part) => {
   const { plan_hash, ...rest } = part as ToolBatchPlan & JsonObject;
   return Object.keys(rest).length === PLAN_PARTS
@@ -49,10 +49,10 @@ const plan: Reference = known((part) => {
     : whole(part);
 });
 
-/** What `planHash` is the digest of. */
+/** The number of fields that `planHash` digests. */
 const PLAN_PARTS = 3;
 
-// Where the tree is cut: at what changes by itself, and at what is large and changes seldom.
+// The tree is cut at parts that change independently and at large parts that change seldom.
 const PARTS: Readonly<Record<string, Reference>> = {
   active_tool_batch: object({ observed: whole, pages: listed(list(whole)), plan }),
   run: object({ config: whole, offer: whole }),
@@ -69,7 +69,7 @@ function rootDigest(state: SessionState): Digest {
   return made;
 }
 
-/** Canonical text of an object; what is no part of its own is written out, or stands by `others`. */
+/** Canonical text of an object: containers are replaced by their entry in `parts`, or by `others`. */
 function textOf(value: JsonObject, parts: Readonly<Record<string, Reference>>, others: Reference): string {
   let text = '';
   for (const key of sortedKeys(value)) {
@@ -81,7 +81,7 @@ function textOf(value: JsonObject, parts: Readonly<Record<string, Reference>>, o
   return `{${text}}`;
 }
 
-/** The same reference, worked out once for each frozen part. */
+/** The same reference, computed once for each frozen part. */
 function known(reference: Reference): Reference {
   const made = new WeakMap<object, string>();
   return (part) => {
@@ -93,5 +93,5 @@ function known(reference: Reference): Reference {
   };
 }
 
-/** The flat canonical bytes (RFC 8785) of a state: what "byte-identical" compares. */
+/** The flat canonical bytes (RFC 8785) of a state, which "byte-identical" compares. */
 export const stateBytes = (state: SessionState): Uint8Array => new TextEncoder().encode(canonicalText(state));

@@ -1,5 +1,5 @@
-// How a session looks from outside: at rest, at work, or in need of a person (openboa "Managed tool confirmation",
-// `requires_action`).
+// The status of a session for clients: idle, running, paused, or waiting for a person (openboa, "Managed tool
+// confirmation": `requires_action`).
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { EffectId } from '../../schemas/ids.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -7,7 +7,7 @@ import { effects } from './effects.ts';
 
 export interface SessionStatus {
   readonly status: 'idle' | 'running' | 'paused' | 'requires_action';
-  /** The questions and tasks that a person must answer; calls that do not wait for them go on meanwhile. */
+  /** The ids of the effects that a person must answer. Calls that do not wait for them continue meanwhile. */
   readonly blocking_event_ids: readonly EffectId[];
 }
 
@@ -22,7 +22,7 @@ export function sessionStatus(state: SessionState): SessionStatus {
 /** An effect that only a person can settle. */
 export type RequiredAction = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_use'>;
 
-/** Everything that waits for a person, in call order. */
+/** The effects that wait for a person, in call order. */
 export const requiredActions = (state: SessionState): readonly RequiredAction[] =>
   state.active_tool_batch === null ? [] : effects(state).filter(isRequiredAction);
 

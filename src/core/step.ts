@@ -1,4 +1,4 @@
-// One step: decode, admit, fold, seal, digest. Pure: the same state and event give the same answer anywhere.
+// One step: decode, admit, fold, seal, digest. Pure: the same state and event give the same result everywhere.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { admit } from '../../reducers/admission.ts';
 import { evolve } from '../../reducers/evolve.ts';
@@ -14,7 +14,7 @@ import { stateDigest } from './state-digest.ts';
 
 export interface Folded {
   readonly state: SessionState;
-  /** A transcript page this event sealed: to be kept as a blob before the state is adopted. */
+  /** The transcript page this event sealed; it must be stored as a blob before the state is used. */
   readonly sealed: SealedPage | null;
 }
 
@@ -23,9 +23,8 @@ export interface Step extends Folded {
 }
 
 /**
- * Folds one event into the next state, or refuses it and leaves the state as it is. An accepted event is taken over:
- * it is frozen together with the state that now shares its parts. An event of an older version is folded as what it
- * says today.
+ * Folds one event into the next state, or refuses it. An accepted event is frozen, because the next state shares its
+ * parts. An event of an older version is upcast first.
  */
 export function step(state: SessionState, event: RecordedEvent): Either<Rejection, Step> {
   const folded = foldEvent(state, event);
@@ -34,7 +33,7 @@ export function step(state: SessionState, event: RecordedEvent): Either<Rejectio
   return right({ state: next, stateDigest: stateDigest(next), sealed });
 }
 
-/** The same without the digest, for those who check it once after many events. */
+/** {@link step} without the digest, for callers that check the digest once after many events. */
 export function foldEvent(state: SessionState, event: RecordedEvent): Either<Rejection, Folded> {
   const decoded = decodeEvent(event);
   if (isLeft(decoded)) return decoded;
@@ -42,7 +41,7 @@ export function foldEvent(state: SessionState, event: RecordedEvent): Either<Rej
   return refusal === null ? right(sealTranscript(evolve(state, decoded.right))) : left(refusal);
 }
 
-/** An event of any origin and version: `unknown_kind`, `invalid_shape` with the path, or the event in today's shape. */
+/** Decodes an event of any version into today's shape; or refuses it as `unknown_kind` or `invalid_shape`. */
 export function decodeEvent(value: unknown): Either<Rejection, IngressEvent> {
   const kind = isPlainObject(value) ? value['kind'] : undefined;
   if (

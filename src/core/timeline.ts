@@ -1,6 +1,6 @@
-// When what happened in the turns of a session: how long the model took, and what each of its calls waited for and how
-// long it ran. Read off a stream as it is folded. Times are those at which the edge received each fact, in milliseconds
-// since 1970; a call whose start is not recorded began as long before its report as the report says that it took.
+// The timeline of the turns of a session, from a stream as it is folded: how long the model took, and how long each call
+// waited and ran. Times are when the edge received each fact, in milliseconds since 1970. A call without a recorded start
+// began `duration_ms` before its report.
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { RunId } from '../../schemas/ids.ts';
@@ -9,42 +9,42 @@ import type { EventRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
-import { type Folded, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type FoldedEvent, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 
-/** A stretch in the life of a call: it waited for a person, waited for its turn, or ran. */
+/** A span in the life of a call: it waited for a person, waited in the queue, or ran. */
 export interface CallSpan {
   readonly what: 'person' | 'queue' | 'run';
   readonly from_ms: number;
-  /** Null while it goes on. */
+  /** Null while it is not over. */
   readonly to_ms: number | null;
 }
 
 export interface CallTimeline {
   readonly call: ToolCallObserved;
-  /** Its group in the plan; null of a call that was rejected. */
+  /** Its group in the plan; null when the call was rejected. */
   readonly group: number | null;
   readonly status: CallStatus;
   readonly code: string | null;
-  /** In the order in which they came. */
+  /** In order of time. */
   readonly spans: readonly CallSpan[];
 }
 
 export interface TurnTimeline {
   readonly run_id: RunId;
   readonly turn: number;
-  /** When the model was asked; null of calls that a person made in place of a turn's. */
+  /** When the model was asked; null for calls that a person approved with changed arguments. */
   readonly asked_ms: number | null;
   readonly observed_ms: number;
-  /** When its results went to the model, or its run ended; null while it goes on. */
+  /** When its results went to the model, or its run ended; null while it is open. */
   readonly over_ms: number | null;
   readonly calls: readonly CallTimeline[];
 }
 
-/** Follows a stream as it is folded. It keeps the turn that is open, and no other. */
+/** Follows a stream as it is folded. It keeps the open turn only. */
 export interface Timeline {
-  /** The turn that this event ended; null when it ended none. */
+  /** Returns the turn that this event ended; null when it ended none. */
   add(record: EventRecord, before: SessionState, after: SessionState): TurnTimeline | null;
-  /** The turn that goes on after the last event, if there is one. */
+  /** The turn that is still open after the last event; null when there is none. */
   open(): TurnTimeline | null;
 }
 
@@ -76,7 +76,7 @@ interface OpenTurn extends Omit<TurnTimeline, 'over_ms' | 'calls'> {
 interface OpenCall {
   readonly call: ToolCallObserved;
   readonly group: number | null;
-  /** A person fulfils it: it never waits for a bridge. */
+  /** A person fulfils the call, so it never waits for a bridge. */
   readonly custom: boolean;
   status: CallStatus;
   code: string | null;
@@ -88,7 +88,7 @@ const isAsked = ({ run }: SessionState): boolean => run?.phase === 'generating' 
 const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
   a?.run_id === b?.run_id && a?.turn === b?.turn;
 
-function begin({ calls, run_id, turn }: Made, { record, after }: Folded, asked_ms: number | null): OpenTurn {
+function begin({ calls, run_id, turn }: Made, { record, after }: FoldedEvent, asked_ms: number | null): OpenTurn {
   const batch = after.active_tool_batch;
   const { at_ms } = record.event;
   const begun = calls.map((call, index): OpenCall => {
@@ -104,15 +104,15 @@ function begin({ calls, run_id, turn }: Made, { record, after }: Folded, asked_m
   return { run_id, turn, asked_ms, observed_ms: at_ms, calls: begun };
 }
 
-/** Begins the stretch that the status of a call stands for, if it stands for one. */
+/** Begins the span for the status of a call, if the status has one. */
 function enter({ status, custom, spans }: OpenCall, at_ms: number): void {
   if (isTerminal(status)) return;
   const what = status === 'running' ? 'run' : custom || status === 'waiting' ? 'person' : 'queue';
   spans.push({ what, from_ms: at_ms, to_ms: null });
 }
 
-/** Takes what an event did to the calls of the open turn; the turn, when that was its end. */
-function advance(open: OpenTurn, folded: Folded): TurnTimeline | null {
+/** Applies an event to the calls of the open turn; returns the turn when the event ended it. */
+function advance(open: OpenTurn, folded: FoldedEvent): TurnTimeline | null {
   const { record, before, after } = folded;
   const was = before.active_tool_batch;
   const now = batchAfter(folded);
@@ -126,7 +126,7 @@ function advance(open: OpenTurn, folded: Folded): TurnTimeline | null {
   return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, record.event.at_ms);
 }
 
-/** The calls in pages that an event wrote anew: state shares all others. */
+/** The positions of the changed calls. Unchanged pages are shared by both states and are skipped. */
 function* changedBetween(was: ActiveToolBatch, now: ActiveToolBatch): Generator<number> {
   for (const [page, calls] of now.pages.entries()) {
     if (calls === was.pages[page]) continue;
@@ -150,7 +150,7 @@ function move(call: OpenCall, { status, code }: CallState, { event }: EventRecor
   enter(call, at_ms);
 }
 
-/** How long a call ran until its own report, when that says so. */
+/** The `duration_ms` of a call's own report; null for other events. */
 const ranUntil = (event: RecordedEvent, { call }: OpenCall): number | null =>
   event.kind === 'ToolCallSettled' && event.call_id === call.call_id ? (event.duration_ms ?? null) : null;
 

@@ -6,7 +6,7 @@ import type { Json } from '../../schemas/json.ts';
 import type { CallRejectionCode, PlannedToolCall, ToolBatchPlan } from '../../schemas/plan.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
-/** What a plan says of a call. The definition that the model reads is not in it: that is a change of the offer. */
+/** The decision of a plan on one call. The tool's definition is not part of it: that is a change of the offer. */
 export type CallDecision =
   | { readonly accepted: false; readonly code: CallRejectionCode }
   | ({
@@ -23,8 +23,8 @@ export interface CallChange {
   readonly index: number;
   readonly tool_name: string;
   /**
-   * `rejection`: it is accepted in one plan only, or rejected for another reason. `approval`: a person is asked in one
-   * plan only. `plan`: it runs in another way.
+   * `rejection`: the call is accepted in one plan only, or rejected for different reasons. `approval`: a person is asked
+   * in one plan only. `plan`: other fields of the plan differ.
    */
   readonly kind: 'rejection' | 'approval' | 'plan';
   readonly recorded: CallDecision;
@@ -33,7 +33,7 @@ export interface CallChange {
   readonly fields: readonly string[];
 }
 
-/** Every call that two plans decide differently, in observed order. */
+/** The calls that two plans decide differently, in observed order. */
 export function compareCalls(
   calls: readonly ToolCallObserved[],
   recorded: ToolBatchPlan,

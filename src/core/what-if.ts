@@ -1,7 +1,7 @@
-// What a recorded session would have decided under other tools: every turn is judged and planned again as it was
-// recorded, against the tools that would have been offered. Pure; whether arguments fit another schema is found at the
-// edge and given in as data, as it is when a call is first observed. Each turn is decided by itself: what a model
-// would have said to another answer, nobody knows.
+// What a recorded session would have decided with other tools: every recorded turn is judged and planned again with the
+// tools that would have been offered. Pure: the edge checks arguments against other schemas and passes the verdicts in, as
+// it does when a call is first observed. Each turn is decided alone, because a model's answer to another result is
+// unknown.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
 import { planBatch } from '../../reducers/planner.ts';
@@ -24,34 +24,35 @@ import type {
   ToolRegistry,
 } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import type { FoldedEvent } from './batch-steps.ts';
 import { type CallChange, compareCalls } from './what-if-calls.ts';
 
-/** What is different; what is not given is as it was recorded, at each position. */
+/** What is different. Omitted fields are as recorded, at each position. */
 export interface Alternative {
-  /** Stands in for every registry the session had. What named a tool that is not in it names it no longer. */
+  /** Replaces every registry of the session. Profiles and overrides lose the tools that are not in it. */
   readonly registry?: ToolPackage['registry'];
   readonly profiles?: ToolPackage['profiles'];
   readonly provider_profiles?: ToolPackage['provider_profiles'];
   /** The profile of every run. */
   readonly profile?: ProfileId;
-  /** Whom calls ask, whatever policy the session had. What people granted on the way stays granted. */
+  /** Replaces every policy of the session. Grants by people stay. */
   readonly policy?: ConsentPolicy | undefined;
 }
 
-/** A call whose recorded verdict or claims say nothing of the tool it would have met. */
+/** A call whose recorded verdict or claims do not apply to the tool it would have used. */
 export interface CallToJudge {
   readonly index: number;
   readonly call: ToolCallObserved;
   readonly tool: ToolSpec;
 }
 
-/** What the edge found. Claims matter only for arguments that are kept as a blob. */
+/** What the edge found. The claims are used only for arguments in a blob. */
 export interface Judged {
   readonly verdict: SchemaVerdict;
   readonly claims: readonly Claim[];
 }
 
-/** Tools by name, against what was offered. `redefined`: the same name, and another definition. */
+/** How the offered tools differ, by name. `redefined`: the same name with another definition. */
 export interface OfferChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -66,31 +67,25 @@ export interface TurnWhatIf {
   /** Null when the offer is the same. */
   readonly offer: OfferChange | null;
   readonly changes: readonly CallChange[];
-  /** Calls that were to be judged and were not: they keep the recorded verdict, and claim whole spaces. */
+  /** How many calls were not judged although they had to be: they keep the recorded verdict and claim whole spaces. */
   readonly unjudged: number;
-  /** There would have been no tools at all, and why: a profile that is not there. */
+  /** Why there would have been no tools at all, such as a missing profile; null otherwise. */
   readonly fault: Rejection | null;
 }
 
 /** Follows a stream as it is folded. */
 export interface WhatIf {
-  /** What has to be judged before this event is added. */
+  /** The calls to judge before this event is added. */
   toJudge(record: EventRecord, before: SessionState): readonly CallToJudge[];
-  /** The turn that this event ends; null for every other event. */
+  /** Returns the decisions for the turn of this event; null for every kind but `ToolCallsObserved`. */
   add(folded: FoldedEvent, judged?: ReadonlyMap<number, Judged>): TurnWhatIf | null;
-}
-
-export interface FoldedEvent {
-  readonly record: EventRecord;
-  readonly before: SessionState;
-  readonly after: SessionState;
 }
 
 export function newWhatIf(alternative: Alternative): WhatIf {
   let recordedOffer: EffectiveToolSet | null = null;
   let offer: Either<Rejection, EffectiveToolSet> | null = null;
 
-  /** The offer of a turn is pinned when its generate becomes owed, and so is the one it would have had. */
+  /** An offer is pinned when its generate becomes owed, and so is the alternative one. */
   function pin({ run }: SessionState, state: SessionState): void {
     const pinned = run?.offer ?? null;
     if (pinned === recordedOffer) return;
@@ -114,7 +109,7 @@ export function newWhatIf(alternative: Alternative): WhatIf {
     if (fault !== null || isLeft(now)) return { ...turn, offer: null, changes: [], fault };
     const pinned = offer === null || isLeft(offer) ? null : offer.right;
     const offered = recordedOffer === null || pinned === null ? null : compareOffers(recordedOffer, pinned);
-    // A turn that ended its run opened no batch, whatever its tools were.
+    // A turn that ended its run opened no batch.
     const recorded = after.active_tool_batch?.plan ?? null;
     const changes =
       recorded === null
@@ -190,7 +185,7 @@ const byName = (tools: readonly ToolSpec[]): ReadonlyMap<string, ToolSpec> =>
   new Map(tools.map((tool) => [tool.tool_name, tool]));
 
 function isAffected(call: ToolCallObserved, recorded: ToolSpec | undefined, tool: ToolSpec): boolean {
-  // What nobody could read fits no schema.
+  // Unreadable arguments fit no schema.
   if (call.arguments === undefined && call.arguments_ref === undefined) return false;
   if (recorded === undefined || canonicalText(recorded.input_schema) !== canonicalText(tool.input_schema)) return true;
   const sameClaims = canonicalText(recorded.parallelism_hint) === canonicalText(tool.parallelism_hint);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
-import { type Finished, ROOT, freshDirectory, jsonLines, must, refold } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { type Finished, ROOT, freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
 
 const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
 const LEASE_LOST = join(ROOT, 'replay-fixtures/lease-lost/session.jsonl');
@@ -84,7 +85,7 @@ test('a session of an older version is exported as it was written, and still ver
 });
 
 test.each([
-  ['what came before it', 4, /position 3: position 4 where 3 was due; the records before it are stored/],
+  ['what came before it', 4, /position 3: the position is 4; it must be 3; the records before it are stored/],
   ['nothing', 0, /position -1: .*; nothing is stored/],
 ])('an import of a file that does not verify ends with 1, and stores %s', async (_, missing, says) => {
   const lines = (await readFile(DEMO, 'utf8')).split('\n');
@@ -257,7 +258,7 @@ describe('refold whatif', () => {
     [[DEMO, '--profile', '../x'], /--profile/],
     [[DEMO, '--registry', 'GARBAGE'], /not JSON/],
     [[DEMO, '--registry', 'NUMBER'], /neither a list of tools nor/],
-    [[DEMO, '--registry', 'TWICE'], /given twice/],
+    [[DEMO, '--registry', 'TWICE'], /occurs twice/],
     [[DEMO, '--registry', 'nowhere.json'], /cannot read/],
   ])('misuse %j ends with 2 and says what to do', async (args, says) => {
     const [first] = await tools();

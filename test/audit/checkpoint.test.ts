@@ -1,5 +1,4 @@
 // Checkpoints: what is signed, what a proof proves, and that no change to a log gets past a checkpoint that was kept.
-import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import {
   type Checkpoint,
@@ -29,6 +28,7 @@ import { findCheckpointFault, newSigningKeys, signCheckpoint } from '../../src/a
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
 import { recordsOf } from './records.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 type Log = ReadonlyMap<SessionId, readonly StreamRecord[]>;
 type Genesis = Extract<StreamRecord, { kind: 'genesis' }>['genesis'];
@@ -59,9 +59,7 @@ function makeLog(seed: number, length: number, sessions: number): Log {
 const leavesOf = (log: Log): readonly CheckpointLeaf[] => [...log.values()].map((records) => leafOf(records));
 
 function signed(leaves: readonly CheckpointLeaf[], privatePem = keys.privatePem): Checkpoint {
-  const answer = signCheckpoint(leaves, { privatePem, created_at_ms: 1_000 });
-  if (isLeft(answer)) throw new Error(answer.left.message);
-  return answer.right;
+  return mustBe(signCheckpoint(leaves, { privatePem, created_at_ms: 1_000 }));
 }
 
 const faults = (checkpoint: Checkpoint, log: Log): readonly CheckpointFault[] =>

@@ -61,7 +61,7 @@ describe('a tool', () => {
     const closed = story.host({ host_session_status: 'closed', capabilities: ['net'] });
     expect(toolOf(closed, 'needy')?.reasons.map(({ text }) => text)).toEqual([
       'the profile "all" lists it',
-      'it needs a ready host session, and this one is closed',
+      'it needs a ready host session, and the host session is closed',
       'the host lacks gpu',
     ]);
   });

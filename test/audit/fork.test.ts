@@ -8,6 +8,7 @@ import { Session, call, session } from '../support/session.ts';
 import { PERSON } from '../support/tools.ts';
 import { walk } from '../support/streams.ts';
 import { recordsOf } from './records.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 type Run = 'pause' | 'go' | 'end';
 
@@ -21,14 +22,9 @@ const FORK = brand<'SessionId'>('the-fork');
 function fork(source: readonly StreamRecord[], at: number, run: Run = 'pause'): Forked {
   const { chain } = source[at] as StreamRecord;
   const forker = newForker({ session_id: FORK, at, chain, run, at_ms: AT_MS });
-  const records = source.slice(0, at + 1).map((record) => taken(forker.add(record)));
-  const end = taken(forker.finish());
+  const records = source.slice(0, at + 1).map((record) => mustBe(forker.add(record)));
+  const end = mustBe(forker.finish());
   return { ...end, records: [...records, ...end.facts] };
-}
-
-function taken<T>(answer: { readonly _tag: 'Left'; readonly left: unknown } | { readonly _tag: 'Right'; right: T }): T {
-  if (answer._tag === 'Left') throw new Error(JSON.stringify(answer.left));
-  return answer.right;
 }
 
 const kindsOf = ({ facts }: ForkEnd): readonly string[] => facts.map(({ event }) => event.kind);

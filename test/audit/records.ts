@@ -1,5 +1,4 @@
 // A session of the tests as the stream an export would hold.
-import { isLeft } from 'fp-ts/lib/Either.js';
 import {
   type Digest,
   type Genesis,
@@ -9,6 +8,7 @@ import {
   canonicalText,
 } from '../../schemas/index.ts';
 import { eventDigest, genesisChain, initialState, nextChain, stateDigest, step } from '../../src/core/index.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 interface Stream {
   readonly genesis: Genesis;
@@ -21,10 +21,9 @@ export function recordsOf({ genesis, events }: Stream): readonly StreamRecord[] 
   let chain: Digest = genesisChain(genesis);
   const records: StreamRecord[] = [{ kind: 'genesis', format: 1, genesis, state_digest: stateDigest(state), chain }];
   for (const [index, event] of events.entries()) {
-    const stepped = step(state, event);
-    if (isLeft(stepped)) throw new Error(`${event.kind} was refused: ${stepped.left.message}`);
-    ({ state } = stepped.right);
-    const [event_digest, state_digest] = [eventDigest(event), stepped.right.stateDigest];
+    const stepped = mustBe(step(state, event));
+    ({ state } = stepped);
+    const [event_digest, state_digest] = [eventDigest(event), stepped.stateDigest];
     chain = nextChain(chain, event_digest, state_digest);
     records.push({ kind: 'event', position: index as Position, event, event_digest, state_digest, chain });
   }

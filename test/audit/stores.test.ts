@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, brand } from '../../schemas/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
-import { type Finished, freshDirectory, jsonLines, must, refold, start } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { type Finished, freshDirectory, jsonLines, refold, start } from '../support/e2e/refold.ts';
 
 let home: string;
 let data: string;

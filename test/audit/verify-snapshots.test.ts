@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
-import { freshDirectory, jsonLines, must, refold } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
 import { recordStream, snapshotAt, storeStream } from '../support/engine/stored-stream.ts';
 import { session } from '../support/session.ts';
 

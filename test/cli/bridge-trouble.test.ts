@@ -9,12 +9,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
+import { must } from '../../src/client/must.ts';
 import {
   CLI,
   type Started,
   eventsUntil,
   freshDirectory,
-  must,
   refold,
   start,
   writeRecording,

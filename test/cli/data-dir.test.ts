@@ -6,7 +6,8 @@ import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { readToken, tokenFile } from '../../src/server/token.ts';
-import { type Started, freshDirectory, jsonLines, must, refold, start } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { type Started, freshDirectory, jsonLines, refold, start } from '../support/e2e/refold.ts';
 
 let home: string;
 let engine: Started;

@@ -1,5 +1,5 @@
-// The core runs in a browser: it bundles without a single Node module, and folds a session to the same digests in a
-// realm that has nothing of Node's.
+// The core runs in a browser: it bundles without Node modules, and folds a session to the same digests in a realm without
+// Node globals.
 import { readFile } from 'node:fs/promises';
 import { createContext, runInContext } from 'node:vm';
 import { build } from 'esbuild';

@@ -1,4 +1,4 @@
-// Every recorded session folds to its recorded digests, for ever.
+// Every recorded session folds to its recorded digests.
 import { readFile, readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { type Replay, replay } from '../../src/core/index.ts';
@@ -28,7 +28,7 @@ describe.each(folders)('replay-fixtures/%s', (folder) => {
     }
   });
 
-  test('differs at the position of any event whose time is changed', async () => {
+  test('diverges at the position of an event whose time was changed', async () => {
     const lines = [...(await linesOf(folder))];
     const last = lines.length - 1;
     lines[last] = String(lines[last]).replace(
@@ -39,7 +39,7 @@ describe.each(folders)('replay-fixtures/%s', (folder) => {
   });
 });
 
-test('there are recorded sessions, and the table names each', async () => {
+test('the table names every recorded session', async () => {
   const readme = await readFile(new URL('README.md', FIXTURES), 'utf8');
   expect(folders.length).toBeGreaterThan(0);
   for (const folder of folders) expect(readme).toContain(`\`${folder}/\``);

@@ -1,4 +1,4 @@
-// The text of a genesis record is read without its tool package where that is known: that must never show.
+// A genesis record with a known tool package is read without parsing the package; the result must be the same.
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { canonicalText, digestJson } from '../../schemas/canonical.ts';
@@ -10,7 +10,7 @@ import { packageDigest } from '../../src/core/package-parts.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { testPackage } from '../support/tools.ts';
 
-/** Reads all of it, whatever was read before. */
+/** Reads the whole text, without the cache of packages. */
 function readWhole(text: string) {
   const parsed = parseJson(text, 1_000_000);
   return isLeft(parsed) ? parsed : checkGenesis(freezeJson(parsed.right));
@@ -19,20 +19,20 @@ function readWhole(text: string) {
 const genesis = (overrides: Parameters<typeof defaultGenesis>[0] = {}): Genesis =>
   defaultGenesis({ tool_package: testPackage(), ...overrides });
 
-/** Text that looks like a place where a package is. */
+/** Text that looks like the place of a package. */
 const DECEPTIVE = '"tool_package":0,"tool_package_digest":"sha256:","v":2}';
 
 const SAID = [null, { text: DECEPTIVE }, { text: canonicalText(genesis()).slice(-4_000) }];
 
 describe('the text of a genesis record', () => {
-  test('is its canonical text, whatever its other fields look like', () => {
+  test('is its canonical text, whatever its other fields hold', () => {
     for (const instructions of SAID) {
       const one = genesis({ config: { instructions }, session_id: 'tool_package' });
       expect(genesisText(one)).toBe(canonicalText(one));
     }
   });
 
-  test('gives the record again, once its package is known and before', () => {
+  test('is read back into the record, with its package known or not', () => {
     for (const instructions of SAID) {
       const one = genesis({ config: { instructions } });
       const text = canonicalText(one);
@@ -45,13 +45,13 @@ describe('the text of a genesis record', () => {
     }
   });
 
-  test('that is damaged anywhere is read as if nothing were known', () => {
+  test('that is damaged anywhere is read as without the cache', () => {
     const text = canonicalText(genesis({ config: { instructions: { text: DECEPTIVE } } }));
     expect(isRight(readGenesisText(text))).toBe(true);
     const random = randomFrom(1);
     let refused = 0;
     for (let round = 0; round < roundsOf(2_000); round += 1) {
-      // Half of the places are outside of the package.
+      // Half of the places are outside the package.
       const nearEnd = random.oneIn(2) ? 700 : text.length;
       const at = text.length - 1 - random.below(nearEnd);
       const other = random.pick(['"', '{', '}', ',', ':', '0', 'v', ' ', '\\', '']);
@@ -74,7 +74,7 @@ describe('the text of a genesis record', () => {
 });
 
 describe('a tool package that was accepted', () => {
-  test('is not looked at again once nobody can change it, and is until then', () => {
+  test('is checked once when it is frozen, and each time otherwise', () => {
     const open = JSON.parse(canonicalText(testPackage())) as { registry: unknown[] };
     expect(isRight(decode(ToolPackage, open))).toBe(true);
     open.registry.push(null);

@@ -1,4 +1,4 @@
-// Defects that systems of this kind were found to have, each by name, and that this one has not.
+// Defects that systems of this kind had, each by name; refold must not have them.
 import { describe, expect, test } from 'vitest';
 import { digest } from '../../schemas/index.ts';
 import { planHash } from '../../src/core/index.ts';
@@ -18,7 +18,7 @@ describe('calls that get lost', () => {
     ]);
   });
 
-  test('a batch in which nothing may run does not leave the run waiting for ever', () => {
+  test('a batch in which no call may run does not block the run', () => {
     const none = session()
       .runRequested()
       .observed([call('a', 'nope')]);
@@ -34,7 +34,7 @@ describe('calls that get lost', () => {
     expect(failed.batchSettled().transcript().at(-1)).toBe('tool! a no such blob');
   });
 
-  test('calls of a host loop can be settled by whoever runs them', () => {
+  test('calls of a host loop can be settled', () => {
     const owed = session()
       .runRequested()
       .observed([call('a', 'free')])
@@ -42,7 +42,7 @@ describe('calls that get lost', () => {
     expect(owed).toMatchObject([{ executor: { kind: 'host_loop' }, call_id: 'a' }]);
   });
 
-  test('two calls with one id are two calls: the second is refused, and both are answered', () => {
+  test('of two calls with one id the second is refused, and both are answered', () => {
     const twice = session()
       .runRequested()
       .observed([call('a', 'free', { n: 1 }), call('a', 'free', { n: 2 })]);
@@ -53,7 +53,7 @@ describe('calls that get lost', () => {
     ]);
   });
 
-  test('the model’s last word is an end, not a state to wait in', () => {
+  test('an answer without calls ends the run', () => {
     expect(session().runRequested().answered('done').phase()).toBe('idle');
   });
 });
@@ -64,7 +64,7 @@ describe('settlements that overwrite', () => {
     .observed([call('a', 'once')])
     .settled('a', { output: 'first' });
 
-  test('the second result does not replace the first', () => {
+  test('a second result does not replace the first', () => {
     expect(settled.refusal('ToolCallSettled', settled.settlementFields('a', { output: 'second' }))).toMatchObject({
       code: 'call_already_settled',
     });
@@ -79,7 +79,7 @@ describe('settlements that overwrite', () => {
     expect(done.transcript().slice(-2)).toEqual(['tool a of a', 'tool b of b']);
   });
 
-  test('a late answer after a cancel does not touch the run that came after it', () => {
+  test('a late answer after a cancel does not change the next run', () => {
     const first = session().runRequested();
     const late = { ...first.turnFields(), calls: [call('a', 'free')] };
     const second = first.cancelled().runRequested();
@@ -88,13 +88,13 @@ describe('settlements that overwrite', () => {
     expect(second.refusal('GenerateFailed', lateFailure)).toMatchObject({ code: 'wrong_run' });
   });
 
-  test('a failure report while the run is paused is taken, not an error', () => {
+  test('a failure report during a pause is accepted', () => {
     expect(session().runRequested().paused().generateFailed().ending()).toMatchObject({ outcome: 'failed' });
   });
 });
 
 describe('hashes that go stale', () => {
-  test('the plan is hashed as it is stored, and not edited afterwards', () => {
+  test('the hash is that of the stored plan, which does not change', () => {
     const opened = session()
       .runRequested()
       .observed([call('a', 'write', { path: 'x' })]);
@@ -103,7 +103,7 @@ describe('hashes that go stale', () => {
     expect(done.state.last_tool_plan_hash).toBe(planHash(done.plan()));
   });
 
-  test('the arguments a call is bound to are in the plan', () => {
+  test('the plan binds each call to its arguments', () => {
     const { planned_calls } = session()
       .runRequested()
       .observed([call('a', 'write', { path: 'x' })])
@@ -113,14 +113,14 @@ describe('hashes that go stale', () => {
 });
 
 describe('tool sets that surprise', () => {
-  test('overrides of a run really change what the run may call', () => {
+  test('overrides of a run change what the run may call', () => {
     const run = session()
       .runRequested()
       .takes('ToolOverridesSet', { scope: 'run', disable: ['free'] });
     expect(run.observed([call('a', 'free')]).rejections()).toEqual({ 0: 'tool_disabled' });
   });
 
-  test('a selected profile is not silently forgotten', () => {
+  test('a selected profile stays selected', () => {
     const selected = session().takes('ToolProfileSelected', { profile_id: 'few' });
     expect(selected.runRequested().answered('x').state.tool_profile).toBe('few');
   });
@@ -153,7 +153,7 @@ describe('tool sets that surprise', () => {
     ).toEqual([['r'], ['w']]);
   });
 
-  test('two writes of different files are', () => {
+  test('two writes of different files are in one group', () => {
     expect(
       session()
         .runRequested()
@@ -170,7 +170,7 @@ describe('time and order', () => {
     expect(run.state.run?.started_at_ms).toBe(run.events[0]?.at_ms);
   });
 
-  test('a refused event is not half applied', () => {
+  test('a refused event changes nothing', () => {
     const few = session();
     const fields = { registry: few.genesis.tool_package.registry.slice(0, 1), profiles: [] };
     expect(few.refusal('ToolRegistrySet', fields as never)).toMatchObject({ code: 'registry_invalid' });
@@ -187,7 +187,7 @@ describe('time and order', () => {
 });
 
 // Not `process`: immer asks it whether to explain its own errors.
-test('nothing of the fold looks at a clock, a random source or a locale', () => {
+test('the fold uses no clock, random source or locale', () => {
   const recorded = session()
     .runRequested()
     .observed([call('a', 'write', { path: 'x' }), call('b', 'nope')])

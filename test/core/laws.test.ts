@@ -1,4 +1,4 @@
-// The laws (DESIGN section 2) over random streams of plausible and senseless facts.
+// The laws (docs/design.md, "Laws") over random streams of plausible and invalid facts.
 import { isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import {
@@ -27,13 +27,14 @@ import { roundsOf } from '../support/random.ts';
 import { referenceForm1, referenceForm2 } from '../support/reference-digest.ts';
 import { type Session, fold, textOf } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const SEEDS = Array.from({ length: roundsOf(40) }, (_, index) => index + 1);
 const LENGTH = 120;
 
 const roundTrip = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Where an object lists its keys in another order than the canonical one, with the keys. */
+/** The paths of objects whose keys are not in canonical order, with the keys. */
 function outOfOrder(value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const keys = Object.keys(value);
@@ -41,7 +42,7 @@ function outOfOrder(value: unknown, path = ''): readonly string[] {
   return [...wrong, ...Object.entries(value).flatMap(([key, item]) => outOfOrder(item, `${path}/${key}`))];
 }
 
-/** Facts that cannot happen twice. */
+/** Kinds that must not be accepted twice. */
 const SETTLED_ONCE: ReadonlySet<string> = new Set([
   'ToolCallsObserved',
   'GenerateFailed',
@@ -55,7 +56,7 @@ const SETTLED_ONCE: ReadonlySet<string> = new Set([
 
 type Batch = NonNullable<SessionState['active_tool_batch']>;
 
-/** What every open batch must be, whatever has happened to it. */
+/** The invariants of every open batch. */
 function checkBatch({ state }: Session, batch: Batch): void {
   const calls = batch.pages.flat();
   const inStatus = (status: string): number => calls.filter((call) => call.status === status).length;
@@ -74,7 +75,7 @@ function checkBatch({ state }: Session, batch: Batch): void {
   expect(batch.plan.plan_hash).toBe(state.last_tool_plan_hash);
 }
 
-/** A call of the open batch, as it is planned and as it is now. */
+/** A call of the open batch with its plan and its current state. */
 function callOf(batch: Batch, id: string) {
   const state = batch.pages.flat()[batch.observed.findIndex((made) => made.call_id === id)];
   const planned = batch.plan.planned_calls.find((entry) => entry.call_id === id);
@@ -82,7 +83,7 @@ function callOf(batch: Batch, id: string) {
   return { ...state, ...planned };
 }
 
-/** Whom each open call is owed to: nothing that waits for a person, a time or another call's result is a bridge's. */
+/** The effects of each open call: calls that wait for a person, a time or a shared result are not owed to a bridge. */
 function checkOwed({ state }: Session, batch: Batch): void {
   const owed = effects(state);
   for (const effect of owed) {
@@ -98,7 +99,7 @@ function checkOwed({ state }: Session, batch: Batch): void {
   expect(asked).toBe(stopping ? 0 : batch.pages.flat().filter((call) => call.status === 'waiting').length);
 }
 
-/** Neither the call nor what it waits for is a person's, and it is not before its time. */
+/** Neither the call nor the calls it waits for wait for a person, and its time has come. */
 function checkForBridge(batch: Batch, { call_id, after }: EffectOfKind<'tool.call'>): void {
   const owed = callOf(batch, call_id);
   expect(owed).not.toHaveProperty('shares');
@@ -110,7 +111,7 @@ function checkForBridge(batch: Batch, { call_id, after }: EffectOfKind<'tool.cal
 }
 
 describe('random streams', () => {
-  test('are mostly taken, and partly refused: they prove something', () => {
+  test('are mostly accepted and partly refused, so they are meaningful', () => {
     const walks = SEEDS.map((seed) => walk(seed, LENGTH));
     const refused = walks.reduce((sum, walked) => sum + walked.refused, 0);
     const share = refused / (SEEDS.length * LENGTH);
@@ -130,33 +131,29 @@ describe('random streams', () => {
     }
   });
 
-  test('1. and from any state on the way, as a snapshot would', () => {
+  test('1. replay identity from any state on the way, as from a snapshot', () => {
     for (const seed of SEEDS.slice(0, 10)) {
       const { session } = walk(seed, 60);
       let half = roundTrip(fold(session.genesis, session.events.slice(0, 20)));
       for (const event of session.events.slice(20)) {
-        const stepped = step(half, event);
-        if (!isRight(stepped)) throw new Error(stepped.left.message);
-        half = stepped.right.state;
+        half = mustBe(step(half, event)).state;
       }
       expect(textOf(half)).toBe(textOf(session.state));
     }
   });
 
-  test('a state lists its keys in canonical order when its events do: nothing of it is sorted to be digested', () => {
+  test('a state has its keys in canonical order when its events do, so nothing is sorted to be digested', () => {
     for (const seed of SEEDS) {
       const { session } = walk(seed, LENGTH);
       let state = initialState(JSON.parse(canonicalText(session.genesis)) as Genesis);
       for (const event of session.events) {
-        const stepped = step(state, JSON.parse(canonicalText(event)) as IngressEvent);
-        if (!isRight(stepped)) throw new Error(stepped.left.message);
-        ({ state } = stepped.right);
+        ({ state } = mustBe(step(state, JSON.parse(canonicalText(event)) as IngressEvent)));
         expect(outOfOrder(state)).toEqual([]);
       }
     }
   });
 
-  test('2. effects come from state alone: asked twice, and of a copy of the state, they are the same', () => {
+  test('2. effects come from state alone: they are the same twice, and for a copy of the state', () => {
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (_, __, after) => {
         if (after === null) return;
@@ -168,7 +165,7 @@ describe('random streams', () => {
     }
   });
 
-  test('4. a report that was taken is refused when it comes again, with the same state', () => {
+  test('4. an accepted report is refused when it is repeated, and the state is unchanged', () => {
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (_, event, after) => {
         if (after === null || !SETTLED_ONCE.has(event.kind)) return;
@@ -177,7 +174,7 @@ describe('random streams', () => {
     }
   });
 
-  test('5. whatever happens, every call in the transcript is followed by its one result', () => {
+  test('5. every call in the transcript is followed by exactly one result', () => {
     for (const seed of SEEDS) {
       const { session } = walk(seed, LENGTH);
       const { open } = session.state.transcript;
@@ -194,7 +191,7 @@ describe('random streams', () => {
     }
   });
 
-  test('5. a batch counts its calls, knows their times, and owes each to whom it is due', () => {
+  test('5. the counts, times and effects of every open batch are consistent', () => {
     let batches = 0;
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (_, __, after) => {
@@ -208,7 +205,7 @@ describe('random streams', () => {
     expect(batches).toBeGreaterThan(10 * SEEDS.length);
   });
 
-  test('runs and calls move only as their tables say', () => {
+  test('runs and calls move only along their tables', () => {
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (before, event, after) => {
         if (after === null) return;
@@ -228,7 +225,7 @@ describe('random streams', () => {
     }
   });
 
-  test('a person who says nothing is asked about no call that a grant or a policy answers', () => {
+  test('no person is asked about a call that a grant or a policy answers', () => {
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (_, __, after) => {
         for (const { consent } of after?.state.active_tool_batch?.plan.planned_calls ?? []) {
@@ -242,7 +239,7 @@ describe('random streams', () => {
     }
   });
 
-  test('6. no denied tool is effective, no unavailable one either', () => {
+  test('6. no denied or unavailable tool is effective', () => {
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (_, __, after) => {
         for (const verdict of after?.state.effective_tools.verdicts ?? []) {
@@ -259,14 +256,14 @@ describe('random streams', () => {
     for (const seed of SEEDS.slice(0, 15)) {
       walk(seed, LENGTH, (_, __, after) => {
         if (after === null) return;
-        // Of a copy, about which nothing is remembered.
+        // Computed from a copy, for which nothing is cached.
         const fresh = computeEffectiveTools(roundTrip(after.state));
         expect(isRight(fresh) && fresh.right).toEqual(after.state.effective_tools);
       });
     }
   });
 
-  test('every state is what its codec says, and its digest what its definition says', () => {
+  test('every state fits its codec, and its digest fits its definition', () => {
     for (const seed of SEEDS.slice(0, 20)) {
       walk(seed, LENGTH, (_, __, after) => {
         if (after === null) return;
@@ -279,7 +276,7 @@ describe('random streams', () => {
     }
   });
 
-  test('a refused event leaves the very same state, whatever was wrong with it', () => {
+  test('a refused event returns the same state object', () => {
     for (const seed of SEEDS) {
       walk(seed, LENGTH, (before, event, after) => {
         if (after !== null) return;
@@ -292,7 +289,7 @@ describe('random streams', () => {
   });
 });
 
-test('7. bounded: a session of 200 runs weighs what one of 40 runs does', () => {
+test('7. bounded: the state of a session of 200 runs is as large as that of 40 runs', () => {
   const sizes = [40, 200].map((runs) => {
     let now = walk(1, 0).session;
     for (let run = 0; run < runs; run += 1) {
@@ -312,7 +309,7 @@ test('7. bounded: a session of 200 runs weighs what one of 40 runs does', () => 
   const [small, large] = sizes as [(typeof sizes)[number], (typeof sizes)[number]];
   expect(small.history).toBe(limits.RUN_HISTORY_MAX);
   expect(large.history).toBe(limits.RUN_HISTORY_MAX);
-  // What still differs is one digest for each sealed page of the window, which is bounded too, and the open page.
+  // Only the open page and the digests of the sealed pages differ, and both are bounded.
   expect(large.sealed).toBeGreaterThan(small.sealed);
   expect(large.bytes - small.bytes).toBeLessThan(80 * (large.sealed - small.sealed) + 64 * 400);
 });

@@ -1,6 +1,5 @@
-// The verification matrix of the tool-orchestration design (P7, "Verification Matrix"), item by item, on the public
-// surface and with the tools a session is really born with.
-import { isRight } from 'fp-ts/lib/Either.js';
+// The verification matrix (AOS P7, "Verification Matrix"), item by item, on the public API and with the default tool
+// package.
 import { describe, expect, test } from 'vitest';
 import {
   computeEffectiveTools,
@@ -15,10 +14,11 @@ import {
 } from '../../src/core/index.ts';
 import { defaultToolPackage } from '../../src/index.ts';
 import { call, fold, session } from '../support/session.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
 
-/** Tools that ask about consent; they need no host. */
+/** The workflow tools about consent; they need no host. */
 const ABOUT_CONSENT = ['permissions_check', 'permissions_describe'];
 const HOST_BOUND = [
   'shell',
@@ -38,7 +38,7 @@ describe('1. no active host session', () => {
     expect(real().toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
   });
 
-  test('and explain says why', () => {
+  test('explain reports why', () => {
     const rows = explain(real().state).filter((row) => row.reasons.includes('host_session_not_ready'));
     expect(rows.map((row) => row.tool_name).sort()).toEqual([...HOST_BOUND, 'edit_file'].sort());
     expect(rows.every((row) => !row.effective)).toBe(true);
@@ -46,7 +46,7 @@ describe('1. no active host session', () => {
 });
 
 describe('2. the host session becomes ready', () => {
-  test('host tools appear, the same ones each time, in profile order', () => {
+  test('host tools become effective, the same each time, in profile order', () => {
     const once = real().hostReady().toolNames();
     expect(once.toSorted()).toEqual(['open_session', ...ABOUT_CONSENT, ...HOST_BOUND].sort());
     expect(real().hostReady().toolNames()).toEqual(once);
@@ -54,10 +54,13 @@ describe('2. the host session becomes ready', () => {
 });
 
 describe('3. the host session closes or expires', () => {
-  test.each(['closed', 'expired', 'error'] as const)('%s: host tools are gone at the next computation', (status) => {
-    const after = real().hostReady().host({ host_session_status: status });
-    expect(after.toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
-  });
+  test.each(['closed', 'expired', 'error'] as const)(
+    '%s: host tools are not effective at the next computation',
+    (status) => {
+      const after = real().hostReady().host({ host_session_status: status });
+      expect(after.toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
+    },
+  );
 });
 
 describe('4. parallel planning', () => {
@@ -88,7 +91,7 @@ describe('4. parallel planning', () => {
     ).toEqual([['a'], ['b'], ['c']]);
   });
 
-  test('a call that is not parallel-safe is alone, and a barrier', () => {
+  test('a call that is not parallel-safe is alone in its group and separates the calls around it', () => {
     expect(
       groups(['a', 'read_file', { path: 'x' }], ['b', 'shell', { argv: ['true'] }], ['c', 'read_file', { path: 'x' }]),
     ).toEqual([['a'], ['b'], ['c']]);
@@ -97,14 +100,11 @@ describe('4. parallel planning', () => {
 
 describe('5. provider profiles', () => {
   const profileOf = (provider: string) => {
-    const tools = computeEffectiveTools({
-      ...real().hostReady().state,
-      run: { config: { provider, tool_profile: null } },
-    });
-    if (!isRight(tools)) throw new Error(tools.left.message);
+    const input = { ...real().hostReady().state, run: { config: { provider, tool_profile: null } } };
+    const tools = mustBe(computeEffectiveTools(input));
     return {
-      profile: tools.right.profile_id,
-      tools: tools.right.ordered_tools.map((tool) => tool.tool_name as string),
+      profile: tools.profile_id,
+      tools: tools.ordered_tools.map((tool) => tool.tool_name as string),
     };
   };
 
@@ -122,7 +122,7 @@ describe('5. provider profiles', () => {
     expect(found.tools).not.toContain(hasNot);
   });
 
-  test('a run of another provider really gets its own profile', () => {
+  test('a run of another provider gets the profile of that provider', () => {
     const run = real().hostReady().runRequested({ provider: 'anthropic', model: 'm' });
     expect(run.effectsOf('llm.generate')[0]?.tools.map((tool) => tool.tool_name)).toContain('edit_file');
   });
@@ -135,7 +135,7 @@ describe('6. install-time preload', () => {
     expect(run.events).toHaveLength(1);
   });
 
-  test('the default genesis is always the same, and pins its tool package', () => {
+  test('the default genesis is always equal, and pins its tool package', () => {
     expect(stateDigest(initialState(defaultGenesis()))).toBe(stateDigest(initialState(defaultGenesis())));
     expect(defaultGenesis().tool_package_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
@@ -159,7 +159,7 @@ describe('7. replay', () => {
     expect(effects(again)).toEqual(effects(recorded.state));
   });
 
-  test('a stream without its genesis record is no stream', () => {
+  test('a stream without its genesis record is refused', () => {
     expect(replay([])).toMatchObject({ divergence: { position: -1, what: 'record' } });
   });
 });

@@ -1,4 +1,4 @@
-// A snapshot is read back into the state it was made of, or not at all; folding on from it is folding on.
+// A snapshot is read back into the state it was made from, or not at all; folding from it gives the same states.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Version } from '../../schemas/ids.ts';
@@ -19,7 +19,7 @@ function snapshotOf(of: ReturnType<typeof session>): Snapshot {
 }
 
 describe('a snapshot', () => {
-  test('of any state is read back into the same bytes, and folds on to the same states', () => {
+  test('of any state is read back into the same bytes and folds to the same later states', () => {
     fc.assert(
       fc.property(anySeed, fc.nat(80), (seed, cut) => {
         const walked = walk(seed, 120).session;
@@ -42,7 +42,7 @@ describe('a snapshot', () => {
     );
   });
 
-  test('is frozen when it is read, as a fold leaves a state', () => {
+  test('is read into a frozen state', () => {
     const read = readSnapshot(snapshotOf(walk(3, 60).session));
     const frozen = (value: unknown): boolean =>
       typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen));
@@ -50,7 +50,7 @@ describe('a snapshot', () => {
     expect(frozen(read)).toBe(true);
   });
 
-  test('whose text changed anywhere is none, or the same state', () => {
+  test('whose text was changed is refused, or reads as the same state', () => {
     const good = snapshotOf(walk(5, 60).session);
     const bytes = stateBytes(walk(5, 60).session.state);
     fc.assert(
@@ -77,7 +77,7 @@ describe('a snapshot', () => {
     expect(readSnapshot({ ...good, ...change })).toBeNull();
   });
 
-  test('is not made of a state beyond the bound', () => {
+  test('is not made of a state beyond the limit', () => {
     const { state, genesis } = walk(9, 30).session;
     const open = Array.from({ length: SNAPSHOT_CHARS_MAX / 4_000 }, () => ({
       role: 'user' as const,

@@ -1,4 +1,4 @@
-// What the state digest binds: every value of a state, wherever it stands, in both forms.
+// The state digest binds every value of a state, in both forms.
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, freezeJson } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -8,7 +8,7 @@ import { walk } from '../support/streams.ts';
 
 type Open = Record<string, unknown> | unknown[];
 
-/** A state of a random stream amid a batch, which has something in most of its slots. */
+/** A state of a random stream during a batch, with most slots filled. */
 function busyState(seed: number): SessionState {
   let best: SessionState | null = null;
   walk(seed, 60, (_, __, after) => {
@@ -18,7 +18,7 @@ function busyState(seed: number): SessionState {
   return best;
 }
 
-/** Every change of one value: another leaf, a field or an item less, one more, a list that is an object. */
+/** Every change of one value: another leaf, a field or item removed or added, an object in place of a list. */
 function* changes(value: unknown): Generator {
   if (typeof value !== 'object' || value === null) {
     yield typeof value === 'string' ? `${value}x` : 'x';
@@ -46,11 +46,11 @@ describe.each([
 ])('form $form of the state digest', ({ form, reference }) => {
   const state = freezeJson({ ...busyState(3), v: form });
 
-  test('is what its definition says', () => {
+  test('fits its definition', () => {
     expect(stateDigest(state)).toBe(reference(state as unknown as JsonObject));
   });
 
-  test('is another one after any change, or there is none', () => {
+  test('differs after any change, or cannot be computed', () => {
     const own = stateDigest(state);
     let seen = 0;
     for (const changed of changes(state)) {
@@ -62,7 +62,7 @@ describe.each([
     expect(seen).toBeGreaterThan(1_000);
   });
 
-  test('of a state that is not frozen is its own, whatever becomes of that state later', () => {
+  test('of a state that is not frozen is not cached', () => {
     const open = structuredClone(state) as { version: number } & SessionState;
     expect(stateDigest(open)).toBe(stateDigest(state));
     Object.assign(open, { version: 999 });
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-// What is no state at all cannot always be digested; a snapshot of it is refused all the same.
+// A value that is not a state cannot always be digested; its snapshot is refused too.
 function digestOrNone(changed: SessionState): string | null {
   try {
     return stateDigest(freezeJson(changed));

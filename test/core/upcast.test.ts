@@ -1,5 +1,4 @@
-// The log outlives the code: what version 1 recorded is folded as what it says today, and what no version knows is
-// refused (STYLE, "The log outlives the code").
+// Events of version 1 fold in today's shapes; events that no version knows are refused.
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { EVENT_VERSION, type EventRecord, type StreamRecord } from '../../schemas/index.ts';
@@ -23,7 +22,7 @@ describe.each([
   ['interrupted-batch', 3],
   ['large-batch', 1],
 ] as const)('the version 1 stream %s', (folder, count) => {
-  test(`holds ${count} interrupts of its time, and folds to its recorded digests`, async () => {
+  test(`holds ${count} interrupts of version 1, and folds to its recorded digests`, async () => {
     const records = await recordsOf(folder);
     expect(interrupts(records)).toHaveLength(count);
     expect(records.every((record) => record.kind === 'genesis' || record.event.v === 1)).toBe(true);
@@ -39,7 +38,7 @@ describe.each([
     }
   });
 
-  test('differs where an interrupt is left out of it', async () => {
+  test('diverges where an interrupt is removed', async () => {
     const records = await recordsOf(folder);
     const [first] = interrupts(records);
     const without = records.filter((record) => record !== first);
@@ -47,7 +46,7 @@ describe.each([
   });
 });
 
-describe('what no version knows', () => {
+describe('events that no version knows', () => {
   const run = session().runRequested();
   const interrupt = run.next('user.interrupt', { run_id: 'run-1' });
 

@@ -1,5 +1,5 @@
-// The part of `npm run determinism` that needs nothing but this Node: both implementations of SHA-256, three time
-// zones and locales, and a poisoned realm give the recorded digests and the same bytes. And the check can fail.
+// The part of `npm run determinism` that needs only this Node: both implementations of SHA-256, three time zones and
+// locales, and a poisoned realm give the recorded digests and the same bytes. The check itself can fail.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ async function report(args: readonly string[] = []): Promise<Report & { readonly
   return { code, ...(JSON.parse(stdout) as Report) };
 }
 
-test('every recorded session folds to the same bytes in every world of this Node', async () => {
+test('every recorded session folds to the same bytes in every environment of this Node', async () => {
   const { code, same, sessions, rows } = await report();
   expect(rows.map((row) => row.difference)).toEqual(rows.map(() => null));
   expect({ code, same }).toEqual({ code: 0, same: true });
@@ -37,12 +37,12 @@ test('every recorded session folds to the same bytes in every world of this Node
     ),
   );
   expect(new Set(rows.map((row) => row.rolling)).size).toBe(1);
-  // The worlds are really different ones.
+  // The environments do differ.
   expect(new Set(rows.map(({ seen }) => seen.timeZone)).size).toBe(3);
   expect(new Set(rows.map(({ seen }) => seen.locale)).size).toBe(3);
 });
 
-describe('a recording that was changed', () => {
+describe('a changed recording', () => {
   let folder = '';
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'refold-determinism-test-'));
@@ -73,7 +73,7 @@ describe('a recording that was changed', () => {
   });
 });
 
-test('two runtimes that disagree are told apart at the first position that differs', async () => {
+test('a disagreement of two runtimes is reported at the first position that differs', async () => {
   const code = `
     import { findDifference } from ${JSON.stringify(at('tools/determinism/compare.mjs'))};
     const answer = (...bytes) => ({ state: 's', chain: 'c', rolling: bytes.join(), sessions: [{ name: 'x', bytes, differs: null }] });
@@ -83,7 +83,7 @@ test('two runtimes that disagree are told apart at the first position that diffe
   expect(stdout).toBe('null\nx, position 0: the bytes of the state differ\n');
 });
 
-test('a poisoned realm refuses clocks, random sources and locales, and heals', async () => {
+test('a poisoned realm refuses clocks, random sources and locales, and can be restored', async () => {
   const code = `
     import { poison } from ${JSON.stringify(at('tools/determinism/poison.mjs'))};
     const touches = [() => Date.now(), () => new Date(), () => Math.random(), () => Math.sin(1), () => Intl.Collator,
@@ -103,7 +103,7 @@ test('a poisoned realm refuses clocks, random sources and locales, and heals', a
   });
 });
 
-test('an unknown runtime is misuse', async () => {
+test('an unknown runtime is refused as misuse', async () => {
   const { code, stderr } = await runNode([at('tools/determinism.mjs'), '--only', 'deno']);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('no runtime "deno"') as string });
 });

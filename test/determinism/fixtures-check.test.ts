@@ -1,4 +1,4 @@
-// Every kind of event occurs in a recorded session, and the check says so when one does not.
+// Every kind of event occurs in a recorded session, and the check fails when one does not.
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ test('the recorded sessions hold every kind of event', async () => {
   expect(code).toBe(0);
 });
 
-test('every recorded session but the demo comes out the same when it is recorded again, of whatever version', async () => {
+test('every recorded session but the demo is the same when it is recorded again, in any version', async () => {
   const { code, stdout } = await runNode([at('tools/record-fixtures/main.mjs'), '--check']);
   expect(stdout).not.toContain('DIFFERS');
   expect(stdout.match(/: the same$/gm)?.length).toBeGreaterThan(20);
   expect(code).toBe(0);
 });
 
-test('a kind that occurs in none of them is named', async () => {
+test('a kind that occurs in no session is named', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'refold-fixtures-'));
   try {
     await cp(at('replay-fixtures/run-limits'), join(folder, 'run-limits'), { recursive: true });

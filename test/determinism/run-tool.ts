@@ -1,4 +1,4 @@
-// Runs one of the tools as a process of its own.
+// Runs one of the tools as a child process.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -140,7 +140,7 @@ describe('a run that nobody sits at', () => {
     });
     expect(await run.say('pause', id)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('does not take RunPaused'),
+      stderr: expect.stringContaining('RunPaused is not allowed'),
     });
     expect(await run.say('approve', 'a', '--session', id)).toMatchObject({ code: 0 });
     expect(await run.say('resume', id)).toMatchObject({ code: 0 });

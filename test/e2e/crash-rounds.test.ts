@@ -6,7 +6,7 @@ import { type SessionId, brand } from '../../schemas/ids.ts';
 import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import { replay } from '../../src/core/index.ts';
 import { CrashWorld, eventually } from '../support/e2e/crash-world.ts';
-import { must } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 
 const SESSIONS = 100;

@@ -9,7 +9,8 @@ import type { EventRecord } from '../../schemas/record.ts';
 import { type EngineClient, connect } from '../../src/client/index.ts';
 import { replay } from '../../src/core/index.ts';
 import { until } from '../support/host/condition.ts';
-import { type Started, eventsUntil, freshDirectory, must, start, writeRecording } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { type Started, eventsUntil, freshDirectory, start, writeRecording } from '../support/e2e/refold.ts';
 
 const started: Started[] = [];
 const clients: EngineClient[] = [];

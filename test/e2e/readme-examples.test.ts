@@ -7,7 +7,8 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import { type Engine, openMemoryBlobs, openMemoryJournal, serve, startEngine } from '../../src/index.ts';
-import { ROOT, eventsUntil, must } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { ROOT, eventsUntil } from '../support/e2e/refold.ts';
 
 // Inside the package, so that `refold/client` is the package itself.
 const FOLDER = join(ROOT, 'dist/readme-examples');

@@ -4,7 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 import { type SessionId, brand } from '../../schemas/ids.ts';
 import { replay } from '../../src/core/index.ts';
 import { CrashWorld, type LogLine } from '../support/e2e/crash-world.ts';
-import { eventsUntil, must } from '../support/e2e/refold.ts';
+import { must } from '../../src/client/must.ts';
+import { eventsUntil } from '../support/e2e/refold.ts';
 
 let world: CrashWorld | null = null;
 afterEach(async () => {

@@ -14,6 +14,7 @@ import { type StoredStream, lastOf, recordStream, snapshotAt, storeStream } from
 import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 interface Stored {
   readonly journal: Journal;
@@ -54,12 +55,11 @@ async function stored(
 }
 
 async function expectTrue({ journal, stream }: Stored): Promise<readonly Version[]> {
-  const loaded = await loadSession(journal, stream.id);
-  if (isLeft(loaded)) throw new Error(loaded.left.message);
+  const loaded = mustBe(await loadSession(journal, stream.id));
   const { state, chain } = lastOf(stream.folded);
-  expect(stateBytes(loaded.right.state)).toEqual(stateBytes(state));
-  expect(loaded.right.chain).toBe(chain);
-  return [loaded.right.from.version, ...loaded.right.from.wrong];
+  expect(stateBytes(loaded.state)).toEqual(stateBytes(state));
+  expect(loaded.chain).toBe(chain);
+  return [loaded.from.version, ...loaded.from.wrong];
 }
 
 describe('a session with snapshots', () => {

@@ -1,6 +1,5 @@
 // Leases granted with the answer to a submit: a bridge continues with the effects of its own report, under the rules of
 // all leases.
-import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import type { SubmitReceipt, Wanted } from '../../schemas/wire.ts';
@@ -18,6 +17,7 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
+import { mustBe } from '../../src/client/must.ts';
 
 const ALL: Wanted = { kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle'], tools: ['*'], max: 16 };
 
@@ -42,9 +42,7 @@ const submit = ({ talk }: World, events: readonly LooseIngress[], owner: OwnerId
   talk.client.submit(SESSION, { events: events.map(ingress), owner, lease })();
 
 async function submitAndLease(world: World, events: readonly LooseIngress[], lease?: Wanted): Promise<SubmitReceipt> {
-  const answer = await submit(world, events, A, lease);
-  if (isLeft(answer)) throw new Error(answer.left.code);
-  return answer.right;
+  return mustBe(await submit(world, events, A, lease));
 }
 
 const idsOf = ({ granted }: SubmitReceipt): readonly string[] =>

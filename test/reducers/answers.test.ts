@@ -1,4 +1,4 @@
-// What people say to calls that wait for them (openboa "Managed tool confirmation"; DESIGN section 2, law 9).
+// Answers of people to calls that wait for them (openboa, "Managed tool confirmation"; docs/design.md, law 9).
 import { describe, expect, test } from 'vitest';
 import { AMENDED_MAX, GRANTS_MAX } from '../../schemas/limits.ts';
 import { digestJson } from '../../schemas/index.ts';
@@ -7,7 +7,7 @@ import { asking, calling, owed, statuses } from '../support/consent.ts';
 import { Session, ZERO_DIGEST, call } from '../support/session.ts';
 
 // Found by the simulator (seed 3396): the plan has the barrier wait for the question alone, which waits for the read.
-test('a call that waits for one that is denied goes on waiting for what that one waited for', () => {
+test('a call that waits for a denied call still waits for what the denied call waited for', () => {
   const run = calling(
     asking(),
     call('first', 'read', { path: 'a' }),
@@ -32,14 +32,14 @@ describe('a call that asks', () => {
     call('other', 'read', { path: 'b' }),
   );
 
-  test('is planned and waits; what does not wait for it is owed, what does is not', () => {
+  test('is planned and waits; calls that do not depend on it are owed, dependent calls are not', () => {
     expect(statuses(run)).toEqual(['waiting', 'queued', 'queued', 'queued']);
     expect(owed(run)).toEqual(['agent.tool_use q', 'tool.call free', 'tool.call other']);
     expect(run.plan().execution_plan.after).toMatchObject({ held: ['q'], q: [] });
     expect(run.plan().planned_calls[0]?.consent).toEqual({ ask: 'person', mode: 'local', reasons: ['tool_asks'] });
   });
 
-  test('shows the person what they are asked', () => {
+  test('its effect shows the person the call', () => {
     expect(run.effectsOf('agent.tool_use')).toMatchObject([
       {
         effect_id: 'batch-1/q/confirm',
@@ -54,13 +54,13 @@ describe('a call that asks', () => {
     expect(sessionStatus(run.state)).toEqual({ status: 'requires_action', blocking_event_ids: ['batch-1/q/confirm'] });
   });
 
-  test('the others settle meanwhile, and the batch waits for it', () => {
+  test('other calls settle meanwhile, and the batch waits for it', () => {
     const rest = run.settled('free').settled('other');
     expect(rest.refusal('ToolBatchSettled', rest.batchFields()).code).toBe('batch_not_settled');
     expect(owed(rest)).toEqual(['agent.tool_use q']);
   });
 
-  test('no bridge starts it, settles it or loses it, nor starts what waits for it', () => {
+  test('a bridge cannot start, settle or lose it, nor start calls that wait for it', () => {
     for (const kind of ['ToolCallStarted', 'ToolCallSettled', 'LeaseExpired'] as const) {
       const fields = { ...run.settlementFields('q'), owner: 'bridge-1' };
       const { batch_id, call_id, attempt, plan_hash, owner, result, output } = fields;
@@ -74,14 +74,14 @@ describe('a call that asks', () => {
     expect(run.refusal('ToolCallStarted', { ...run.callFields('held'), owner: 'b' }).code).toBe('call_not_ready');
   });
 
-  test('allowed, it is owed to a bridge, and what waits for it comes after it', () => {
+  test('when allowed, it is owed to a bridge, and dependent calls wait for it', () => {
     const allowed = run.allowed('q', { by: 'ann' });
     expect(owed(allowed)).toEqual(['tool.call q', 'tool.call held', 'tool.call free', 'tool.call other']);
     expect(sessionStatus(allowed.state).status).toBe('running');
     expect(allowed.started('q').settled('q').started('held').callState('held')?.status).toBe('running');
   });
 
-  test('denied, it reads so to the model, in its place, and what waited for it goes on', () => {
+  test('when denied, the model reads the denial in its place, and dependent calls continue', () => {
     const denied = run.denied('q', { message: 'not on a Friday' });
     expect(denied.callState('q')).toMatchObject({ status: 'denied', code: 'permission_denied', terminal: false });
     expect(owed(denied)).toEqual(['tool.call held', 'tool.call free', 'tool.call other']);
@@ -95,27 +95,27 @@ describe('a call that asks', () => {
     ]);
   });
 
-  test('denied without a word, it says that a person did; a denial ends no run, whatever its completion', () => {
+  test('a denial without a message has a default text and never ends the run, whatever its completion rule', () => {
     const steerable = calling(asking({}, { completion: 'steerable' }), call('q', 'asks'));
     const denied = steerable.denied('q').batchSettled();
     expect(denied.transcript().at(-1)).toMatch(/^tool! q error: permission_denied: ./);
     expect(denied.phase()).toBe('generating');
   });
 
-  test('a policy that denies answers it at once', () => {
+  test('a policy that denies settles it at once', () => {
     const refused = calling(asking({ tools: { asks: 'deny' } }), call('q', 'asks'), call('f', 'free'));
     expect(refused.rejections()).toEqual({ 0: 'permission_denied' });
     expect(owed(refused)).toEqual(['tool.call f']);
     expect(refused.batchDone().transcript().at(-2)).toMatch(/^tool! q error: permission_denied: .*session_denies/);
   });
 
-  test('a policy that changes later changes nothing of what is planned', () => {
+  test('a later change of the policy does not change planned calls', () => {
     const later = run.takes('ConsentPolicySet', { policy: { ...asking().genesis.consent, tools: {} } as never });
     expect(owed(later)).toEqual(owed(run));
     expect(later.plan()).toEqual(run.plan());
   });
 
-  test('a session that is older than consent asks nobody, until it is given a policy', () => {
+  test('a session older than consent asks no one until it gets a policy', () => {
     const { consent, ...genesis } = asking().genesis;
     const old = calling(new Session(genesis, [], initialState(genesis)), call('q', 'asks'));
     expect(statuses(old)).toEqual(['queued']);
@@ -124,7 +124,7 @@ describe('a call that asks', () => {
     expect(statuses(given.observed([call('r', 'asks')]))).toEqual(['waiting']);
   });
 
-  test('a paused run still asks, and takes the answer, and starts nothing', () => {
+  test('a paused run still asks and accepts the answer, and starts no call', () => {
     const paused = run.paused();
     expect(owed(paused)).toEqual(['agent.tool_use q']);
     const allowed = paused.allowed('q');
@@ -139,7 +139,7 @@ describe('an answer', () => {
   const refusal = (of: Session, fields: object): string =>
     of.refusal('user.tool_confirmation', { ...allow, ...fields }).code;
 
-  test('is used once', () => {
+  test('counts once', () => {
     expect(refusal(run.allowed('q'), {})).toBe('not_confirmable');
     expect(refusal(run.denied('q'), {})).toBe('not_confirmable');
     expect(refusal(run.allowed('q'), { result: 'deny' })).toBe('not_confirmable');
@@ -151,7 +151,7 @@ describe('an answer', () => {
     expect(refusal(run, { arguments_digest: digestJson({ n: 2 }) })).toBe('arguments_mismatch');
   });
 
-  test('is for a call that waits, not for one that is queued, running, refused or over', () => {
+  test('is refused for a call that is queued, running, rejected or settled', () => {
     const digestOf = (id: string) => run.answerFields(id);
     expect(refusal(run, digestOf('f'))).toBe('not_confirmable');
     expect(refusal(run.started('f'), digestOf('f'))).toBe('not_confirmable');
@@ -159,7 +159,7 @@ describe('an answer', () => {
     expect(refusal(run, { ...digestOf('z'), arguments_digest: ZERO_DIGEST })).toBe('not_confirmable');
   });
 
-  test('comes too late once the run was interrupted or cancelled, or the batch is over', () => {
+  test('is too late when the run was interrupted or cancelled, or the batch is over', () => {
     expect(refusal(run.interrupted(), {})).toBe('batch_not_active');
     expect(refusal(run.started('f').interrupted(), {})).toBe('wrong_phase');
     expect(refusal(run.cancelled(), {})).toBe('batch_not_active');
@@ -180,7 +180,7 @@ describe('a grant', () => {
     call('d', 'asks', { path: 'src/a' }),
   );
 
-  test('by tool answers every waiting call of it, and those to come', () => {
+  test('for a tool answers all waiting and later calls of the tool', () => {
     const granted = run.allowed('a', { grant: {} });
     expect(statuses(granted)).toEqual(['queued', 'queued', 'queued', 'queued', 'waiting']);
     const next = granted
@@ -195,18 +195,18 @@ describe('a grant', () => {
     });
   });
 
-  test('by argument and pattern answers those it matches', () => {
+  test('with a pattern answers the calls whose argument matches', () => {
     const granted = run.allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
     expect(statuses(granted)).toEqual(['queued', 'queued', 'waiting', 'waiting', 'waiting']);
     expect(granted.state.consent?.grants).toEqual([{ tool_id: 'asks_write', argument: 'path', pattern: 'src/*' }]);
   });
 
-  test('allows the call it came with even when it does not match that one', () => {
+  test('allows the confirmed call even when its pattern does not match it', () => {
     const granted = run.allowed('c', { grant: { argument: 'path', pattern: 'src/*' } });
     expect(statuses(granted)).toEqual(['queued', 'queued', 'queued', 'waiting', 'waiting']);
   });
 
-  test('of arguments in a blob answers no other call by pattern', () => {
+  test('with a pattern does not match arguments in a blob', () => {
     const blob = { arguments_ref: { ref: ZERO_DIGEST, bytes: 9_000, head: 'src/x', tail: '' } };
     const stored = call('big', 'asks_write', {}, blob);
     const { arguments: _inline, ...big } = stored;
@@ -215,13 +215,13 @@ describe('a grant', () => {
     expect(statuses(two.allowed('a', { grant: {} }))).toEqual(['queued', 'queued']);
   });
 
-  test('ends with the policy it was given under', () => {
+  test('is revoked when the policy is replaced', () => {
     const granted = run.allowed('a', { grant: {} });
     const { policy } = granted.state.consent as NonNullable<typeof granted.state.consent>;
     expect(granted.takes('ConsentPolicySet', { policy }).state.consent?.grants).toEqual([]);
   });
 
-  test('goes with an allowance, names both or neither, and there are not too many', () => {
+  test('requires an allowance and both argument and pattern or neither, and is refused beyond the limit', () => {
     const refusal = (of: Session, rest: object): object =>
       of.refusal('user.tool_confirmation', { ...of.answerFields('a'), result: 'allow', ...rest });
     expect(refusal(run, { result: 'deny', grant: {} })).toMatchObject({ code: 'grant_invalid', path: '/grant' });
@@ -241,11 +241,11 @@ describe('a grant', () => {
   });
 });
 
-describe('other arguments', () => {
+describe('changed arguments', () => {
   const run = calling(asking(), call('q', 'asks_write', { path: 'a' }), call('f', 'free'));
   const instead = call('q2', 'asks_write', { path: 'b' });
 
-  test('are a denial and a call of its own, in a batch of its own, which asks nobody again', () => {
+  test('deny the call and make a new one in a new batch, which does not ask again', () => {
     const amended = run.denied('q', { message: 'b, not a', instead });
     expect(amended.callState('q')).toMatchObject({ status: 'denied', code: 'permission_denied' });
     expect(amended.state.run?.amended).toEqual([instead]);
@@ -275,7 +275,7 @@ describe('other arguments', () => {
     expect(amended.state.active_tool_batch?.observed.map((made) => made.call_id)).toEqual(['b2', 'a2']);
   });
 
-  test('are judged like any call: policy still denies, and a tool that is gone is not there', () => {
+  test('are judged like any call: the policy still denies, and a removed tool is unknown', () => {
     const amended = run.denied('q', { instead }).settled('f');
     const policy = { ...asking({ tools: { asks_write: 'deny' } }).genesis.consent };
     const denied = amended.takes('ConsentPolicySet', { policy } as never).batchSettled();
@@ -285,14 +285,14 @@ describe('other arguments', () => {
     expect(gone.batchSettled().transcript().at(-1)).toMatch(/^tool! q2 error: tool_disabled/);
   });
 
-  test('stay within a paused run', () => {
+  test('are kept while the run is paused', () => {
     const paused = run.paused().denied('q', { instead }).settled('f').batchSettled();
     expect(paused.phase()).toBe('paused_executing');
     expect(owed(paused)).toEqual([]);
     expect(owed(paused.resumed())).toEqual(['tool.call q2']);
   });
 
-  test('are not made once the run has ended, by a result or by a person', () => {
+  test('are dropped when the run has ended by a result or by a person', () => {
     const amended = run.denied('q', { instead });
     const over = amended.settled('f', { result: { success: true, terminal: true } }).batchSettled();
     expect(over.phase()).toBe('idle');
@@ -320,7 +320,7 @@ describe('other arguments', () => {
     });
   });
 
-  test('are refused under an id that another amended call has, and when too many wait', () => {
+  test('are refused under the id of another changed call, and when too many wait', () => {
     const many = Array.from({ length: AMENDED_MAX + 1 }, (_, index) => call(`m${index}`, 'asks', { index }));
     let now = calling(asking(), ...many);
     now = now.denied('m0', { instead: call('new0', 'asks') });
@@ -340,18 +340,18 @@ describe('other arguments', () => {
   });
 });
 
-describe('a question that nobody answers', () => {
+describe('a question without an answer', () => {
   const TTL = 60_000;
   const run = calling(asking({ approval_ttl_ms: TTL }), call('q', 'asks'), call('f', 'free'));
   const due = run.state.updated_at_ms + TTL;
 
-  test('says when it runs out, and that is a time state waits for', () => {
+  test('has an expiry time, which state waits for', () => {
     expect(run.effectsOf('agent.tool_use')[0]?.due_at_ms).toBe(due);
     expect(run.effectsOf('wake')[0]?.at_ms).toBe(due);
     expect(run.refusal('TimeReached', { due_at_ms: due - 1 }).code).toBe('time_not_due');
   });
 
-  test('is a denial of its own kind then, and no time is waited for', () => {
+  test('is denied as expired at that time, and state waits for no time any more', () => {
     const expired = run.takes('TimeReached', { due_at_ms: due });
     expect(expired.callState('q')).toMatchObject({ status: 'denied', code: 'approval_expired' });
     expect(owed(expired)).toEqual(['tool.call f']);
@@ -361,7 +361,7 @@ describe('a question that nobody answers', () => {
     expect(expired.batchDone().transcript().at(-2)).toMatch(/^tool! q error: approval_expired: /);
   });
 
-  test('does not run out once it is answered, or the run has ended', () => {
+  test('does not expire after it was answered or the run has ended', () => {
     for (const over of [run.allowed('q'), run.denied('q'), run.cancelled(), run.started('f').interrupted()]) {
       expect(over.effectsOf('wake')).toEqual([]);
       expect(over.refusal('TimeReached', { due_at_ms: due }).code).toBe('time_not_due');

@@ -1,4 +1,4 @@
-// The batch: planned, settled in any order, closed once (DESIGN section 4, "Batch"; section 2, laws 4 and 5).
+// The batch: planned, settled in any order, closed once (docs/design.md, "The batch" and laws 4 and 5).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CALLS_PER_BATCH_MAX } from '../../schemas/limits.ts';
@@ -12,16 +12,16 @@ const open = (...calls: Parameters<typeof call>[]): Session =>
     .runRequested()
     .observed(calls.map((made) => call(...made)));
 
-describe('what a report may say', () => {
+describe('reports on calls', () => {
   const two = open(['a', 'once'], ['b', 'read', { path: 'x' }]);
 
-  test('the first settlement stands; a second one is refused and says so', () => {
+  test('a second settlement is refused as already settled', () => {
     expect(two.settled('a').refusal('ToolCallSettled', two.settlementFields('a', { output: 'other' }))).toMatchObject({
       code: 'call_already_settled',
     });
   });
 
-  test('a settlement of another batch, of no batch, of an unknown call', () => {
+  test('a settlement for another batch, without a batch, or of an unknown call is refused', () => {
     const fields = two.settlementFields('a');
     expect(two.refusal('ToolCallSettled', { ...fields, batch_id: 'batch-9' })).toMatchObject({
       code: 'wrong_batch',
@@ -35,7 +35,7 @@ describe('what a report may say', () => {
     });
   });
 
-  test('a settlement under another plan', () => {
+  test('a settlement under another plan is refused', () => {
     expect(
       two.refusal('ToolCallSettled', { ...two.settlementFields('a'), plan_hash: `sha256:${'1'.repeat(64)}` }),
     ).toMatchObject({ code: 'plan_mismatch' });
@@ -44,7 +44,7 @@ describe('what a report may say', () => {
     ).toMatchObject({ code: 'plan_mismatch' });
   });
 
-  test('a settlement of an attempt that was given up', () => {
+  test('a settlement of an earlier attempt is refused', () => {
     const again = open(['r', 'read', { path: 'x' }])
       .started('r')
       .leaseExpired('r');
@@ -67,7 +67,7 @@ describe('what a report may say', () => {
     ).toMatchObject({ code: 'inconsistent_result' });
   });
 
-  test('a call is started once, and not before the calls it waits for have settled', () => {
+  test('a call starts once, and only after the calls it waits for have settled', () => {
     const chain = open(['w', 'write', { path: 'x' }], ['r', 'read', { path: 'x' }]);
     expect(chain.refusal('ToolCallStarted', { ...chain.callFields('r'), owner: 'b' })).toMatchObject({
       code: 'call_not_ready',
@@ -82,7 +82,7 @@ describe('what a report may say', () => {
     expect(started.settled('w').started('r').callState('r')).toMatchObject({ status: 'running', owner: 'bridge-1' });
   });
 
-  test('an effect names the calls it still waits for, and no longer those that have settled', () => {
+  test('an effect names the calls it still waits for, without the settled ones', () => {
     const join = open(['a', 'write', { path: 'x' }], ['b', 'write', { path: 'y' }], ['c', 'read', {}]);
     const waitsOf = (of: Session): unknown =>
       of.effectsOf('tool.call').map(({ call_id, after }) => [call_id, ...after].join(' '));
@@ -93,7 +93,7 @@ describe('what a report may say', () => {
     expect(join.settled('b').plan().execution_plan.after).toEqual({ a: [], b: [], c: ['a', 'b'] });
   });
 
-  test('the batch is not settled before every call is', () => {
+  test('the batch is not settled before every call has settled', () => {
     expect(two.settled('a').refusal('ToolBatchSettled', two.batchFields())).toMatchObject({
       code: 'batch_not_settled',
     });
@@ -118,14 +118,14 @@ describe('what a report may say', () => {
   });
 });
 
-describe('a bridge is lost', () => {
-  test('with a call that may not be repeated: its outcome is unknown, and the model is told', () => {
+describe('when a bridge is lost', () => {
+  test('the outcome of a call that must not repeat is unknown, and the model reads that', () => {
     const lost = open(['o', 'once']).started('o').leaseExpired('o');
     expect(lost.callState('o')).toMatchObject({ status: 'unknown', code: 'outcome_unknown' });
     expect(lost.batchSettled().transcript().at(-1)).toMatch(/^tool! o error: outcome_unknown: /);
   });
 
-  test('with a call that had not started: nothing is lost', () => {
+  test('a call that had not started is still owed', () => {
     const queued = open(['o', 'once']);
     const { batch_id, attempt } = queued.callFields('o');
     expect(queued.refusal('LeaseExpired', { batch_id, call_id: 'o', attempt })).toMatchObject({ code: 'wrong_phase' });
@@ -148,7 +148,7 @@ describe('pairing', () => {
           );
           let batch = session().runRequested({ repeats_max: 100 }).observed(calls);
           const owed = batch.effectsOf('tool.call').map((effect) => effect.call_id as string);
-          // Settled in an order of the seed's own.
+          // The seed chooses the order of settlement.
           for (const id of owed.toSorted((a, b) => ((seed ^ a.length) % 3) - ((seed ^ b.length) % 2))) {
             const outcome = mixture[Number(id.slice(1))];
             const settled =
@@ -168,7 +168,7 @@ describe('pairing', () => {
     );
   });
 
-  test('an all-rejected batch still goes back to the model', () => {
+  test('the rejections of a batch without accepted calls still go to the model', () => {
     const none = open(['a', 'nope'], ['b', 'spare']);
     expect(none.rejections()).toEqual({ 0: 'tool_unknown', 1: 'tool_not_offered' });
     expect(none.effects().map((effect) => effect.kind)).toEqual(['batch.settle']);
@@ -219,7 +219,7 @@ describe('order of settlement', () => {
         for (const settlement of order) {
           const stepped = step(state, settlement);
           state = stepped._tag === 'Right' ? stepped.right.state : state;
-          // The same report again, at once.
+          // The same report again.
           expect(rejectionOf(state, settlement).code).toBe('call_already_settled');
         }
         return textOf(state);
@@ -229,7 +229,7 @@ describe('order of settlement', () => {
   );
 });
 
-test('CALLS_PER_BATCH_MAX calls are a batch, one more is refused by shape', () => {
+test('a batch may hold CALLS_PER_BATCH_MAX calls; one more is refused as invalid_shape', () => {
   const calls = Array.from({ length: CALLS_PER_BATCH_MAX + 1 }, (_, index) => call(`c${index}`, 'free'));
   const run = session().runRequested({ calls_max: 1_000_000, repeats_max: 1_000 });
   expect(run.refusal('ToolCallsObserved', { ...run.turnFields(), calls })).toMatchObject({

@@ -1,5 +1,5 @@
-// What a run may use: tokens and wall time (Steerable, "budget": beyond its limit, not at it), and what a result must
-// look like.
+// The budgets of a run, tokens and wall time (exceeded beyond the limit, not at it), and the check of results against the
+// output schema.
 import { describe, expect, test } from 'vitest';
 import { asking, calling, owed, statuses } from '../support/consent.ts';
 import { type Session, call } from '../support/session.ts';
@@ -8,7 +8,7 @@ describe('tokens_max', () => {
   const usage = (input_tokens: number, output_tokens = 0) => ({ usage: { input_tokens, output_tokens } });
   const run = asking({}, { tokens_max: 400 }).runRequested();
 
-  test('is reached and not exceeded: the run goes on; one more, and its calls are not made', () => {
+  test('at the limit the run continues; beyond it the calls are not made', () => {
     const at = run.observed([call('a', 'free')], usage(300, 100));
     expect(at.phase()).toBe('executing');
     const beyond = at.batchDone().observed([call('b', 'free', { n: 2 })], usage(0, 1));
@@ -17,18 +17,18 @@ describe('tokens_max', () => {
     expect(beyond.state.run_history[0]?.usage).toEqual({ input_tokens: 300, output_tokens: 101 });
   });
 
-  test('an answer is an answer, whatever it took', () => {
+  test('an answer without calls is accepted even beyond the limit', () => {
     const over = run.observed([], { content: { text: 'done' }, ...usage(9_000) });
     expect(over.ending()).toMatchObject({ outcome: 'completed', output: { text: 'done' } });
   });
 
-  test('no further turn is begun beyond it, not even for what was steered', () => {
+  test('beyond the limit no further turn begins, not even for steers', () => {
     const over = run.steered('and this').observed([], { content: { text: 'done' }, ...usage(401) });
     expect(over.ending()).toMatchObject({ outcome: 'failed', code: 'tokens_exceeded' });
     expect(run.steered('and this').observed([], usage(400)).phase()).toBe('generating');
   });
 
-  test('counts for one run, and not at all when it is null or was never set', () => {
+  test('counts per run, and not at all when it is null or absent', () => {
     const next = run
       .observed([call('a', 'free')], usage(400))
       .batchDone()
@@ -62,8 +62,8 @@ describe('wall_ms_max', () => {
     expect(late(now).phase()).toBe('idle');
   });
 
-  test('running calls are stopped and settle first; what else was due is cancelled with the run', () => {
-    // The question, the custom call and the run all run out in the same event.
+  test('running calls are stopped and settle first; other calls that were due are cancelled with the run', () => {
+    // The question, the custom call and the run expire in the same event.
     const of = asking({ approval_ttl_ms: LIMIT / 2 }, { wall_ms_max: LIMIT });
     const busy = calling(of, call('f', 'free'), call('q', 'asks'), call('t', 'timed_person', { path: 'a' })).started(
       'f',
@@ -84,7 +84,7 @@ describe('wall_ms_max', () => {
     expect(ending.effectsOf('wake')).toEqual([]);
   });
 
-  test('goes on counting for a run that was redirected', () => {
+  test('still counts for a redirected run', () => {
     const on = run().takes('user.interrupt', { run_id: 'run-1', input: { text: 'this' } });
     expect(late(on).ending()).toMatchObject({ code: 'time_exceeded' });
   });
@@ -96,7 +96,7 @@ describe('output_schema', () => {
   const settled = (rest: object): Session =>
     run.takes('ToolCallSettled', { ...run.settlementFields('r'), ...misfit, ...rest });
 
-  test('a result that the edge found not to fit is a failure the model is told of, and ends no run', () => {
+  test('a result that does not fit is a failure that the model reads, and does not end the run', () => {
     const failed = settled({});
     expect(failed.callState('r')).toMatchObject({ status: 'failed', code: 'tool_invalid_result', terminal: false });
     const next = failed.batchSettled();
@@ -106,11 +106,11 @@ describe('output_schema', () => {
     expect(next.phase()).toBe('generating');
   });
 
-  test('is not tried again, for it would come out the same', () => {
+  test('such a failure is not retried', () => {
     expect(statuses(settled({ retryable: true }))).toEqual(['failed']);
   });
 
-  test('says nothing of a failure, and nothing when it fits', () => {
+  test('the verdict has no effect on a failure or on a result that fits', () => {
     expect(settled({ result: { success: false }, code: 'not_found' }).callState('r')?.code).toBe('not_found');
     expect(statuses(settled({ output_verdict: { valid: true } }))).toEqual(['succeeded']);
   });

@@ -1,4 +1,4 @@
-// Who is asked: the table by mode, exceptions, what a tool says of itself, and grants (DESIGN section 8; section 2,
+// Which calls ask a person: the table by mode, exceptions, the flags of the tool, and grants (docs/design.md, "Consent" and
 // law 6).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { tool } from '../support/tools.ts';
 
 const MODES: readonly ToolMode[] = ['read', 'safe_write', 'destructive', 'local', 'external'];
 
-/** A tool of this mode that says nothing else of itself. */
+/** A tool of this mode, with defaults for everything else. */
 const ofMode = (mode: ToolMode, rest: Partial<ToolDefinition> = {}) =>
   tool('t', { mode, destructive: mode === 'destructive', ...rest });
 
@@ -20,8 +20,8 @@ const decided = (policy: ConsentPolicy, of: ReturnType<typeof ofMode>, grants: r
   decideConsent({ policy, grants }, of, {});
 
 describe('presets', () => {
-  // DESIGN section 8; for `steerable` the table of Steerable's Tools Spec, "ToolMode", where only `local` asks; for
-  // `september` its "Confirm before destructive".
+  // `default`: docs/design.md, "Consent". `steerable`: Steerable Tools Spec, "ToolMode", where only `local` asks.
+  // `september`: September, "Confirm before destructive".
   const TABLE = {
     default: ['allow', 'allow', 'ask', 'ask', 'allow'],
     steerable: ['allow', 'allow', 'allow', 'ask', 'allow'],
@@ -36,7 +36,7 @@ describe('presets', () => {
     expect(MODES.map((mode) => decided(policy, ofMode(mode)).decision)).toEqual(row);
   });
 
-  test('there are no others', () => {
+  test('there are no further presets', () => {
     expect(Object.keys(CONSENT_PRESETS).sort()).toEqual(Object.keys(TABLE).sort());
   });
 });
@@ -44,7 +44,7 @@ describe('presets', () => {
 describe('reasons', () => {
   const strict = policyOf({ modes: { ...CONSENT_PRESETS.allow_all.modes, external: 'ask', destructive: 'ask' } });
 
-  test('a mode that asks, and a tool that destroys beside its mode', () => {
+  test('a mode that asks, and a destructive tool of another mode', () => {
     expect(decided(strict, ofMode('external'))).toEqual({ decision: 'ask', reasons: ['mode_asks'] });
     expect(decided(strict, ofMode('safe_write', { destructive: true }))).toEqual({
       decision: 'ask',
@@ -56,13 +56,13 @@ describe('reasons', () => {
     ]);
   });
 
-  test('of a command nobody knows what it destroys, and what a person does asks by itself', () => {
+  test('the destructive flag does not count for commands and custom tools', () => {
     expect(decided(strict, ofMode('local', { destructive: true }))).toEqual({ decision: 'allow', reasons: [] });
     const byHand = ofMode('safe_write', { destructive: true, executor: { kind: 'custom' } });
     expect(decided(strict, byHand)).toEqual({ decision: 'allow', reasons: [] });
   });
 
-  test('a tool that always asks, in whatever mode', () => {
+  test('a tool that always asks, in any mode', () => {
     for (const mode of MODES) {
       expect(decided(policyOf(), ofMode(mode, { permission_policy: 'always_ask' }))).toEqual({
         decision: 'ask',
@@ -82,7 +82,7 @@ describe('reasons', () => {
     expect(decided(allows, ofMode('read'))).toEqual({ decision: 'allow', reasons: [] });
   });
 
-  test('what only reads state asks nobody, and is denied all the same', () => {
+  test('a workflow tool never asks, but can be denied', () => {
     const workflow = ofMode('read', { executor: { kind: 'workflow', workflow: 'w' }, permission_policy: 'always_ask' });
     expect(decided(policyOf(), workflow)).toEqual({ decision: 'allow', reasons: [] });
     expect(decided(policyOf({ tools: { t: 'deny' } }), workflow).decision).toBe('deny');
@@ -107,7 +107,7 @@ test('deny wins, over exceptions and grants, for every policy and tool', () => {
       const beside = of.destructive && of.mode !== 'local' && policy.modes.destructive === 'deny';
       const denied = policy.modes[of.mode] === 'deny' || policy.tools[of.tool_id] === 'deny' || beside;
       expect(decision === 'deny').toBe(denied);
-      // No question and no refusal without a reason, and none asked that a grant answers.
+      // Every question and refusal has a reason, and a grant leaves no question.
       if (decision !== 'allow') expect(reasons.length).toBeGreaterThan(0);
       if (granted) expect(decision).not.toBe('ask');
     }),
@@ -119,7 +119,7 @@ describe('grants', () => {
   const covers = (pattern: string, args: JsonObject | null): boolean =>
     isGranted(grant({ argument: 'path', pattern }), { tool_id: brand('t') }, args);
 
-  test('a grant without a pattern covers every call of its tool, and of no other', () => {
+  test('a grant without a pattern covers every call of its tool and of no other tool', () => {
     expect(isGranted(grant(), { tool_id: brand('t') }, null)).toBe(true);
     expect(isGranted(grant(), { tool_id: brand('t.u') }, {})).toBe(false);
   });
@@ -143,7 +143,7 @@ describe('grants', () => {
     ['a', 'A', false],
     ['a', 'ab', false],
     ['a.c', 'abc', false],
-    // A `..` segment may lead out of what the pattern seems to hold.
+    // A `..` segment may lead out of the folder that the pattern names.
     ['src/**', 'src/../etc', false],
     ['**', '..', false],
     ['**', 'cat ../x', false],
@@ -152,7 +152,7 @@ describe('grants', () => {
     expect(covers(pattern, { path })).toBe(expected);
   });
 
-  test('an array of plain words is a command line; every other value matches nothing', () => {
+  test('an array of plain words is matched as a command line; other values never match', () => {
     expect(covers('git *', { path: ['git', 'status'] })).toBe(true);
     expect(covers('git *', { path: ['git', 'push', 'x'] })).toBe(false);
     for (const path of [['git', 'a b'], ['git', ''], ['git', "'"], ['git', 7], 7, true, null, { a: 1 }, ['..']]) {
@@ -160,7 +160,7 @@ describe('grants', () => {
     }
   });
 
-  test('no arguments, arguments in a blob, an inherited one, too long a one', () => {
+  test('missing, inherited or too long arguments and arguments in a blob do not match', () => {
     expect(covers('**', {})).toBe(false);
     expect(covers('**', null)).toBe(false);
     expect(isGranted(grant({ argument: 'toString', pattern: '**' }), { tool_id: brand('t') }, {})).toBe(false);
@@ -170,7 +170,7 @@ describe('grants', () => {
 });
 
 describe('wildcards', () => {
-  /** The definition, tried out: a wildcard takes nothing, or one more character. */
+  /** The definition by trial: a wildcard matches nothing, or one more character. */
   function naive(tokens: readonly string[], value: string): boolean {
     const [token, ...rest] = tokens;
     if (token === undefined) return value === '';
@@ -184,11 +184,11 @@ describe('wildcards', () => {
   const TOKENS = fc.array(fc.constantFrom('*', '**', 'a', 'b', '/', ' ', 'ab'), { maxLength: 8 });
   const VALUE = fc.array(fc.constantFrom('a', 'b', '/', ' '), { maxLength: 10 }).map((parts) => parts.join(''));
 
-  test('match what the definition matches', () => {
+  test('match exactly what the definition matches', () => {
     let both = 0;
     fc.assert(
       fc.property(TOKENS, VALUE, (tokens, value) => {
-        // Two stars side by side read as `**`, so patterns are read from their text, not from how they were made.
+        // Two adjacent `*` read as `**`, so the reference reads the text of the pattern, not its parts.
         const pattern = tokens.join('');
         const read = pattern.split(/(\*\*|\*)/).filter((token) => token !== '');
         const expected = naive(read, value);
@@ -200,14 +200,14 @@ describe('wildcards', () => {
     expect(both).toBeGreaterThan(100);
   });
 
-  test('patterns made to be slow are not: the longest ones on the longest value', () => {
+  test('the longest adversarial patterns are fast on the longest value', () => {
     const value = 'a'.repeat(GRANT_VALUE_CHARS_MAX);
     const started = performance.now();
     for (const part of ['*a', '**a', '*a*b', '**/', 'a**']) {
       const pattern = part.repeat(Math.floor(1_000 / part.length));
       expect(matches(`${pattern}c`, value)).toBe(false);
     }
-    // Backtracking would take longer than the universe is old; this bound is only not to be in the way of slow machines.
+    // Backtracking would take longer than the age of the universe; the bound is generous for slow machines.
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 });

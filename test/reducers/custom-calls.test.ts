@@ -1,4 +1,4 @@
-// Calls that a person, or an application for them, fulfils (openboa "Custom tools").
+// Calls that a person or an application fulfils (openboa, "Custom tools").
 import { describe, expect, test } from 'vitest';
 import { initialState, sessionStatus } from '../../src/core/index.ts';
 import { PERSON_LOOKS, TIMED_PERSON, asking, calling, owed, statuses } from '../support/consent.ts';
@@ -7,13 +7,13 @@ import { Session, call } from '../support/session.ts';
 describe('a custom call', () => {
   const run = calling(asking(), call('p', 'person', { n: 1 }), call('p2', 'person', { n: 2 }), call('f', 'free'));
 
-  test('is owed to a person and to no bridge, several at once', () => {
+  test('is owed to a person and not to a bridge; several may be owed at once', () => {
     expect(owed(run)).toEqual(['agent.custom_tool_use p', 'agent.custom_tool_use p2', 'tool.call f']);
     expect(sessionStatus(run.state).blocking_event_ids).toEqual(['batch-1/p/fulfil', 'batch-1/p2/fulfil']);
     expect(run.effectsOf('agent.custom_tool_use')[0]).toMatchObject({ arguments: { n: 1 }, tool_name: 'person' });
   });
 
-  test('is answered in any order, with success or without', () => {
+  test('can be answered in any order, with success or failure', () => {
     const answered = run.fulfilled('p2').fulfilled('p', { result: { success: false, error: 'no' } });
     expect(answered.callState('p')).toMatchObject({ status: 'failed', code: 'tool_failed' });
     expect(answered.settled('f').batchSettled().transcript().slice(-3)).toEqual([
@@ -23,7 +23,7 @@ describe('a custom call', () => {
     ]);
   });
 
-  test('is answered once, with its own digest, in its own batch, and by nobody for a bridge', () => {
+  test('is answered once, with its digest, in its batch; a call of a bridge cannot be answered', () => {
     const answer = { ...run.answerFields('p'), result: { success: true }, output: { text: 'x' } };
     const refusal = (of: Session, rest: object = {}): string =>
       of.refusal('user.custom_tool_result', { ...answer, ...rest }).code;
@@ -37,22 +37,22 @@ describe('a custom call', () => {
     expect(refusal(run.started('f').interrupted())).toBe('wrong_phase');
   });
 
-  test('is not confirmed, but fulfilled', () => {
+  test('is refused as not confirmable', () => {
     expect(run.refusal('user.tool_confirmation', { ...run.answerFields('p'), result: 'allow' }).code).toBe(
       'not_confirmable',
     );
   });
 
-  test('is not settled, started or lost by a bridge', () => {
+  test('a bridge cannot settle, start or lose it', () => {
     expect(run.refusal('ToolCallSettled', run.settlementFields('p')).code).toBe('waits_for_person');
     expect(run.refusal('ToolCallStarted', { ...run.callFields('p'), owner: 'b' }).code).toBe('waits_for_person');
   });
 
-  test('of a session that is older than consent may still be settled as it was then', () => {
+  test('in a session older than consent a bridge may still settle it', () => {
     const { consent: _consent, ...genesis } = asking().genesis;
     const old = calling(new Session(genesis, [], initialState(genesis)), call('p', 'person'), call('q', 'person'));
     expect(statuses(old.settled('p').started('q').settled('q'))).toEqual(['succeeded', 'succeeded']);
-    // And one that a bridge has started is its own.
+    // A bridge may settle one that it has started.
     expect(
       old.started('p').refusal('user.custom_tool_result', {
         ...old.answerFields('p'),
@@ -62,7 +62,7 @@ describe('a custom call', () => {
     ).toBe('not_answerable');
   });
 
-  test('can end the run as any result can', () => {
+  test('its result can end the run', () => {
     const done = calling(asking(), call('p', 'person')).fulfilled('p', { result: { success: true, terminal: true } });
     expect(done.batchSettled().ending()).toMatchObject({ outcome: 'completed' });
     const failed = calling(asking({}, { completion: 'steerable' }), call('p', 'person')).fulfilled('p', {
@@ -71,7 +71,7 @@ describe('a custom call', () => {
     expect(failed.batchSettled().ending()).toMatchObject({ outcome: 'failed', code: 'terminal_result' });
   });
 
-  test('that asks first is asked, and then fulfilled', () => {
+  test('when it asks first, it is confirmed and then fulfilled', () => {
     const both = calling(asking(), call('ap', 'asks_person'));
     expect(owed(both)).toEqual(['agent.tool_use ap']);
     const answer = { ...both.answerFields('ap'), result: { success: true }, output: { text: 'x' } };
@@ -81,7 +81,7 @@ describe('a custom call', () => {
     expect(statuses(allowed.fulfilled('ap'))).toEqual(['succeeded']);
   });
 
-  test('that looks is shared with its likes, and answered once for all', () => {
+  test('identical read-only calls share one answer', () => {
     const looks = calling(
       asking({}, { share_reads: true }),
       call('l1', 'person_looks', { at: 1 }),
@@ -106,7 +106,7 @@ describe('the time to fulfil it', () => {
     call('u', 'timed_person', { path: 'b' }),
   );
 
-  test('begins when what it waits for has settled, and not before', () => {
+  test('begins when the calls it waits for have settled', () => {
     const now = chain.state.updated_at_ms;
     expect(chain.callState('u')?.due_at_ms).toBe(now + WITHIN);
     expect(chain.callState('t')).not.toHaveProperty('due_at_ms');
@@ -122,7 +122,7 @@ describe('the time to fulfil it', () => {
     ]);
   });
 
-  test('begins when the person who was asked has allowed it', () => {
+  test('begins when a person has allowed the call', () => {
     const asks = { ...TIMED_PERSON, permission_policy: 'always_ask' as const };
     const run = calling(asking({ approval_ttl_ms: 5_000 }, {}, [asks]), call('t', 'timed_person', { path: 'a' }));
     expect(run.callState('t')?.due_at_ms).toBe(run.state.updated_at_ms + 5_000);
@@ -131,12 +131,12 @@ describe('the time to fulfil it', () => {
     expect(allowed.state.active_tool_batch?.timed).toEqual(['t']);
   });
 
-  test('begins when a denial has let it come', () => {
+  test('begins when a denial has unblocked the call', () => {
     const denied = chain.denied('w');
     expect(denied.callState('t')?.due_at_ms).toBe(denied.state.updated_at_ms + WITHIN);
   });
 
-  test('runs out once for calls that share an answer, and each of them is told', () => {
+  test('expires once for calls that share an answer, and each of them fails', () => {
     const looks = { ...PERSON_LOOKS, answer_within_ms: WITHIN };
     const run = calling(
       asking({}, { share_reads: true }, [looks]),
@@ -150,7 +150,7 @@ describe('the time to fulfil it', () => {
     expect(owed(late.batchSettled())).toEqual(['llm.generate']);
   });
 
-  test('runs out: the call failed, what waits for it goes on, a late answer is refused', () => {
+  test('when it expires the call fails, dependent calls continue, and a late answer is refused', () => {
     const run = calling(asking(), call('t', 'timed_person', { path: 'a' }), call('r', 'read', { path: 'a' }));
     const due = run.callState('t')?.due_at_ms as number;
     const late = run.takes('TimeReached', { due_at_ms: due });
@@ -161,13 +161,13 @@ describe('the time to fulfil it', () => {
     expect(late.settled('r').batchSettled().transcript().at(-2)).toMatch(/^tool! t error: tool_timeout: /);
   });
 
-  test('an answer stops the clock, and comes only when it is the turn of the call', () => {
+  test('an answer ends the wait, and is refused before the call is ready', () => {
     const early = { ...chain.answerFields('t'), result: { success: true }, output: { text: 'x' } };
     expect(chain.refusal('user.custom_tool_result', early)).toMatchObject({ code: 'call_not_ready', path: '/call_id' });
     expect(chain.fulfilled('u').effectsOf('wake')).toEqual([]);
   });
 
-  test('one time for two calls, and for a question, is one event', () => {
+  test('two calls and a question with the same time expire in one event', () => {
     const run = calling(
       asking({ approval_ttl_ms: WITHIN }),
       call('t', 'timed_person', { path: 'a' }),
@@ -183,11 +183,11 @@ describe('the shape of an answer', () => {
   const run = calling(asking(), call('t', 'timed_person', { path: 'a' }));
   const misfit = { valid: false, path: '/ok', message: 'must be boolean' };
 
-  test('is shown to whoever answers', () => {
+  test('is part of the effect', () => {
     expect(run.effectsOf('agent.custom_tool_use')[0]?.output_schema).toEqual(TIMED_PERSON.output_schema);
   });
 
-  test('refuses an answer that the edge found not to fit: it may be given again', () => {
+  test('an answer that does not fit is refused and can be given again', () => {
     const answer = { ...run.answerFields('t'), result: { success: true, data: { ok: 7 } }, output: { text: 'x' } };
     expect(run.refusal('user.custom_tool_result', { ...answer, output_verdict: misfit })).toEqual({
       code: 'result_invalid',

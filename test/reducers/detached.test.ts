@@ -1,4 +1,4 @@
-// `interrupt_behavior: continue`: an interrupt leaves the call running by itself, and the run does not wait for it.
+// `interrupt_behavior: continue`: an interrupt detaches the running call, and the run does not wait for it.
 import { describe, expect, test } from 'vitest';
 import { DETACHED_MAX } from '../../schemas/limits.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -35,10 +35,10 @@ const report = (of: Session) => ({
   attempt: 1,
 });
 
-describe('a call that may go on by itself', () => {
+describe('a call that may be detached', () => {
   const before = opened('goes_on');
 
-  test('lets the run go on at once, and the model is told', () => {
+  test('the run continues at once, and the model reads that the call still runs', () => {
     const now = redirected(before);
     expect(now.phase()).toBe('generating');
     expect(now.transcript().slice(-2)).toEqual([
@@ -51,7 +51,7 @@ describe('a call that may go on by itself', () => {
     expect(now.effectsOf('tool.cancel')).toEqual([]);
   });
 
-  test('its report is taken once, whatever the run does meanwhile, and says nothing to the model', () => {
+  test('its report is accepted once, in any phase of the run, and the model does not read it', () => {
     const now = redirected(before);
     const settled = { ...report(before), result: { success: true }, output: say('late') };
     const after = now.takes('ToolCallSettled', settled);
@@ -63,7 +63,7 @@ describe('a call that may go on by itself', () => {
     expect(ended.takes('ToolCallSettled', settled).state).not.toHaveProperty('detached');
   });
 
-  test('a stale report, or one of another plan, is refused', () => {
+  test('a stale report or one under another plan is refused', () => {
     const now = redirected(before);
     const settled = { ...report(before), result: { success: true }, output: say('late') };
     expect(now.refusal('ToolCallSettled', { ...settled, attempt: 2 }).code).toBe('stale_attempt');
@@ -73,19 +73,19 @@ describe('a call that may go on by itself', () => {
     expect(now.refusal('ToolCallSettled', liar).code).toBe('inconsistent_result');
   });
 
-  test('a lost bridge ends it without a word', () => {
+  test('a lost bridge ends it silently', () => {
     const { batch_id, call_id, attempt } = report(before);
     const now = redirected(before).takes('LeaseExpired', { batch_id, call_id, attempt });
     expect(now.state).not.toHaveProperty('detached');
   });
 
-  test('an interrupt that ends the run lets go of it, too', () => {
+  test('an interrupt that ends the run detaches it too', () => {
     const now = before.interrupted();
     expect(now.phase()).toBe('idle');
     expect(now.state.detached).toHaveLength(1);
   });
 
-  test('a cancelled run stops it as any other', () => {
+  test('a cancelled run stops it like any other call', () => {
     const now = before.cancelled();
     expect(now.phase()).toBe('cancelling');
     expect(now.state).not.toHaveProperty('detached');
@@ -93,7 +93,7 @@ describe('a call that may go on by itself', () => {
   });
 });
 
-test('beside others, only those are waited for that do not go on by themselves', () => {
+test('the run waits only for running calls that are not detached', () => {
   const now = redirected(opened('goes_on', 'stops', 'blocks'));
   expect(now.phase()).toBe('interrupting');
   expect(now.effectsOf('tool.cancel').map(({ call_id }) => call_id)).toEqual(['stops-1']);
@@ -102,7 +102,7 @@ test('beside others, only those are waited for that do not go on by themselves',
   expect(after.state.detached).toHaveLength(1);
 });
 
-test('no more than DETACHED_MAX calls are left running: the run waits for the others', () => {
+test('at most DETACHED_MAX calls are detached; the run waits for the others', () => {
   const now = redirected(opened(...Array.from({ length: DETACHED_MAX + 2 }, () => 'goes_on')));
   expect(now.state.detached).toHaveLength(DETACHED_MAX);
   expect(now.phase()).toBe('interrupting');

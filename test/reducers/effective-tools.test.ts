@@ -1,4 +1,4 @@
-// Effective tools: precedence, overrides, availability, order, reasons (P7 "Effective Tool Computation").
+// Effective tools: precedence, overrides, availability, order, reasons (AOS P7, "Effective Tool Computation").
 import { describe, expect, test } from 'vitest';
 import { type ToolVerdict, toolRef } from '../../schemas/index.ts';
 import { explain } from '../../src/core/index.ts';
@@ -24,7 +24,7 @@ describe('profile precedence', () => {
   });
   const profileNow = (of: Session): string => of.state.effective_tools.profile_id;
 
-  test('without anything, the provider decides', () => {
+  test('without another choice the provider decides', () => {
     expect(profileNow(profiled)).toBe('all');
   });
 
@@ -47,7 +47,7 @@ describe('profile precedence', () => {
     expect(profileNow(run.answered('done'))).toBe('of-session');
   });
 
-  test('an unknown profile is refused by name', () => {
+  test('an unknown profile is refused', () => {
     expect(profiled.refusal('ToolProfileSelected', { profile_id: 'nope' })).toMatchObject({
       code: 'profile_unknown',
       path: '/profile_id',
@@ -60,7 +60,7 @@ describe('profile precedence', () => {
     });
   });
 
-  test('a profile that config hides is still checked when it is selected', () => {
+  test('a selected profile is checked even while the config overrides it', () => {
     const configured = profiled.takes('SessionConfigured', { config: { tool_profile: 'of-session' } });
     expect(configured.refusal('ToolProfileSelected', { profile_id: 'nope' })).toMatchObject({
       code: 'profile_unknown',
@@ -76,7 +76,7 @@ describe('overrides', () => {
     lists: Partial<Record<'enable' | 'disable' | 'force', readonly string[]>>,
   ): Session => of.takes('ToolOverridesSet', { scope, ...lists });
 
-  test('order: the profile first, then extras by tool id', () => {
+  test('the order is the profile, then extras by tool id', () => {
     expect(few.toolIds()).toEqual(['write', 'read']);
     expect(set(few, 'session', { enable: ['spare', 'once'], force: ['free'] }).toolIds()).toEqual([
       'write',
@@ -116,7 +116,7 @@ describe('overrides', () => {
     expect(forced.hostReady().toolIds()).toContain('hosted');
   });
 
-  test('each event replaces all lists of its scope, and no other', () => {
+  test('each event replaces all lists of its scope only', () => {
     const first = set(set(few, 'session', { enable: ['spare'], disable: ['read'] }).runRequested(), 'run', {
       disable: ['write'],
     });
@@ -127,7 +127,7 @@ describe('overrides', () => {
     });
   });
 
-  test('run overrides need a run, take effect at once, and end with it', () => {
+  test('run overrides require a run, take effect at once, and end with the run', () => {
     expect(few.refusal('ToolOverridesSet', { scope: 'run', disable: ['read'] })).toMatchObject({
       code: 'run_not_active',
       path: '/scope',
@@ -138,7 +138,7 @@ describe('overrides', () => {
     expect(run.answered('done').state.tool_overrides.run).toEqual(EMPTY);
   });
 
-  test('a run may bring its own overrides, merged with the session config field by field', () => {
+  test('a run may have its own overrides, merged with the session config field by field', () => {
     const run = few.runRequested({ model: 'another' }, { tools: { ...EMPTY, enable: ['spare'] } });
     expect(run.toolIds()).toEqual(['write', 'read', 'spare']);
     expect(run.state.run?.config).toEqual({ ...few.state.config, model: 'another' });
@@ -178,7 +178,7 @@ describe('availability', () => {
   });
 });
 
-describe('the registry is replaced', () => {
+describe('when the registry is replaced', () => {
   const base = session();
   const replaced = [READ, WRITE, SPARE];
   const profiles = [profileOf('all', replaced), profileOf('few', [READ])];
@@ -218,7 +218,7 @@ describe('the registry is replaced', () => {
     expect(base.refusal('ToolRegistrySet', fields as never)).toMatchObject({ code: 'registry_invalid', path });
   });
 
-  test('an override that would name nothing any more refuses it', () => {
+  test('it is refused when an override would name an unknown tool', () => {
     const overridden = base.takes('ToolOverridesSet', { scope: 'session', enable: ['free'] });
     expect(overridden.refusal('ToolRegistrySet', { registry: replaced, profiles })).toMatchObject({
       code: 'tool_unknown',
@@ -226,7 +226,7 @@ describe('the registry is replaced', () => {
     });
   });
 
-  test('tools named like parts of every object are only what they are', () => {
+  test('tools named like inherited object properties are ordinary tools', () => {
     const odd = ['constructor', 'toString', 'hasOwnProperty'].map((name) => tool(name));
     const named = base.takes('ToolRegistrySet', { registry: odd, profiles: [profileOf('all', odd)] });
     expect(named.toolIds()).toEqual(['constructor', 'toString', 'hasOwnProperty']);
@@ -237,7 +237,7 @@ describe('the registry is replaced', () => {
 });
 
 describe('recomputation', () => {
-  test('only when something it follows from has changed', () => {
+  test('happens only when an input has changed', () => {
     const run = session().runRequested();
     const tools = run.state.effective_tools;
     expect(run.steered('hi').state.effective_tools).toBe(tools);
@@ -245,7 +245,7 @@ describe('recomputation', () => {
     expect(run.hostReady().state.effective_tools).not.toEqual(tools);
   });
 
-  test('the offer of a turn stays as it was when tools change while the model thinks', () => {
+  test('the offer of a turn is unchanged when tools change during the generate', () => {
     const run = session().runRequested();
     const changed = run.hostReady();
     expect(changed.state.run?.offer).toEqual(run.state.run?.offer);
@@ -255,7 +255,7 @@ describe('recomputation', () => {
     });
   });
 
-  test('a tool that vanished between offer and call is rejected as unavailable', () => {
+  test('a tool that became unavailable between offer and call is rejected', () => {
     const run = session().hostReady().runRequested();
     const gone = run.host({ host_session_status: 'closed' });
     expect(gone.observed([{ call_id: 'a', tool_name: 'hosted', arguments: {} } as never]).rejections()).toEqual({

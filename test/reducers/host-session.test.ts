@@ -1,4 +1,4 @@
-// Host session gating (P7 "Host Session Gating Semantics"): facts from anywhere, expiry, and runs that open one.
+// Host sessions (AOS P7, "Host Session Gating Semantics"): facts from several events, expiry, and runs that open one.
 import { describe, expect, test } from 'vitest';
 import { defaultToolPackage } from '../../src/index.ts';
 import { call, session } from '../support/session.ts';
@@ -6,7 +6,7 @@ import { call, session } from '../support/session.ts';
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
 
 describe('facts', () => {
-  test('a settlement that opened the session opens the gate, in the middle of its batch', () => {
+  test('a settlement that opened the session makes its tools available in the middle of the batch', () => {
     const run = real()
       .runRequested()
       .observed([call('o', 'open_session'), call('r', 'read_file', { path: 'x' })]);
@@ -23,7 +23,7 @@ describe('facts', () => {
     expect(opened.batchSettled().effectsOf('llm.generate')[0]?.tools.length).toBe(opened.toolNames().length);
   });
 
-  test('a result that says the session is gone closes the gate', () => {
+  test('a result that reports the session as closed makes its tools unavailable', () => {
     const run = real()
       .hostReady()
       .runRequested()
@@ -37,7 +37,7 @@ describe('facts', () => {
     expect(gone.batchSettled().transcript().at(-1)).toMatch(/^tool! r/);
   });
 
-  test('facts that are not given stay', () => {
+  test('omitted facts stay', () => {
     const known = real()
       .host({ host_session_id: 'h', host_session_status: 'ready', sandbox: 'none', workspace: '/w' })
       .host({ capabilities: ['net'] });
@@ -55,7 +55,7 @@ describe('facts', () => {
 describe('expiry', () => {
   const limited = real().host({ host_session_id: 'h', host_session_status: 'ready', expires_at_ms: 50_000 });
 
-  test('its time is a wake, and its arrival an event that closes the gate', () => {
+  test('its time is a wake, and TimeReached makes the tools unavailable', () => {
     expect(limited.effectsOf('wake')).toMatchObject([{ at_ms: 50_000 }]);
     const expired = limited.takes('TimeReached', { due_at_ms: 50_000 });
     expect(expired.state.tool_runtime_context).toMatchObject({
@@ -71,16 +71,16 @@ describe('expiry', () => {
     expect(real().refusal('TimeReached', { due_at_ms: 50_000 })).toMatchObject({ code: 'time_not_due' });
   });
 
-  test('a session that is opened again has a new time', () => {
+  test('a reopened session has a new expiry time', () => {
     const again = limited.host({ host_session_id: 'i', host_session_status: 'ready' });
     expect(again.effectsOf('wake')).toEqual([]);
   });
 });
 
-describe('a run that opens a host session by itself', () => {
+describe('a run that opens a host session', () => {
   const opening = real().runRequested({ host_session_open: true });
 
-  test('owes nothing but the session, and the first turn is offered the host tools', () => {
+  test('owes only the host session first, and its first turn is offered the host tools', () => {
     expect(opening.effects().map((effect) => effect.kind)).toEqual(['host_session.open']);
     expect(
       opening
@@ -90,7 +90,7 @@ describe('a run that opens a host session by itself', () => {
     ).toContain('read_file');
   });
 
-  test.each(['error', 'closed', 'expired'] as const)('fails and says why when it is %s', (status) => {
+  test.each(['error', 'closed', 'expired'] as const)('fails with the reason when the host session is %s', (status) => {
     expect(opening.host({ host_session_status: status }, 'no such workspace').ending()).toMatchObject({
       outcome: 'failed',
       code: 'host_session_failed',
@@ -98,11 +98,11 @@ describe('a run that opens a host session by itself', () => {
     });
   });
 
-  test('goes straight on when one is ready', () => {
+  test('starts at once when a host session is ready', () => {
     expect(real().hostReady().runRequested({ host_session_open: true }).phase()).toBe('generating');
   });
 
-  test('goes straight on when none of its tools needs one', () => {
+  test('starts at once when none of its tools needs one', () => {
     const run = real().runRequested(
       { host_session_open: true },
       { tools: { enable: [], force: [], disable: real().genesis.tool_package.registry.map((tool) => tool.tool_id) } },
@@ -124,7 +124,7 @@ describe('a run that opens a host session by itself', () => {
     expect(opening.cancelled().ending()).toMatchObject({ outcome: 'cancelled' });
   });
 
-  test('without it, a run goes on and the reasons say what is missing', () => {
+  test('a run that does not open one continues, and the reasons name what is missing', () => {
     const run = real().runRequested();
     expect(run.phase()).toBe('generating');
     expect(run.state.effective_tools.verdicts.find((verdict) => verdict.tool_name === 'read_file')?.reasons).toContain(

@@ -1,5 +1,4 @@
-// A person changes direction: `user.interrupt`, with and without new words, in every phase (openboa "Managed tool
-// confirmation").
+// `user.interrupt`, with and without input, in every phase (openboa, "Managed tool confirmation").
 import { describe, expect, test } from 'vitest';
 import { asking, calling, owed, statuses } from '../support/consent.ts';
 import { type Session, call, session } from '../support/session.ts';
@@ -7,7 +6,7 @@ import { type Session, call, session } from '../support/session.ts';
 const redirected = (of: Session, text = 'rather this'): Session =>
   of.takes('user.interrupt', { run_id: of.runId(), input: { text }, reason: 'typed', by: 'ann' });
 
-/** A batch with a call in each open status, those that run by what they do when they are interrupted. */
+/** A batch with a call in each open status, and a running call for each `interrupt_behavior`. */
 const busy = (of: Session = session()): Session =>
   calling(
     of,
@@ -22,7 +21,7 @@ const busy = (of: Session = session()): Session =>
 
 const IDLE_BATCH = calling(session(), call('a', 'free'), call('q', 'asks'));
 
-describe('without new words the run ends', () => {
+describe('without input the run ends', () => {
   test.each([
     ['opening', session().runRequested({ host_session_open: true })],
     ['generating', session().runRequested()],
@@ -44,7 +43,7 @@ describe('without new words the run ends', () => {
       const ending = of.interrupted();
       expect(ending.phase()).toBe('interrupting');
       expect(statuses(ending)).toEqual(['running', 'running', 'cancelled', 'cancelled', 'cancelled']);
-      // Only what is willing to stop is asked to.
+      // Only calls with `interrupt_behavior: cancel` are asked to stop.
       expect(owed(ending)).toEqual(['tool.cancel stop']);
       const over = ending.settled('stop', { outcome: 'cancelled' }).settled('block');
       expect(over.ending()).toMatchObject({ outcome: 'interrupted' });
@@ -58,12 +57,12 @@ describe('without new words the run ends', () => {
     },
   );
 
-  test('a follow-up that waits starts then', () => {
+  test('a waiting follow-up run starts', () => {
     expect(busy().followUp('next').interrupted().settled('stop').settled('block').state.run?.run_id).toBe('run-2');
   });
 });
 
-describe('with new words the run goes on', () => {
+describe('with input the run continues', () => {
   test.each([
     ['generating', session().runRequested(), 2],
     ['paused_generating', session().runRequested().paused(), 2],
@@ -91,7 +90,7 @@ describe('with new words the run goes on', () => {
     expect(ready.transcript()).toEqual(['user go', 'user rather this']);
   });
 
-  test('with running calls it goes on once they have settled, their results before the new words', () => {
+  test('after its running calls have settled, with their results before the input', () => {
     const ending = redirected(busy());
     expect(ending.phase()).toBe('interrupting');
     expect(owed(ending)).toEqual(['tool.cancel stop']);
@@ -108,7 +107,7 @@ describe('with new words the run goes on', () => {
     ]);
   });
 
-  test('a lost call ends the wait as well', () => {
+  test('after a lost call too', () => {
     const on = redirected(calling(session(), call('o', 'once')).started('o')).leaseExpired('o');
     expect(on.phase()).toBe('generating');
     expect(on.transcript().slice(-2)).toEqual([
@@ -117,7 +116,7 @@ describe('with new words the run goes on', () => {
     ]);
   });
 
-  test('what was steered before was said before', () => {
+  test('with earlier steers before the input', () => {
     const on = redirected(session().runRequested().steered('left'), 'right');
     expect(on.transcript()).toEqual(['user go', 'user left', 'user right']);
     expect(on.state.run?.steers).toEqual([]);
@@ -128,7 +127,7 @@ describe('with new words the run goes on', () => {
     expect(opening.transcript()).toEqual(['user go', 'user left', 'user right']);
   });
 
-  test('the abandoned generate is answered too late', () => {
+  test('and refuses an answer to the abandoned generate', () => {
     const before = session().runRequested();
     const on = redirected(before);
     expect(on.refusal('ToolCallsObserved', { ...before.turnFields(), calls: [] }).code).toBe('wrong_turn');
@@ -136,7 +135,7 @@ describe('with new words the run goes on', () => {
     expect(on.answered('this').ending()).toMatchObject({ outcome: 'completed' });
   });
 
-  test('a retry that waited is not waited for any more', () => {
+  test('without waiting for a pending retry', () => {
     const failed = session()
       .runRequested({ retry: { attempts_max: 3, base_ms: 1_000, cap_ms: 1_000 } })
       .takes('GenerateFailed', { run_id: 'run-1', turn: 1, code: 'busy', message: '', retryable: true });
@@ -144,7 +143,7 @@ describe('with new words the run goes on', () => {
     expect(owed(redirected(failed))).toEqual(['llm.generate']);
   });
 
-  test('a run that has used up its turns ends instead, with the new words kept', () => {
+  test('but ends when its turns are used up, with the input in the transcript', () => {
     const over = redirected(session().runRequested({ turns_max: 1 }));
     expect(over.ending()).toMatchObject({ outcome: 'failed', code: 'turns_exceeded' });
     expect(over.transcript().at(-1)).toBe('user rather this');
@@ -154,7 +153,7 @@ describe('with new words the run goes on', () => {
 describe('while it is interrupting', () => {
   const ending = redirected(busy());
 
-  test('nothing is interrupted, steered, confirmed, fulfilled or started', () => {
+  test('further interrupts, steers, confirmations, answers and starts are refused', () => {
     expect(ending.refusal('user.interrupt', { run_id: 'run-1' }).code).toBe('wrong_phase');
     expect(ending.refusal('RunSteered', { run_id: 'run-1', input: { text: 'x' } }).code).toBe('wrong_phase');
     expect(ending.refusal('ToolCallStarted', { ...ending.callFields('queued'), owner: 'b' }).code).toBe('wrong_phase');
@@ -163,7 +162,7 @@ describe('while it is interrupting', () => {
     );
   });
 
-  test('a cancel, or a failure, ends the run and forgets the new words', () => {
+  test('a cancel or a failure ends the run and drops the input', () => {
     for (const stopping of [ending.cancelled(), ending.failed()]) {
       expect(stopping.phase()).toBe('cancelling');
       expect(owed(stopping)).toEqual(['tool.cancel block', 'tool.cancel stop']);
@@ -173,7 +172,7 @@ describe('while it is interrupting', () => {
     }
   });
 
-  test('a failure that may pass is not tried again', () => {
+  test('a temporary failure is not retried', () => {
     const retry = { attempts_max: 3, base_ms: 1_000, cap_ms: 1_000 };
     const run = calling(asking({}, { retry }), call('f', 'free')).started('f').interrupted();
     const over = run.takes('ToolCallSettled', {

@@ -1,4 +1,4 @@
-// One event that changes many calls of a batch: an interrupt, a grant, a time that has come for all of them.
+// One event that changes many calls of a batch: an interrupt, a grant, or a time that has come for all of them.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SessionState, limits } from '../../schemas/index.ts';
@@ -15,7 +15,7 @@ const ASKS_TIMED = tool('asks_timed', {
   permission_policy: 'always_ask',
   parallelism_hint: WRITE.parallelism_hint,
 });
-/** Its calls may share one answer. */
+/** A tool whose calls may share one answer. */
 const LOOKS = tool('looks', {
   ...BY_A_PERSON,
   read_only: true,
@@ -25,7 +25,7 @@ const LOOKS = tool('looks', {
 });
 const TOOLS = [READ, WRITE, FREE, BARRIER, ASKS_WRITE, ASKS_TIMED, TIMED, LOOKS];
 
-/** The calls that this one waits for, as the rule reads: behind one that never waited itself, what that waits for. */
+/** The calls that a call waits for, by the definition: behind one that never waited, also what that one waits for. */
 function waitsOf({ plan, observed, pages }: Batch, id: string): readonly string[] {
   const statusOf = (other: string): string => {
     const at = observed.findIndex(({ call_id }) => call_id === other);
@@ -40,7 +40,7 @@ function waitsOf({ plan, observed, pages }: Batch, id: string): readonly string[
 
 type Batch = Pick<NonNullable<SessionState['active_tool_batch']>, 'plan' | 'observed' | 'pages'>;
 
-/** The queued calls that have their time although something holds them back, or lack it although nothing does. */
+/** The queued calls that have a time although they wait for a call, or have none although they do not. */
 function mistimed({ state: { active_tool_batch: batch } }: Session): readonly string[] {
   if (batch === null) return [];
   const states = batch.pages.flat();
@@ -51,7 +51,7 @@ function mistimed({ state: { active_tool_batch: batch } }: Session): readonly st
   });
 }
 
-/** Of the calls in a status that nothing holds back and that share no result, the one somebody turns to. */
+/** One of the calls in a status that wait for nothing and share no result. */
 function pick(run: Session, nth: number, status: string, by: 'bridge' | 'person' | 'anybody'): string | undefined {
   const batch = run.state.active_tool_batch;
   const ids = (batch?.plan.planned_calls ?? []).flatMap(({ call_id, executor, shares }) => {
@@ -69,7 +69,7 @@ const onCall =
     return id === undefined ? run : then(run, id);
   };
 
-/** What somebody may do next; nothing happens where it does not apply. */
+/** A next event; null when it does not apply. */
 const ACTS: readonly ((run: Session, nth: number) => Session)[] = [
   onCall('waiting', 'anybody', (run, id) => run.allowed(id)),
   onCall('waiting', 'anybody', (run, id) => run.allowed(id, { grant: {} })),
@@ -94,7 +94,7 @@ const calls = fc.array(
 );
 
 describe('one event that changes many calls', () => {
-  test('settles each once, and begins the time of those that wait for nothing any more', () => {
+  test('settles each once, and begins the time of those that are ready now', () => {
     fc.assert(
       fc.property(calls, fc.array(acts, { maxLength: 14 }), fc.boolean(), (made, what, ttl) => {
         const policy = ttl ? { approval_ttl_ms: WITHIN } : {};
@@ -112,8 +112,8 @@ describe('one event that changes many calls', () => {
     );
   });
 
-  // Minutes of work when each of them looks at all the others.
-  test('takes the largest batch, each call of which waits for the one before and has its time', () => {
+  // Takes minutes when each call is compared with all the others.
+  test('is fast in the largest batch, in which each call waits for the one before and has a time', () => {
     const names = Array.from({ length: limits.CALLS_PER_BATCH_MAX }, (_, index) => `c${index}`);
     const run = calling(
       asking({}, { calls_max: limits.CALLS_MAX }, TOOLS),
@@ -125,7 +125,7 @@ describe('one event that changes many calls', () => {
     expect(interrupted.state.transcript.count).toBe(2 + names.length);
   });
 
-  test('takes the largest batch whose time has come', () => {
+  test('is fast when the time of every call in the largest batch has come', () => {
     const names = Array.from({ length: limits.CALLS_PER_BATCH_MAX }, (_, index) => `c${index}`);
     const run = calling(
       asking({}, { calls_max: limits.CALLS_MAX }, TOOLS),

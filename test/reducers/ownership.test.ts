@@ -1,4 +1,4 @@
-// Ownership routes a call (openboa "Ownership"): what is custom is a person's to fulfil, whatever its executor says.
+// Ownership routes a call (openboa, "Ownership"): a person fulfils a custom tool's calls, whatever its executor.
 import { expect, test } from 'vitest';
 import type { ToolSpec } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';

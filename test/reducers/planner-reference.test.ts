@@ -1,5 +1,5 @@
-// The planner against the deliberately simple one, on random batches: a fast loop for many, fast-check for small
-// counterexamples.
+// Compares the planner with the deliberately simple reference on random batches: a fast loop for many, fast-check for
+// small counterexamples.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Claim, type ToolBatchPlan, type ToolCallObserved, brand } from '../../schemas/index.ts';
@@ -27,7 +27,7 @@ const inShort = (plan: ToolBatchPlan): ReferencePlan => ({
   after: plan.execution_plan.after,
 });
 
-describe('the planner agrees with the simple one', () => {
+describe('the planner agrees with the reference', () => {
   test('on random batches of paths, patches, barriers, duplicates and refusals', () => {
     const random = randomFrom(1);
     for (let round = 0; round < roundsOf(16_000); round += 1) {
@@ -154,7 +154,7 @@ describe('a plan', () => {
     });
   });
 
-  test('waits for nothing that follows from the rest, and for all that conflicts', () => {
+  test('waits for every conflicting call, without redundant edges', () => {
     holds((plan) => {
       const { conflicts, after } = dissect(plan);
       const reach = reachOf(after);

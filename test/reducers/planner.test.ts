@@ -1,5 +1,5 @@
-// The planner, case by case: refusals with their codes, claims from arguments, sizes, and the plan's digest. That it
-// agrees with a simple one on random batches is tested beside it.
+// The planner, case by case: refusals with their codes, claims from arguments, sizes, and the digest of the plan.
+// planner-reference.test.ts compares it with a reference on random batches.
 import { describe, expect, test } from 'vitest';
 import { PLAN_EDGES_MAX } from '../../schemas/limits.ts';
 import { type ToolBatchPlan, brand, digest } from '../../schemas/index.ts';
@@ -20,7 +20,7 @@ const groupsOf = (...calls: Parameters<typeof call>[]): readonly (readonly strin
 describe('refusals, each with its own code', () => {
   const codeOf = (...made: Parameters<typeof call>): string | undefined => plan(made).rejected[0]?.code;
 
-  test('tool_unknown names what there is', () => {
+  test('tool_unknown lists the available tools', () => {
     expect(plan(['a', 'nope']).rejected).toEqual([
       {
         call_id: 'a',
@@ -40,7 +40,7 @@ describe('refusals, each with its own code', () => {
     expect(planBatch(disabled, [call('a', 'read')]).rejected[0]?.code).toBe('tool_disabled');
   });
 
-  test('tool_invalid_args, by the recorded verdict or because they are no object', () => {
+  test('tool_invalid_args, by the recorded verdict or because the arguments are not an object', () => {
     expect(plan(['a', 'read', {}, { arguments_verdict: INVALID }]).rejected[0]).toMatchObject({
       code: 'tool_invalid_args',
       message: 'Invalid arguments at /path: must have a path.',
@@ -55,7 +55,7 @@ describe('refusals, each with its own code', () => {
     expect(twice.rejected).toMatchObject([{ index: 1, code: 'duplicate_call_id' }]);
   });
 
-  test('a tool whose definition changed since it was offered', () => {
+  test('tool_not_offered when the definition changed since the offer', () => {
     const changed = {
       ...TOOLS,
       ordered_tools: TOOLS.ordered_tools.map((tool) => ({ ...tool, tool_ref: `sha256:${'2'.repeat(64)}` as never })),
@@ -81,7 +81,7 @@ describe('claims from arguments', () => {
   });
 
   test.each([{}, { path: '' }, { path: 7 }, { path: null }, { path: ['a'] }])(
-    'a missing or odd argument %j claims everything',
+    'a missing or malformed argument %j claims the whole space',
     (args) => {
       expect(plan(['w', 'write', args]).planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs' }]);
     },
@@ -101,13 +101,13 @@ describe('claims from arguments', () => {
     ]);
   });
 
-  test('reads share, whatever they read', () => {
+  test('reads do not conflict', () => {
     expect(groupsOf(['a', 'read', { path: 'x' }], ['b', 'read', { path: 'x' }], ['c', 'read', {}])).toEqual([
       ['a', 'b', 'c'],
     ]);
   });
 
-  test('a read does not hide the write of the same call at the same key, whichever its tool names first', () => {
+  test('a call that reads and writes one key claims the write, in either order', () => {
     const at = (argument: string, access: 'read' | 'write') =>
       ({ space: 'fs', argument, form: 'path', access }) as const;
     const moves = [
@@ -128,11 +128,11 @@ describe('claims from arguments', () => {
     }
   });
 
-  test('a static resource key is a write', () => {
+  test('a resource key is a write claim', () => {
     expect(groupsOf(['a', 'keyed'], ['b', 'keyed'], ['c', 'free'])).toEqual([['a', 'c'], ['b']]);
   });
 
-  test('claims recorded by the edge stand for arguments that are in a blob', () => {
+  test('claims recorded by the edge are used for arguments in a blob', () => {
     const ref = { ref: `sha256:${'3'.repeat(64)}`, bytes: 9_000, head: '', tail: '' };
     const blob = { call_id: 'a', tool_name: 'write', arguments_ref: ref } as never;
     expect(planBatch(TOOLS, [blob]).planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs' }]);
@@ -141,8 +141,8 @@ describe('claims from arguments', () => {
   });
 });
 
-describe('looking back', () => {
-  test('a later call joins the earliest group it may, past calls it does not conflict with', () => {
+describe('groups and edges', () => {
+  test('a call joins the earliest group in which it does not conflict', () => {
     const made = plan(
       ['a', 'write', { path: 'x' }],
       ['b', 'read', { path: 'x' }],
@@ -158,14 +158,14 @@ describe('looking back', () => {
     });
   });
 
-  test('after holds what is not implied: a chain of writes waits link by link', () => {
+  test('after holds no implied edges: in a chain of writes each waits for the one before', () => {
     expect(
       plan(['a', 'write', { path: 'x' }], ['b', 'write', { path: 'x' }], ['c', 'write', { path: 'x' }]).execution_plan
         .after,
     ).toEqual({ a: [], b: ['a'], c: ['b'] });
   });
 
-  test('a barrier waits for every end, and everything waits for it', () => {
+  test('a call that runs alone waits for all before it, and all later calls wait for it', () => {
     expect(
       plan(['a', 'free'], ['b', 'free', { n: 1 }], ['x', 'barrier'], ['c', 'free', { n: 2 }]).execution_plan,
     ).toEqual({
@@ -197,7 +197,7 @@ describe('sizes', () => {
     expect(made.execution_plan.groups.flat().length).toBe(made.planned_calls.length);
   });
 
-  test('1,000 calls agree with the simple planner to the byte', () => {
+  test('1,000 calls have the same plan as by the reference', () => {
     const calls = Array.from({ length: 1_000 }, (_, index) =>
       call(`c${index}`, ['read', 'write', 'copy', 'free'][index % 4] ?? 'free', {
         path: `d${index % 7}/f${index % 31}`,
@@ -212,7 +212,7 @@ describe('sizes', () => {
     );
   });
 
-  test(`a plan has at most ${PLAN_EDGES_MAX} edges: what exceeds them is refused, and can be made in the next turn`, () => {
+  test(`a plan has at most ${PLAN_EDGES_MAX} edges; calls beyond it are refused and can be made in the next turn`, () => {
     const reads = Array.from({ length: 1_000 }, (_, index) => call(`r${index}`, 'read', {}));
     const writes = Array.from({ length: 200 }, (_, index) => call(`w${index}`, 'write', { path: `f${index}` }));
     const made = planBatch(TOOLS, [...reads, ...writes]);
@@ -231,13 +231,13 @@ const reference = (calls: readonly ReturnType<typeof call>[]) => {
 describe('the plan’s digest', () => {
   const made = plan(['a', 'write', { path: 'x' }], ['b', 'nope']);
 
-  test('is that of the plan as it is stored', () => {
+  test('is that of the stored plan', () => {
     const { plan_hash, ...rest } = made;
     expect(plan_hash).toBe(digest(rest));
     expect(planHash(made)).toBe(plan_hash);
   });
 
-  test('does not change while the batch is worked through', () => {
+  test('does not change while the calls settle', () => {
     const opened = session()
       .runRequested()
       .observed([call('a', 'free'), call('b', 'once')]);

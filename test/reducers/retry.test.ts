@@ -1,4 +1,4 @@
-// What failed for a passing reason is tried again (Steerable, "retry"): a capped exponential, times recorded jitter.
+// Retries of temporary failures: a capped exponential, multiplied by recorded jitter.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
@@ -29,12 +29,12 @@ describe('the delay', () => {
     );
   });
 
-  test('is at least what the other side asked for', () => {
+  test('is at least the wait the other side asked for', () => {
     expect(retryDelay(RETRY, 1, { retryable: true, retry_after_ms: 90_000 })).toBe(90_000);
     expect(retryDelay(RETRY, 1, { retryable: true, retry_after_ms: 5 })).toBe(1_000);
   });
 
-  test('is none for what will not pass, after the last attempt, and without a policy', () => {
+  test('is null for a permanent failure, after the last attempt, and without a policy', () => {
     expect(retryDelay(RETRY, 1, { retryable: false })).toBeNull();
     expect(retryDelay(RETRY, 1, {})).toBeNull();
     expect(retryDelay(RETRY, 3, { retryable: true })).toBeNull();
@@ -48,7 +48,7 @@ describe('a generate', () => {
   const due = (of: Session): number => of.effectsOf('wake')[0]?.at_ms as number;
   const again = (of: Session): Session => of.takes('TimeReached', { due_at_ms: due(of) });
 
-  test('that failed is not owed before its time, and then under another id', () => {
+  test('that failed is owed again after the delay, under another effect id', () => {
     const first = failed(run.runRequested(), { jitter_permille: 1_100 });
     expect(owed(first)).toEqual(['wake']);
     expect(due(first)).toBe(first.state.updated_at_ms + 1_100);
@@ -58,7 +58,7 @@ describe('a generate', () => {
     expect(second.effectsOf('wake')).toEqual([]);
   });
 
-  test('fails the run after the last attempt, with what it said then', () => {
+  test('fails the run after the last attempt, with the last error', () => {
     const second = again(failed(run.runRequested()));
     const third = failed(second);
     expect(due(third)).toBe(third.state.updated_at_ms + 1_500);
@@ -67,11 +67,11 @@ describe('a generate', () => {
     expect(over.effects()).toEqual([]);
   });
 
-  test('that will not pass fails the run at once', () => {
+  test('that fails permanently fails the run at once', () => {
     expect(failed(run.runRequested(), { retryable: false }).phase()).toBe('idle');
   });
 
-  test('counts its failures anew in the next turn', () => {
+  test('counts its failures per turn', () => {
     const next = again(failed(run.runRequested()))
       .observed([call('a', 'free')])
       .batchDone();
@@ -80,14 +80,14 @@ describe('a generate', () => {
     expect(failed(next).state.run?.retry?.failures).toBe(1);
   });
 
-  test('is reported once: while none is owed, nobody answers and nobody fails', () => {
+  test('is reported once: between attempts an answer or a failure is refused', () => {
     const first = failed(run.runRequested());
     expect(first.refusal('GenerateFailed', { ...first.turnFields(), code: 'x', message: '' }).code).toBe('wrong_phase');
     expect(first.refusal('ToolCallsObserved', { ...first.turnFields(), calls: [] }).code).toBe('wrong_phase');
     expect(again(first).answered('at last').ending()).toMatchObject({ outcome: 'completed' });
   });
 
-  test('of a paused run waits for its time and for its run', () => {
+  test('of a paused run waits for its time and for the run to resume', () => {
     const paused = failed(run.runRequested()).paused();
     expect(owed(paused)).toEqual(['wake']);
     expect(owed(again(paused))).toEqual([]);
@@ -106,7 +106,7 @@ describe('a repeatable call', () => {
     });
   const open = calling(run, call('r', 'read', { path: 'a' }), call('w', 'write', { path: 'a' }), call('f', 'free'));
 
-  test('that failed is owed again in its time, as another attempt; what waits for it stays owed to whoever has it', () => {
+  test('that failed is owed again after the delay, as another attempt; dependent calls stay owed', () => {
     const first = failing(open.started('r'), 'r');
     expect(first.callState('r')).toMatchObject({ status: 'queued', attempt: 2, owner: null });
     expect(owed(first)).toEqual(['tool.call w', 'tool.call f', 'wake']);
@@ -122,7 +122,7 @@ describe('a repeatable call', () => {
     expect(statuses(second.settled('r'))).toEqual(['succeeded', 'queued', 'queued']);
   });
 
-  test('is neither started nor settled before its time, nor by its old attempt after it', () => {
+  test('cannot be started or settled before its time, nor by its old attempt later', () => {
     const first = failing(open, 'r');
     expect(first.refusal('ToolCallSettled', first.settlementFields('r')).code).toBe('call_not_ready');
     expect(first.refusal('ToolCallStarted', { ...first.callFields('r'), owner: 'b' }).code).toBe('call_not_ready');
@@ -130,7 +130,7 @@ describe('a repeatable call', () => {
     expect(second.refusal('ToolCallSettled', second.settlementFields('r', { attempt: 1 })).code).toBe('stale_attempt');
   });
 
-  test('fails for good after the last attempt, with what it said then', () => {
+  test('fails after the last attempt, with the last error', () => {
     let now = open;
     for (let attempt = 1; attempt < RETRY.attempts_max; attempt += 1) {
       now = failing(now, 'r');
@@ -141,7 +141,7 @@ describe('a repeatable call', () => {
     expect(over.settled('w').settled('f').batchSettled().transcript().at(-3)).toBe('tool! r still busy');
   });
 
-  test('of what may not run twice, of a success, of a cancelled call there is no second attempt', () => {
+  test('has no second attempt when it is not repeatable, succeeded or was cancelled', () => {
     const once = calling(run, call('o', 'once'));
     expect(statuses(failing(once, 'o'))).toEqual(['failed']);
     expect(statuses(failing(open, 'r', { result: { success: true } }))[0]).toBe('succeeded');
@@ -149,7 +149,7 @@ describe('a repeatable call', () => {
     expect(statuses(failing(open, 'r', { retryable: false }))[0]).toBe('failed');
   });
 
-  test('that waits is cancelled with its run, and no time is waited for', () => {
+  test('that waits for a retry is cancelled with its run, and state waits for no time', () => {
     const over = failing(open, 'r').cancelled();
     expect(over.phase()).toBe('idle');
     expect(over.effects()).toEqual([]);

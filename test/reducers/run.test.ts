@@ -1,4 +1,5 @@
-// The run loop: causes, follow-ups, steering, pause, interrupt, cancel, failure, guards (P7 "Run/Turn Loop Ownership").
+// The run loop: causes, follow-ups, steering, pause, interrupt, cancel, failure, guards (AOS P7, "Run/Turn Loop
+// Ownership").
 import { describe, expect, test } from 'vitest';
 import { FOLLOW_UPS_MAX, RUN_HISTORY_MAX, STEERS_MAX } from '../../schemas/limits.ts';
 import { type Session, call, session } from '../support/session.ts';
@@ -8,8 +9,8 @@ const running = (...calls: Parameters<typeof call>[]): Session =>
     .runRequested()
     .observed(calls.map((made) => call(...made)));
 
-describe('request to end', () => {
-  test('request, generate, batch, generate, answer', () => {
+describe('a run', () => {
+  test('goes from request over generate, batch and generate to its end', () => {
     const run = running(['a', 'free']).batchDone().answered('that is it');
     expect(run.transcript()).toEqual(['user go', 'assistant [a]', 'tool a output of a', 'assistant that is it']);
     expect(run.state.run_history).toMatchObject([
@@ -24,7 +25,7 @@ describe('request to end', () => {
     expect(run.effects()).toEqual([]);
   });
 
-  test('the conversation goes on in the next run', () => {
+  test('continues the conversation of the run before', () => {
     const second = session()
       .runRequested()
       .answered('one')
@@ -33,12 +34,12 @@ describe('request to end', () => {
     expect(second.transcript()).toEqual(['user go', 'assistant one', 'user more']);
   });
 
-  test('a cause is kept as it was given', () => {
+  test('keeps its cause', () => {
     const run = session().runRequested({}, { cause: { kind: 'event', note: 'ticket 7' } });
     expect(run.answered('ok').state.run_history[0]?.cause).toEqual({ kind: 'event', note: 'ticket 7' });
   });
 
-  test('tokens are added up', () => {
+  test('sums its tokens', () => {
     const usage = { input_tokens: 10, output_tokens: 3 };
     const run = session()
       .runRequested()
@@ -48,7 +49,7 @@ describe('request to end', () => {
     expect(run.state.run_history[0]?.usage).toEqual({ input_tokens: 20, output_tokens: 6 });
   });
 
-  test('provider and model must be named', () => {
+  test('must name a provider and a model', () => {
     const bare = session();
     const request = { input: { text: 'go' } };
     expect(bare.refusal('RunRequested', { ...request, run_overrides: { provider: ' ' } })).toMatchObject({
@@ -61,7 +62,7 @@ describe('request to end', () => {
     });
   });
 
-  test('config that changes in the middle of a run is for the next one', () => {
+  test('keeps its config when the session config changes', () => {
     const run = session()
       .runRequested()
       .takes('SessionConfigured', { config: { model: 'next' } });
@@ -69,7 +70,7 @@ describe('request to end', () => {
     expect(run.answered('x').runRequested().state.run?.config.model).toBe('next');
   });
 
-  test('a second request is refused while a run is active', () => {
+  test('is refused while another run is active', () => {
     expect(
       session()
         .runRequested()
@@ -77,14 +78,14 @@ describe('request to end', () => {
     ).toMatchObject({ code: 'run_already_active' });
   });
 
-  test('a generate that fails ends the run with its code', () => {
+  test('fails with the code of a failed generate', () => {
     expect(session().runRequested().generateFailed('context_length', 'too long').ending()).toMatchObject({
       outcome: 'failed',
       code: 'context_length',
     });
   });
 
-  test('the harness may end it: completed between turns, failed at any time', () => {
+  test('can be completed by the harness between turns, and failed at any time', () => {
     expect(session().runRequested().completed('enough').ending()).toMatchObject({
       outcome: 'completed',
       output: { text: 'enough' },
@@ -96,7 +97,7 @@ describe('request to end', () => {
     expect(failed.transcript().at(-1)).toMatch(/^tool! a error: cancelled/);
   });
 
-  test(`history is bounded to ${RUN_HISTORY_MAX} runs, numbers go on`, () => {
+  test(`is one of at most ${RUN_HISTORY_MAX} in the history, with continuing numbers`, () => {
     let now = session();
     for (let count = 0; count < RUN_HISTORY_MAX + 3; count += 1) now = now.runRequested().answered('x');
     expect(now.state.run_history.map((record) => record.run_id)).toEqual(
@@ -112,7 +113,7 @@ describe('steering', () => {
     expect(run.state.run?.steers).toEqual([]);
   });
 
-  test('a steer that comes while the model gives its last word makes it go on', () => {
+  test('a steer that arrives during the last generate starts another turn', () => {
     const run = session().runRequested().steered('one more thing').answered('done');
     expect(run.phase()).toBe('generating');
     expect(run.transcript()).toEqual(['user go', 'assistant done', 'user one more thing']);
@@ -128,11 +129,11 @@ describe('steering', () => {
 });
 
 describe('follow-ups', () => {
-  test('starts at once when nothing runs', () => {
+  test('a follow-up starts at once when no run is active', () => {
     expect(session().followUp('now').effectsOf('llm.generate')).toHaveLength(1);
   });
 
-  test('starts when the live run has completed, with its own overrides', () => {
+  test('a follow-up starts with its own overrides when the live run has completed', () => {
     const queued = session()
       .runRequested()
       .followUp('then', { run_overrides: { model: 'other' } });
@@ -143,14 +144,14 @@ describe('follow-ups', () => {
     expect(next.state.follow_ups).toEqual([]);
   });
 
-  test('starts when the live run was interrupted; waits when it failed or was cancelled', () => {
+  test('a follow-up starts after an interrupted run and waits after a failed or cancelled one', () => {
     const queued = session().runRequested().followUp('then');
     expect(queued.interrupted().runId()).toBe('run-2');
     expect(queued.cancelled().phase()).toBe('idle');
     expect(queued.generateFailed().state.follow_ups).toHaveLength(1);
   });
 
-  test('one that fits no longer is recorded as a failed run, and the next one starts', () => {
+  test('a follow-up that no longer fits is recorded as a failed run, and the next one starts', () => {
     const queued = session()
       .runRequested()
       .followUp('gone', { run_overrides: { tool_profile: 'few' } })
@@ -177,13 +178,13 @@ describe('follow-ups', () => {
 });
 
 describe('pause and resume', () => {
-  test('a paused run owes no generate, and again when it is resumed', () => {
+  test('a paused run owes no generate until it is resumed', () => {
     const paused = session().runRequested().paused();
     expect(paused.effects()).toEqual([]);
     expect(paused.resumed().effectsOf('llm.generate')).toHaveLength(1);
   });
 
-  test('what the model answers meanwhile is taken, and planned, and not started', () => {
+  test('an answer of the model during a pause is accepted and planned, and no call starts', () => {
     const paused = session()
       .runRequested()
       .paused()
@@ -196,13 +197,13 @@ describe('pause and resume', () => {
     expect(paused.resumed().effectsOf('tool.call')).toHaveLength(1);
   });
 
-  test('running calls go on and settle while it is paused', () => {
+  test('running calls settle while the run is paused', () => {
     const paused = running(['a', 'once'], ['b', 'once']).started('a').paused();
     expect(paused.effectsOf('tool.call').map((effect) => effect.call_id)).toEqual(['a']);
     expect(paused.settled('a').callState('a')?.status).toBe('succeeded');
   });
 
-  test('the next turn is offered what there is when it is resumed', () => {
+  test('the next turn is offered the tools at the time of the resume', () => {
     const paused = running(['a', 'free']).paused().settled('a').batchSettled().hostReady();
     expect(paused.state.run?.offer).toBeNull();
     expect(
@@ -215,7 +216,7 @@ describe('pause and resume', () => {
 });
 
 describe('interrupt', () => {
-  test('without running calls it ends at once, and queued calls are answered as cancelled', () => {
+  test('without running calls the run ends at once, and queued calls are cancelled', () => {
     const run = running(['a', 'free'], ['b', 'free']).settled('a').interrupted('enough');
     expect(run.ending()).toMatchObject({ outcome: 'interrupted', message: 'enough' });
     expect(run.transcript().slice(-2)).toEqual([
@@ -224,7 +225,7 @@ describe('interrupt', () => {
     ]);
   });
 
-  test('running calls settle first; no further one starts', () => {
+  test('running calls settle first, and no further call starts', () => {
     const run = running(['a', 'write', { path: 'x' }], ['b', 'write', { path: 'x' }])
       .started('a')
       .interrupted();
@@ -242,7 +243,7 @@ describe('interrupt', () => {
     expect(run.effectsOf('tool.cancel').map((effect) => effect.call_id)).toEqual(['a']);
   });
 
-  test('a late answer of the model changes nothing', () => {
+  test('a late answer of the model is refused', () => {
     const generating = session().runRequested();
     const late = { ...generating.turnFields(), calls: [] };
     expect(generating.interrupted().refusal('ToolCallsObserved', late)).toMatchObject({ code: 'run_not_active' });
@@ -250,7 +251,7 @@ describe('interrupt', () => {
 });
 
 describe('cancel', () => {
-  test('running calls are cancelled at the bridge and settle as cancelled', () => {
+  test('running calls are owed a cancel and settle as cancelled', () => {
     const run = running(['a', 'once'], ['b', 'write', { path: 'x' }], ['c', 'free'])
       .started('a')
       .started('b')
@@ -265,19 +266,19 @@ describe('cancel', () => {
     expect(over.transcript().filter((line) => line.startsWith('tool!'))).toHaveLength(3);
   });
 
-  test('a call whose bridge is gone does not hold it up', () => {
+  test('a call whose bridge is lost does not block the end', () => {
     expect(running(['a', 'once']).started('a').cancelled().leaseExpired('a').ending()).toMatchObject({
       outcome: 'cancelled',
     });
   });
 
-  test('an interrupt may become a cancel', () => {
+  test('an interrupted run can be cancelled', () => {
     expect(running(['a', 'once']).started('a').interrupted().cancelled().phase()).toBe('cancelling');
   });
 });
 
 describe('guards', () => {
-  test('turns: the run fails when its maximum is used up', () => {
+  test('the run fails when its turns are used up', () => {
     const run = session()
       .runRequested({ turns_max: 2 })
       .observed([call('a', 'free')])
@@ -288,7 +289,7 @@ describe('guards', () => {
     expect(run.state.run_history[0]?.turn).toBe(2);
   });
 
-  test('calls: none of a batch beyond the maximum runs, each is answered, the run fails', () => {
+  test('the run fails when a batch exceeds its calls, and each call is answered without running', () => {
     const run = session()
       .runRequested({ calls_max: 2 })
       .observed([call('a', 'free'), call('b', 'free', { n: 1 }), call('c', 'free', { n: 2 })]);
@@ -298,7 +299,7 @@ describe('guards', () => {
 
   const repeat = (run: Session, id: string): Session => run.observed([call(id, 'free', { same: true })]);
 
-  test('the same call five times in a row is answered instead of run, and once more ends the run', () => {
+  test('the same call five times in a row is answered instead of run, and a sixth ends the run', () => {
     let run = session().runRequested();
     for (const id of ['a', 'b', 'c', 'd']) run = repeat(run, id).batchDone();
     const told = repeat(run, 'e');
@@ -309,7 +310,7 @@ describe('guards', () => {
     expect(ended.transcript().at(-1)).toMatch(/^tool! f error: repeated_call/);
   });
 
-  test('a model that does something else once it was told goes on, whatever it does after that', () => {
+  test('a run continues when the model makes another call after the warning', () => {
     let run = session().runRequested({ repeats_max: 2 });
     for (const id of ['a', 'b']) run = run.observed([call(id, 'free')]).batchDone();
     expect(run.transcript().at(-1)).toMatch(/^tool! b error: repeated_call/);
@@ -318,7 +319,7 @@ describe('guards', () => {
     expect(heeded.rejections()).toEqual({});
   });
 
-  test('another call in between starts the count anew', () => {
+  test('another call in between resets the count', () => {
     let run = session().runRequested({ repeats_max: 2 });
     run = repeat(run, 'a').batchDone();
     run = run.observed([call('x', 'free', { other: true })]).batchDone();
@@ -341,7 +342,7 @@ describe('guards', () => {
     expect(healed.phase()).toBe('generating');
   });
 
-  test('completion "continue": the model sees the failure; terminal: true ends the run all the same', () => {
+  test('completion "continue": the model sees the failure; terminal: true still ends the run', () => {
     const run = running(['a', 'free']);
     expect(run.settled('a', { success: false }).batchSettled().phase()).toBe('generating');
     expect(

@@ -1,4 +1,4 @@
-// Identical read-only calls of one batch run once, and every one of them is answered.
+// Identical read-only calls of one batch run once, and each of them gets the result.
 import { describe, expect, test } from 'vitest';
 import { planBatch } from '../../src/core/index.ts';
 import { asking, calling, owed, statuses } from '../support/consent.ts';
@@ -10,7 +10,7 @@ const shares = (of: Session): readonly (string | null)[] =>
   of.plan().planned_calls.map((planned) => planned.shares ?? null);
 
 describe('which calls share', () => {
-  test('those that are the same in tool and arguments, whatever the order of their keys', () => {
+  test('calls with the same tool and arguments, in any order of keys', () => {
     const run = open(
       call('a', 'read', { path: 'x', n: 1 }),
       call('b', 'read', { n: 1, path: 'x' }),
@@ -19,13 +19,13 @@ describe('which calls share', () => {
     expect(shares(run)).toEqual([null, 'a', null]);
   });
 
-  test('none between which something may change what they read', () => {
+  test('no calls with a write between them', () => {
     expect(shares(open(read('a'), call('w', 'write', { path: 'a' }), read('b')))).toEqual([null, null, null]);
     expect(shares(open(read('a'), call('w', 'write', { path: 'b' }), read('b')))).toEqual([null, null, 'a']);
     expect(shares(open(read('a'), call('x', 'barrier'), read('b'), read('c')))).toEqual([null, null, null, 'b']);
   });
 
-  test('none that may change something, asks a person, or is answered by the fold', () => {
+  test('no calls that write, ask a person, or are workflows', () => {
     const twice = (tool: string) => [call('a', tool, { n: 1 }), call('b', tool, { n: 1 })] as const;
     for (const tool of ['free', 'asks', 'person', 'permissions_describe']) {
       expect(shares(open(...twice(tool)))).toEqual([null, null]);
@@ -35,7 +35,7 @@ describe('which calls share', () => {
     ).toEqual([null, null]);
   });
 
-  test('none of an open world, whose answer may differ each time', () => {
+  test('no calls to an open world, whose answers may differ', () => {
     const { effective_tools } = open(read('a')).state;
     const planned = (open_world: boolean) => {
       const ordered_tools = effective_tools.ordered_tools.map((entry) => ({ ...entry, open_world }));
@@ -48,7 +48,7 @@ describe('which calls share', () => {
     ]);
   });
 
-  test('none in a run that shares nothing', () => {
+  test('no calls in a run with share_reads off', () => {
     expect(shares(calling(asking({}, { share_reads: false }), read('a'), read('b')))).toEqual([null, null]);
   });
 });
@@ -56,13 +56,13 @@ describe('which calls share', () => {
 describe('a shared call', () => {
   const run = open(read('a'), read('b'), read('c'), call('w', 'write', { path: 'a' }));
 
-  test('is not owed by itself, and holds back what waits for it until its result has come', () => {
+  test('is not owed itself, and calls that wait for it wait for its result', () => {
     expect(owed(run)).toEqual(['tool.call a', 'tool.call w']);
     expect(run.refusal('ToolCallStarted', { ...run.callFields('w'), owner: 'b' }).code).toBe('call_not_ready');
     expect(owed(run.settled('a'))).toEqual(['tool.call w']);
   });
 
-  test('gets the result of the call that runs for it, success or not, in its own place', () => {
+  test('gets the result of the call it shares, success or failure, in its own place', () => {
     const settled = run.started('a').settled('a', { success: false, output: 'gone' });
     expect(statuses(settled)).toEqual(['failed', 'failed', 'failed', 'queued']);
     expect(settled.settled('w').batchSettled().transcript().slice(-4)).toEqual([
@@ -73,12 +73,12 @@ describe('a shared call', () => {
     ]);
   });
 
-  test('is not reported on', () => {
+  test('cannot be reported on', () => {
     expect(run.refusal('ToolCallSettled', run.settlementFields('b')).code).toBe('shares_result');
     expect(run.refusal('ToolCallStarted', { ...run.callFields('b'), owner: 'x' }).code).toBe('shares_result');
   });
 
-  test('waits through a lost lease and a retry, and is cancelled with the other', () => {
+  test('waits during a lost lease and a retry, and is cancelled with the other call', () => {
     const lost = run.started('a').leaseExpired('a');
     expect(statuses(lost)).toEqual(['queued', 'queued', 'queued', 'queued']);
     expect(owed(lost)).toEqual(['tool.call a', 'tool.call w']);
@@ -95,7 +95,7 @@ describe('a shared call', () => {
     ).toHaveLength(4);
   });
 
-  test('of a running call outlives an interrupt with it', () => {
+  test('waits for a running call during an interrupt', () => {
     const ending = run.started('a').interrupted();
     expect(statuses(ending)).toEqual(['running', 'queued', 'queued', 'cancelled']);
     expect(ending.settled('a').transcript().slice(-4, -1)).toEqual([

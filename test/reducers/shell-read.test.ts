@@ -1,8 +1,11 @@
-// Which shell commands have a read-only alternative, and that everything else has none.
+// Which shell commands have a read-only alternative; every other command has none.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readAlternative } from '../../reducers/shell-read.ts';
+import { COMMAND_TOOLS, READ_TOOLS } from '../../reducers/shell-read-table.ts';
 import { SHELL_LINE_CHARS_MAX } from '../../schemas/limits.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { hostTools } from '../../src/toolsets/host-tools.ts';
 
 type Row = readonly [command: string | readonly string[], tool: string, args: object];
 
@@ -47,14 +50,33 @@ const positives: readonly Row[] = [
   ['rg -i check src', 'grep', { pattern: 'check', path: 'src', case_insensitive: true, max_results: 10_000 }],
 ];
 
+describe('the table of tools', () => {
+  const propertiesOf = (tool: ToolSpec | undefined): readonly string[] =>
+    Object.keys(tool?.input_schema['properties'] ?? {});
+
+  test.each(Object.entries(READ_TOOLS))('%s names a read-only host tool and its arguments', (_operation, entry) => {
+    const tool = hostTools().find(({ tool_id }) => tool_id === entry.tool_id);
+    expect(tool).toMatchObject({ read_only: true });
+    expect(propertiesOf(tool)).toEqual(
+      expect.arrayContaining([...Object.values(entry.names), ...Object.keys(entry.fixed)]),
+    );
+  });
+
+  test('the tool that runs commands takes the arguments the table names', () => {
+    const { effect_kind, argumentList, folder } = COMMAND_TOOLS;
+    const tool = hostTools().find(({ executor }) => executor.kind === 'effect' && executor.effect_kind === effect_kind);
+    expect(propertiesOf(tool)).toEqual(expect.arrayContaining([argumentList, folder]));
+  });
+});
+
 describe('commands with an alternative', () => {
-  test.each(positives)('%j', (command, tool_name, args) => {
+  test.each(positives)('%j', (command, tool, args) => {
     const found = readAlternative(command);
-    expect(found).toMatchObject({ tool_name, arguments: args });
+    expect(found).toMatchObject({ tool_id: `host.fs.${tool}`, arguments: args });
     expect(Object.keys(found?.arguments ?? {}).sort()).toEqual(Object.keys(args).sort());
   });
 
-  test('paths are told from the workspace, whatever folder the command runs in', () => {
+  test('paths are relative to the workspace, whatever folder the command runs in', () => {
     const args = (command: string, cwd: string, workspace?: string): unknown =>
       readAlternative(command, cwd, workspace)?.arguments;
     expect(args('cat a.ts', 'src')).toEqual({ path: 'src/a.ts' });
@@ -111,7 +133,7 @@ const negatives: readonly (string | readonly string[])[] = [
   '\u{d800}',
   [],
   [''],
-  // Words no shell reads, but that look as if one should.
+  // Lists of arguments with words that only a shell would expand.
   ['cat', 'a', '>', 'b'],
   ['ls', '*.md'],
   ['cat', '$HOME/x'],
@@ -124,7 +146,7 @@ const negatives: readonly (string | readonly string[])[] = [
   ['bash', '-c'],
   ['bash', 'wc', '--files0-from=a'],
   'bash wc --files0-from=a',
-  // Programs that no read-only tool stands for.
+  // Programs that no read-only tool replaces.
   'pwd',
   'env',
   'echo a',
@@ -135,7 +157,7 @@ const negatives: readonly (string | readonly string[])[] = [
   'toString a',
   '__proto__ a',
   'stat a',
-  // Answers that no read-only tool gives.
+  // Output that no read-only tool returns.
   'cat',
   'cat a b',
   'cat -n a',
@@ -220,12 +242,12 @@ const negatives: readonly (string | readonly string[])[] = [
   'rg -z foo',
 ];
 
-describe('commands without one', () => {
+describe('commands without an alternative', () => {
   test.each(negatives.map((command) => [command]))('%j', (command) => {
     expect(readAlternative(command)).toBeNull();
   });
 
-  test('a folder that is not plain, or outside of the workspace', () => {
+  test('a folder that is not plain or lies outside the workspace has none', () => {
     for (const cwd of ['', '..', 'a/../..', 'a\nb', '-a', '/etc', 'a/..']) {
       expect(readAlternative('ls', cwd)).toBeNull();
     }
@@ -247,7 +269,7 @@ const program = fc.constantFrom(
 );
 
 describe('laws', () => {
-  test('anything special outside of quotes leaves no alternative', () => {
+  test('a special character outside quotes leaves no alternative', () => {
     const part = fc.oneof(fc.stringMatching(/^[a-z0-9_@%+,:=-]{0,8}$/), quoted);
     const line = fc.tuple(fc.constantFrom('cat ', 'head -3 ', 'ls ', 'grep x '), fc.array(part), fc.array(part));
     fc.assert(
@@ -261,7 +283,7 @@ describe('laws', () => {
     );
   });
 
-  test('never throws, and never names a path outside of the workspace', () => {
+  test('it never throws and never names a path outside the workspace', () => {
     const word = fc.oneof(bare, fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('cat', '-n', 'ls', '..'));
     const command = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -277,7 +299,7 @@ describe('laws', () => {
     );
   });
 
-  test('what is longer than the limit is not looked at', () => {
+  test('a command longer than the limit has no alternative', () => {
     const fitting = 'a'.repeat(SHELL_LINE_CHARS_MAX - 'cat '.length);
     expect(readAlternative(`cat ${fitting}`)).not.toBeNull();
     expect(readAlternative(`cat ${fitting}a`)).toBeNull();
@@ -285,7 +307,7 @@ describe('laws', () => {
     expect(readAlternative(['bash', '-c', `cat ${fitting}a`])).toBeNull();
   });
 
-  test('many parts that touch are one word', () => {
+  test('quoted parts without space between them are one word', () => {
     expect(readAlternative(`cat ${"'a'".repeat(2_000)}`)?.arguments).toEqual({ path: 'a'.repeat(2_000) });
   });
 });

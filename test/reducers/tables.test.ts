@@ -1,5 +1,5 @@
-// The life cycles as tables: every pair of state and event, in declared order. What a table lists is taken and leads
-// only where it says; what it does not list is refused and leaves the state as it is, to the byte.
+// The life cycles as tables: every pair of state and event, in declared order. A listed event is accepted and leads only
+// to a listed state; any other event is refused and leaves the state unchanged, to the byte.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { type IngressEvent, type IngressKind, INGRESS_KINDS } from '../../schemas/index.ts';
@@ -18,7 +18,7 @@ const batch = (run: Session): Session =>
     call('p', 'person'),
   ]);
 
-/** A session in each phase; in those with a batch, `a` runs, `b` is queued, `q` asks and a person is to do `p`. */
+/** A session in each phase; with a batch, `a` runs, `b` is queued, `q` asks, and `p` waits for a person to fulfil it. */
 const IN_PHASE: Readonly<Record<(typeof PHASES)[number], Session>> = {
   idle: session(),
   opening: session().runRequested({ host_session_open: true }),
@@ -31,7 +31,7 @@ const IN_PHASE: Readonly<Record<(typeof PHASES)[number], Session>> = {
   cancelling: batch(session().runRequested()).started('a').cancelled(),
 };
 
-/** One plausible event of each kind for a session as it is. */
+/** One plausible event of each kind for the current state of a session. */
 function eventFor(of: Session, kind: IngressKind): IngressEvent {
   const run = { run_id: of.runId() };
   const fields: { readonly [K in IngressKind]: object } = {
@@ -65,10 +65,10 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
   return of.next(kind, fields[kind]);
 }
 
-/** Kinds that answer something else than a run, which none of these sessions waits for. */
+/** Kinds that answer something that none of these sessions waits for. */
 const NOT_YET: ReadonlySet<IngressKind> = new Set(['TimeReached', 'UndoSettled']);
 
-/** A batch that can be settled needs every call to be over. */
+/** A batch can be settled only when every call is settled. */
 const settleAll = (of: Session): Session => of.settled('a').settled('b').settled('c').denied('q').fulfilled('p');
 
 function stepped(of: Session, event: IngressEvent): { readonly to: string | null; readonly code: string | null } {
@@ -166,7 +166,7 @@ describe('calls', () => {
     });
   });
 
-  /** The status afterwards; of a call whose batch was closed with its run, what its result says. */
+  /** The status afterwards; when the batch was closed with its run, the one its result shows. */
   function callAfter(state: Session['state'], kind: IngressKind): string | null {
     const status = state.active_tool_batch?.pages[0]?.[0]?.status;
     if (status !== undefined) return status;

@@ -1,4 +1,4 @@
-// Undos that are owed: asked for, answered, and refused.
+// Undos: requested, answered, and refused.
 import { describe, expect, test } from 'vitest';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
@@ -25,7 +25,7 @@ const answer = (from: Session, position: number, call_id = 'w'): Session =>
   from.takes('UndoSettled', { position: position as Position, batch_id: 'batch-1', call_id, success: true });
 
 describe('an undo', () => {
-  test('is owed from its request to its answer, whatever else the session does', () => {
+  test('is owed from its request to its answer, independent of the run', () => {
     const asked = ask(session(), 'w');
     const owed = { kind: 'call.undo', effect_id: 'undo/0', position: 0, call_id: 'w', batch_id: 'batch-1', changes };
     expect(asked.effects()).toMatchObject([owed]);
@@ -37,7 +37,7 @@ describe('an undo', () => {
     expect(owesBridge(answered.state)).toBe(false);
   });
 
-  test('leaves a state as if it had never been, but for the count of events', () => {
+  test('leaves no trace in the state but the count of events', () => {
     const before = session();
     const after = answer(ask(before, 'w'), 0).state;
     const { version, updated_at_ms } = before.state;
@@ -45,7 +45,7 @@ describe('an undo', () => {
     expect(after).not.toHaveProperty('undos');
   });
 
-  test('is one of several; each answer ends its own', () => {
+  test('can be one of several; each answer ends its own', () => {
     const two = ask(ask(session(), 'w'), 'x');
     expect(two.effectsOf('call.undo').map(({ effect_id }) => effect_id)).toEqual(['undo/0', 'undo/1']);
     const one = answer(two, 0);
@@ -53,7 +53,7 @@ describe('an undo', () => {
     expect(answer(one, 1, 'x').effects()).toEqual([]);
   });
 
-  test('names the blobs it needs', () => {
+  test('refers to the blobs it needs', () => {
     const asked = ask(session(), 'w');
     const event = asked.events.at(-1);
     if (event === undefined) throw new Error('nothing happened');
@@ -70,7 +70,7 @@ describe('an undo is refused', () => {
     expect(session().refusal('UndoRequested', { call_id: 'w', changes }).code).toBe('nothing_to_undo');
   });
 
-  test('where what stood there was not kept', () => {
+  test('when the content before was not kept', () => {
     const lost = [...changes, { path: 'big', before: { withheld: 'too_large' as const }, after_digest: null }];
     expect(session().refusal('UndoRequested', of('w', { changes: lost }))).toMatchObject({
       code: 'undo_not_kept',
@@ -78,7 +78,7 @@ describe('an undo is refused', () => {
     });
   });
 
-  test('while the same one waits, and when too many wait', () => {
+  test('while an undo of the same call waits, and when too many wait', () => {
     const asked = ask(session(), 'w');
     expect(refused(asked)).toBe('undo_pending');
     expect(ask(asked, 'w', { batch_id: 'batch-2' }).effects()).toHaveLength(2);
@@ -87,7 +87,7 @@ describe('an undo is refused', () => {
     expect(refused(full)).toBe('undo_queue_full');
   });
 
-  test('while a call that may write runs, or may begin to', () => {
+  test('while a call that may write runs or may start', () => {
     const batch = (name: string): Session =>
       session()
         .runRequested()

@@ -1,4 +1,4 @@
-// The workflow tools: what they say is a function of state, settled in the fold, and small (openboa "Permission
+// The workflow tools: their answers are a function of state, settled in the fold, and bounded (openboa, "Permission
 // policies").
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { CONSENT_TOOLS, asking, calling, owed, statuses } from '../support/conse
 import { type Session, call } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 
-/** What a call of a workflow tool was answered. */
+/** The answer of a call of a workflow tool. */
 function said(of: Session, id: string): JsonObject {
   const output = of.callState(id)?.output;
   if (output === null || output === undefined || !('text' in output)) throw new Error(`${id} has no answer`);
@@ -26,11 +26,11 @@ describe('permissions_check', () => {
     ['read', 'allow', []],
     ['asks', 'ask', ['tool_asks']],
     ['permissions_describe', 'allow', []],
-  ])('of %s says %s', (tool_name, decision, reasons) => {
+  ])('of %s answers %s', (tool_name, decision, reasons) => {
     expect(check({ tool_name })).toMatchObject({ tool_name, decision, reasons, read_only_alternative: null });
   });
 
-  test('says what policy and grants make of the arguments', () => {
+  test('applies the policy and the grants to the arguments', () => {
     expect(check({ tool_name: 'free' }, asking({ tools: { free: 'deny' } }))).toMatchObject({
       decision: 'deny',
       reasons: ['session_denies'],
@@ -45,7 +45,7 @@ describe('permissions_check', () => {
     expect([ask('src/b'), ask('etc/b')]).toEqual(['allow', 'ask']);
   });
 
-  test('says the same as the call is then met with', () => {
+  test('predicts how the call is treated', () => {
     for (const spec of CONSENT_TOOLS) {
       const of = asking({ tools: { read: 'always_ask', write: 'deny', asks: 'always_allow' } });
       const decision = check({ tool_name: spec.tool_name }, of)['decision'];
@@ -55,16 +55,16 @@ describe('permissions_check', () => {
     }
   });
 
-  test('of what is not there says so, cut to a whole text', () => {
+  test('of an unknown tool answers not_available, with the name cut to well-formed text', () => {
     expect(check({ tool_name: 'nothing' })['decision']).toBe('not_available');
     expect(check({})['decision']).toBe('not_available');
-    // A pair of surrogates stands across the cut.
+    // A surrogate pair spans the cut.
     expect(JSON.stringify(check({ tool_name: `${'x'.repeat(255)}😀` }))).not.toContain(String.raw`\ud83d`);
   });
 });
 
 describe('permissions_describe', () => {
-  test('lists what waits for a person, what would ask, what was granted, and the policy', () => {
+  test('lists the waiting calls, the tools that would ask, the grants, and the policy', () => {
     const granted = calling(asking(), call('a', 'asks_run', { argv: ['git', 'status'] }))
       .allowed('a', { grant: { argument: 'argv', pattern: 'git *' } })
       .batchDone();
@@ -91,7 +91,7 @@ describe('permissions_describe', () => {
 });
 
 describe('workflow tools', () => {
-  test('are settled by the fold at once, beside whatever else is called, and change nothing', () => {
+  test('are settled by the fold at once, next to any other call, and change nothing', () => {
     const run = calling(asking(), call('b', 'barrier'), call('c', 'permissions_check', { tool_name: 'asks' }));
     expect(statuses(run)).toEqual(['queued', 'succeeded']);
     expect(owed(run)).toEqual(['tool.call b']);
@@ -100,7 +100,7 @@ describe('workflow tools', () => {
     expect(alone.batchSettled().transcript().at(-1)).toMatch(/^tool d \{/);
   });
 
-  test('never ask, whatever the policy; and are denied like any tool', () => {
+  test('never ask under any policy, and can be denied like any tool', () => {
     const asks = asking({
       modes: { read: 'ask', safe_write: 'ask', destructive: 'ask', local: 'ask', external: 'ask' },
       tools: { 'permissions.check': 'always_ask' },
@@ -113,7 +113,7 @@ describe('workflow tools', () => {
     expect(calling(denied, call('d', 'permissions_describe')).rejections()).toEqual({ 0: 'permission_denied' });
   });
 
-  test('answer within what stays inline, whatever the registry, the batch and the grants hold', () => {
+  test('keep their answers inline, whatever the registry, the batch and the grants hold', () => {
     const odd = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).map((text) => text.toWellFormed());
     fc.assert(
       fc.property(
@@ -152,7 +152,7 @@ describe('workflow tools', () => {
     );
   });
 
-  test('of a name that is not built in are refused, and nothing is owed for them', () => {
+  test('with an unknown workflow are refused, and nothing is owed for them', () => {
     const unknown = tool('w', { executor: { kind: 'workflow', workflow: 'none-yet' } });
     const run = calling(asking({}, {}, [unknown]), call('w', 'w'));
     expect(run.rejections()).toEqual({ 0: 'executor_unsupported' });

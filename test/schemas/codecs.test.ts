@@ -1,4 +1,4 @@
-// Codecs: unknown keys are refused, faults carry their path, and each codec's JSON Schema says what the codec does.
+// Codecs: unknown keys are refused, faults carry their path, and each codec agrees with its JSON Schema.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
@@ -35,12 +35,12 @@ describe('paths of faults (RFC 6901)', () => {
     expect(faultOf(schemas.IngressEvent, value)).toMatchObject({ code: 'invalid_shape', path });
   });
 
-  test('a value that is taken is the very value that was given', () => {
+  test('a decoded value is the given value itself', () => {
     const decoded = decode(schemas.IngressEvent, EVENT);
     expect(!isLeft(decoded) && decoded.right).toBe(EVENT);
   });
 
-  test('ids that would be keys of every object are no ids', () => {
+  test('__proto__ is not an id', () => {
     expect(faultOf(schemas.CallId, '__proto__')).not.toBeNull();
     expect(faultOf(schemas.ToolName, '__proto__')).not.toBeNull();
     expect(faultOf(schemas.CallId, 'constructor')).toBeNull();
@@ -54,7 +54,7 @@ describe('an object of given fields', () => {
   ];
   const codec = shape('Sample', { d: flag, b: flag }, { c: flag, a: flag });
 
-  test('is taken in any order of its keys, and with no others', () => {
+  test('is accepted in any order of its keys, without further keys', () => {
     let taken = 0;
     for (const keys of subsets(['a', 'b', 'c', 'd', 'e'])) {
       for (const order of permutations(keys)) {
@@ -72,7 +72,7 @@ describe('an object of given fields', () => {
     expect(taken).toBe(2 + 2 * 6 + 24);
   });
 
-  test('counts no field that it only inherits', () => {
+  test('inherited fields do not count', () => {
     expect(codec.is(Object.create({ b: true, d: true }))).toBe(false);
     expect(codec.is(Object.assign(Object.create(null) as object, { b: true, d: true }))).toBe(true);
   });
@@ -87,7 +87,7 @@ describe('JSON Schemas', () => {
     (entry): entry is [string, schemas.Codec<unknown>] => entry[1] instanceof schemas.Codec,
   );
 
-  test('there is one for every codec, and each is a schema', () => {
+  test('every codec has a valid schema', () => {
     expect(codecs.length).toBeGreaterThan(60);
     expect(codecs.filter(([, codec]) => ajv.validateSchema(codec.jsonSchema) !== true).map(([name]) => name)).toEqual(
       [],
@@ -121,7 +121,7 @@ describe('ToolCall and ToolResult', () => {
   });
 
   test.each([[{}], [{ success: 'true' }], [{ success: true, message: null }], [{ success: true, data: [] }], [null]])(
-    '%j is no result',
+    '%j is not a result',
     (value) => {
       expect(faultOf(ToolResult, value)).not.toBeNull();
     },
@@ -166,11 +166,11 @@ describe('tool modes', () => {
     expect(inferToolMode(name)).toBe(mode);
   });
 
-  test('what no prefix tells is never read', () => {
+  test('a name without a known prefix is never read', () => {
     expect(inferToolMode('shell', 'local')).toBe('local');
   });
 
-  test('a config patch holds only what is changed', () => {
+  test('a config patch may omit fields, but not set them to undefined', () => {
     expect(faultOf(RunConfigPatch, {})).toBeNull();
     expect(faultOf(RunConfigPatch, { model: undefined })).toMatchObject({ path: '/model' });
   });

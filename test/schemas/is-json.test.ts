@@ -5,7 +5,7 @@ import { checkJson, isJson } from '../../schemas/json.ts';
 import { JSON_DEPTH_MAX, JSON_NODES_MAX } from '../../schemas/limits.ts';
 import { anyValue } from '../support/any-value.ts';
 
-test('a value is JSON exactly when nothing is found to be wrong with it', () => {
+test('isJson and checkJson agree on random values', () => {
   fc.assert(
     fc.property(fc.oneof(anyValue(), fc.jsonValue()), (value) => {
       expect(isJson(value)).toBe(isRight(checkJson(value)));
@@ -14,7 +14,7 @@ test('a value is JSON exactly when nothing is found to be wrong with it', () => 
   );
 });
 
-test('at every bound as well', () => {
+test('isJson and checkJson agree at every limit', () => {
   const nested = (depth: number): unknown => (depth === 0 ? [] : [nested(depth - 1)]);
   const bounds = [
     ...[JSON_DEPTH_MAX - 2, JSON_DEPTH_MAX - 1, JSON_DEPTH_MAX].map(nested),

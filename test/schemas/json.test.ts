@@ -1,4 +1,4 @@
-// The value domain: what is refused, with its code and the path of the fault; and the bytes of what is taken.
+// The value domain: the code and path of every refusal, and the bytes of accepted values.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
@@ -43,12 +43,12 @@ describe('values from a program', () => {
     expect(() => canonicalBytes(value)).toThrow(path);
   });
 
-  test('an object with toJSON is what it holds, and cannot speak for itself', () => {
+  test('toJSON is a field like any other and is never called', () => {
     expect(checkJson({ toJSON: () => 1 })).toMatchObject({ _tag: 'Left', left: { path: '/toJSON' } });
     expect(canonicalText({ toJSON: 'data' })).toBe('{"toJSON":"data"}');
   });
 
-  test(`depth ${JSON_DEPTH_MAX} is taken, one more is not`, () => {
+  test(`depth ${JSON_DEPTH_MAX} is accepted, one more is refused`, () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
     expect(checkJson(deep(JSON_DEPTH_MAX))._tag).toBe('Right');
     expect(checkJson(deep(JSON_DEPTH_MAX + 1))).toMatchObject({ _tag: 'Left', left: { code: 'too_deep' } });
@@ -72,7 +72,7 @@ describe('text', () => {
     expect(parseJson(text)).toMatchObject({ _tag: 'Left', left: { code } });
   });
 
-  test('equal keys in different objects are no duplicates, nor are keys in strings', () => {
+  test('equal keys in different objects or inside strings are not duplicates', () => {
     expect(parseJson('[{"a":1},{"a":{"a":"{\\"a\\":1,\\"a\\":2}"}}]')._tag).toBe('Right');
   });
 
@@ -81,7 +81,7 @@ describe('text', () => {
     expect(parseJson('['.repeat(10_000_000), 20_000_000)).toMatchObject({ _tag: 'Left', left: { code: 'too_deep' } });
   });
 
-  test('whatever a program may hold comes back from its text', () => {
+  test('every JSON value is read back from its text', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         fc.pre(checkJson(value)._tag === 'Right');
@@ -108,7 +108,7 @@ describe('canonical text (RFC 8785)', () => {
     expect(canonicalText(value)).toBe(text);
   });
 
-  test('has the keys of small and of large objects in the order of their code units', () => {
+  test('sorts the keys of small and large objects by code unit', () => {
     const keys = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 60, size: 'max' });
     fc.assert(
       fc.property(keys, (names) => {
@@ -119,7 +119,7 @@ describe('canonical text (RFC 8785)', () => {
     );
   });
 
-  test('does not depend on the order of keys, and is what an independent encoder writes', () => {
+  test('does not depend on the order of keys, and equals that of an independent encoder', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         fc.pre(checkJson(value)._tag === 'Right');
@@ -137,7 +137,7 @@ test('both SHA-256 implementations agree, on text and on bytes', () => {
   fc.assert(fc.property(data, (value) => nobleSha256(value) === nodeSha256(value)));
 });
 
-test('text is read as the plain reader reads it, whatever is wrong with it', () => {
+test('parseJson agrees with a simple reference reader on valid and invalid text', () => {
   const pieces = String.raw`{ } [ ] , : " \ "a" "a": "\u0061": "b": "__proto__": -0 1e999 0 1 null "\ud800" "\\" "\""
     {"a":1,"a":2} {"a":{"b":[1,{}]},"c":""} [[[[ ]]]]`.split(/\s+/);
   const piece = fc.constantFrom(...pieces, ' ');

@@ -1,5 +1,5 @@
-// Steerable's golden vectors and rules, as refold keeps them (docs/steerable.md says where its sources disagree, and
-// what refold does). The values stand here; a checkout of the vectors is read as well where there is one.
+// The golden vectors and rules of the Steerable Tools Spec as refold implements them (docs/steerable.md lists where its
+// sources disagree, and what refold does). The values are copied here; a checkout of the vectors is read too if present.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const BUDGET = [
   { exhausted: false, step: 2, steps_used: 2, tokens_used: 300, tool_calls_used: 1 },
   { exhausted: true, step: 3, steps_used: 3, tokens_used: 450, tool_calls_used: 2 },
 ];
-/** The limit that the vector was made with. */
+/** The limit of the vector. */
 const BUDGET_TOKENS_MAX = 400;
 
 const COMPLETION = [
@@ -43,11 +43,11 @@ const RETRY = {
 
 describe('tool modes', () => {
   test.each(Object.entries(POLICY))('%s is %s', (name, mode) => {
-    // What Steerable's harness calls `other`, and its screen `unknown`, is never silently `read`.
+    // What Steerable's harness calls `other`, and its screen `unknown`, is never `read`.
     expect(inferToolMode(name)).toBe(mode === 'other' ? 'external' : mode);
   });
 
-  // The union of the document's prefixes, the harness's and the screen's.
+  // The union of the prefixes of the document, the harness and the screen.
   const EVERY = {
     read: ['get', 'list', 'read', 'search'],
     safe_write: ['create', 'update', 'set', 'add', 'write', 'apply'],
@@ -68,13 +68,13 @@ describe('tool modes', () => {
     }
   });
 
-  test('there are no other prefixes, and `external` comes from none', () => {
+  test('there are no other prefixes, and none for `external`', () => {
     const known = TOOL_MODE_PREFIXES.flatMap(([mode, names]) => names.map((name) => `${mode} ${name}`));
     expect(known.sort()).toEqual(prefixes.map(([name, mode]) => `${mode} ${name}`).sort());
     expect(ToolMode.is('external')).toBe(true);
   });
 
-  test('a mode that is given wins over the name', () => {
+  test('a given mode wins over the name', () => {
     const definition = { tool_id: 't', tool_name: 'delete_everything', description: '', input_schema: {} };
     expect(defineTool(definition).mode).toBe('destructive');
     expect(defineTool({ ...definition, mode: 'safe_write' }).mode).toBe('safe_write');
@@ -86,7 +86,7 @@ describe('completion', () => {
     expect(isTerminalResult(input)).toBe(is_terminal);
   });
 
-  test('every combination of the three fields, each of them right, wrong, null, absent or of another type', () => {
+  test('every combination of the three fields: valid, invalid, null, absent or of another type', () => {
     const values = [true, false, null, undefined, 'true', 'false', 0, 1];
     for (const success of values) {
       for (const terminal of values) {
@@ -104,7 +104,7 @@ describe('completion', () => {
 
 describe('retries', () => {
   test.each(RETRY.delays.map((delay, index) => [index + 1, delay] as const))('failure %d waits %d ms', (n, delay) => {
-    // The vector's function never looks at `max_attempts`; ours does, so the policy here allows as many as it asks for.
+    // The function of the vector ignores `max_attempts`; ours does not, so this policy allows enough attempts.
     const policy = { attempts_max: 100, base_ms: RETRY.policy.base_delay_ms, cap_ms: RETRY.policy.max_delay_ms };
     expect(retryDelay(policy, n, { retryable: true })).toBe(delay);
   });
@@ -116,7 +116,7 @@ describe('retries', () => {
   });
 });
 
-test('the budget is exhausted beyond its limit, and not at it', () => {
+test('the budget is exhausted beyond its limit, not at it', () => {
   let now = session().runRequested({ tokens_max: BUDGET_TOKENS_MAX });
   for (const { exhausted, step, tokens_used } of BUDGET) {
     const used = now.state.run?.usage ?? { input_tokens: 0, output_tokens: 0 };
@@ -129,7 +129,7 @@ test('the budget is exhausted beyond its limit, and not at it', () => {
 });
 
 describe('shapes', () => {
-  test('a call has three fields and no others; an empty id is one', () => {
+  test('a call has exactly three fields; an empty id is valid', () => {
     const made = { id: 'c_42', name: 'create_event', arguments: { title: 'Lunch', start: '2026-05-15T12:00:00Z' } };
     expect(decode(ToolCall, made)._tag).toBe('Right');
     expect(decode(ToolCall, { ...made, id: '', name: '' })._tag).toBe('Right');
@@ -151,7 +151,7 @@ describe('shapes', () => {
   });
 });
 
-/** The vectors as they were published, in a folder beside this checkout. */
+/** The published vectors, in a folder next to this checkout. */
 const FOLDER = fileURLToPath(new URL('../../../shared/vectors/steerable/', import.meta.url));
 const there = existsSync(FOLDER);
 
@@ -162,7 +162,7 @@ describe('the published vectors', () => {
     'policy_decisions.json': POLICY,
     'retry_no_jitter.json': RETRY,
   };
-  /** Of a trace span, which refold has none of: its events and effects are what happened. */
+  /** The vectors of trace spans, which refold does not have. */
   const NOT_OURS = ['trace_span_basic.json'];
 
   test.runIf(!there)('are not beside this checkout, and so not compared', () => {

@@ -1,4 +1,4 @@
-// Values of every kind a program may hold, most of which are none of the value domain.
+// Values of every JavaScript type, most of them outside the value domain.
 import * as fc from 'fast-check';
 
 const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'toJSON', '1', 'constructor', '\uD800', 'a', 'b'));

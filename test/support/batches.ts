@@ -1,24 +1,24 @@
-// Batches of calls for the planner's tests: random ones over a small world of paths, so that they conflict often.
-import { isLeft } from 'fp-ts/lib/Either.js';
+// Random batches of calls for the tests of the planner, over a few paths, so that they conflict often.
 import { type EffectiveToolSet, type JsonObject, type ToolCallObserved, brand } from '../../schemas/index.ts';
 import { computeEffectiveTools } from '../../src/core/index.ts';
 import type { Random } from './random.ts';
 import { INVALID, call, session } from './session.ts';
+import { mustBe } from '../../src/client/must.ts';
 
-/** The effective tools of the test package, with `topic` disabled: it is there to be refused. */
+/** The effective tools of the test package, without the tools in `disabled`. */
 export function batchTools(disabled: readonly string[] = []): EffectiveToolSet {
   const { state } = session();
   const disable = disabled.map((id) => brand<'ToolId'>(id));
-  const tools = computeEffectiveTools({
-    ...state,
-    run: null,
-    tool_overrides: { ...state.tool_overrides, session: { enable: [], disable, force: [] } },
-  });
-  if (isLeft(tools)) throw new Error(tools.left.message);
-  return tools.right;
+  return mustBe(
+    computeEffectiveTools({
+      ...state,
+      run: null,
+      tool_overrides: { ...state.tool_overrides, session: { enable: [], disable, force: [] } },
+    }),
+  );
 }
 
-/** Spellings of a few paths that overlap; some name the whole workspace, some cannot be told. */
+/** Spellings of a few overlapping paths; some name the whole workspace, some cannot be normalized. */
 export const PATHS = [
   'a',
   'a/b',

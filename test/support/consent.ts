@@ -1,4 +1,4 @@
-// Sessions that ask: one tool for each way of asking, under a policy that allows the rest.
+// Sessions with questions: one tool for each way to ask, under a policy that allows everything else.
 import type { ConsentPolicy, RunConfig, ToolPackage, ToolSpec } from '../../schemas/index.ts';
 import { brand } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -16,14 +16,14 @@ const ASKS_RUN = tool('asks_run', {
   permission_policy: 'always_ask',
   parallelism_hint: { parallel_safe: true },
 });
-/** Asks first, and then a person does it. */
+/** Asks first; then a person fulfils it. */
 export const ASKS_PERSON = tool('asks_person', {
   permission_policy: 'always_ask',
   ownership: 'custom',
   executor: { kind: 'custom' },
   parallelism_hint: { parallel_safe: true },
 });
-/** A person has ten seconds to do it, at one file, and says how it went. */
+/** A person has ten seconds to fulfil it; it claims one file and has an output schema. */
 export const TIMED_PERSON = tool('timed_person', {
   ownership: 'custom',
   executor: { kind: 'custom' },
@@ -31,7 +31,7 @@ export const TIMED_PERSON = tool('timed_person', {
   parallelism_hint: WRITE.parallelism_hint,
   output_schema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
 });
-/** A person looks: its calls may share one answer. */
+/** A person fulfils it, and identical calls share one answer. */
 export const PERSON_LOOKS = tool('person_looks', {
   ownership: 'custom',
   executor: { kind: 'custom' },
@@ -63,23 +63,23 @@ const packageWith = (tools: readonly ToolSpec[]): ToolPackage => ({
   provider_profiles: [{ provider_contains: '', profile_id: brand<'ProfileId'>('all') }],
 });
 
-/** A policy that allows every mode but for what is given. */
+/** A policy that allows every mode except for the given settings. */
 export const policyOf = (rest: Partial<ConsentPolicy> = {}): ConsentPolicy => ({
   ...CONSENT_PRESETS.allow_all,
   ...rest,
 });
 
-/** A fresh session of these tools. */
+/** A new session with these tools. */
 export const asking = (
   policy: Partial<ConsentPolicy> = {},
   config: Partial<RunConfig> = {},
   tools: readonly ToolSpec[] = CONSENT_TOOLS,
 ): Session => session({ tool_package: packageWith(tools), consent: policyOf(policy), config });
 
-/** A run whose model has made these calls. */
+/** A run in which the model has made these calls. */
 export const calling = (of: Session, ...calls: ReturnType<typeof call>[]): Session => of.runRequested().observed(calls);
 
-/** What is owed, in short: kind and call. */
+/** The owed effects in short: kind and call. */
 export const owed = (of: Session): readonly string[] =>
   of.effects().map((effect) => ('call_id' in effect ? `${effect.kind} ${effect.call_id}` : effect.kind));
 

@@ -1,7 +1,7 @@
-// Random numbers that can be drawn again from their seed, and how often random loops run.
+// Seeded random numbers, and how often random loops run.
 export { type Random, randomFrom } from '../../src/testing/random.ts';
 
-/** How often a random loop runs: `rounds`, times the environment's `REFOLD_TEST_ROUNDS`. */
+/** How often a random loop runs: `rounds` times the environment variable `REFOLD_TEST_ROUNDS`. */
 export function roundsOf(rounds: number): number {
   const factor = Number(process.env['REFOLD_TEST_ROUNDS'] ?? '1');
   return Number.isFinite(factor) && factor > 0 ? Math.ceil(rounds * factor) : rounds;

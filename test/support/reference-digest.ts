@@ -1,4 +1,4 @@
-// The two forms of the state digest as their definitions read, without a cache and without the product's encoder.
+// The two forms of the state digest by their definitions, without a cache and without the encoder under test.
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../schemas/index.ts';
 
@@ -35,7 +35,7 @@ const changed = (value: JsonObject, fields: Readonly<Record<string, (item: never
     ]),
   );
 
-/** Form 2: every container of the state stands by its digest, and so do the parts of three of them. */
+/** Form 2: every container of the state is replaced by its digest, and so are the parts of three of them. */
 export function referenceForm2(state: JsonObject): string {
   const plan = ({ plan_hash, ...rest }: JsonObject): Json => [digestOf(rest), plan_hash as Json];
   const batch = (value: JsonObject): string =>

@@ -1,4 +1,4 @@
-// The reader of JSON text as plainly as it can be written: everything is looked at in order, and nothing is counted.
+// The simplest reader of JSON text: it checks everything in order.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { scanJson } from '../../schemas/json-scan.ts';
 import { type Json, checkJson } from '../../schemas/json.ts';

@@ -1,6 +1,6 @@
-// The planner as its definition reads (DESIGN section 4), and no cleverer: every pair of calls is compared, levels and
-// reachability are filled in from the pairs, and an edge is kept when no other predecessor comes after it. O(n²) pairs,
-// O(n³) bits. It shares no code with the planner it checks: claims are read from the arguments here again.
+// The planner by its definition (docs/design.md, "The planner"): every pair of calls is compared, levels and reachability
+// follow from the pairs, and an edge is kept when no other predecessor comes after it. O(n²) pairs, O(n³) bits. It shares
+// no code with the planner it checks, not even the claims of arguments and the rule of conflicts.
 import type { Claim, EffectiveToolSet, Json, JsonObject, ToolCallObserved, ToolSpec } from '../../schemas/index.ts';
 
 export interface ReferencePlan {
@@ -27,7 +27,7 @@ const conflict = (a: ClaimedCall, b: ClaimedCall): boolean =>
   !b.parallelSafe ||
   a.claims.some((x) => b.claims.some((y) => (x.access === 'write' || y.access === 'write') && overlap(x.key, y.key)));
 
-/** One key is the other, or lies above it: compared segment by segment. */
+/** One key equals the other or is above it, compared segment by segment. */
 function overlap(x: string, y: string): boolean {
   const [short, long] = [x.split('/'), y.split('/')].sort((a, b) => a.length - b.length) as [string[], string[]];
   return short.every((segment, index) => segment === long[index]);
@@ -40,7 +40,7 @@ export function levelsOf(conflicts: readonly (readonly number[])[]): readonly nu
   return levels;
 }
 
-/** `reach[j]`: every call that must be over before j may start. */
+/** `reach[j]`: every call that must settle before j may start. */
 export function reachOf(edges: readonly (readonly number[])[]): readonly ReadonlySet<number>[] {
   const reach: Set<number>[] = [];
   for (const earlier of edges) {
@@ -101,7 +101,7 @@ function refusalOf(tools: EffectiveToolSet, call: ToolCallObserved, offer: Effec
   return tool.executor.kind === 'workflow' ? 'executor_unsupported' : null;
 }
 
-/** What a call touches, read from its arguments: never less than it may touch. */
+/** The claims of a call, from its arguments: never less than it may touch. */
 function referenceClaims(tool: ToolSpec, args: JsonObject | undefined): readonly Claim[] {
   const { claims, resource_key } = tool.parallelism_hint;
   if (claims === undefined) return resource_key === undefined ? [] : [{ key: resource_key, access: 'write' }];
@@ -113,7 +113,7 @@ function referenceClaims(tool: ToolSpec, args: JsonObject | undefined): readonly
   });
 }
 
-/** The keys a text names below its space; null when it cannot be told. */
+/** The keys that an argument names below its space; null when they cannot be determined. */
 function keysBelow(form: 'path' | 'patch' | 'text', value: string): readonly string[] | null {
   if (value === '') return null;
   if (form === 'text') return [encodeURIComponent(value)];

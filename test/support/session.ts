@@ -1,5 +1,5 @@
-// Given, when, then over `step`: a session to which facts happen. Every event gets the next id (`e-1`, `e-2`, …) and
-// the next time, so that the same lines give the same bytes. A session is never changed: each method gives the next.
+// Given, when, then over `step`: a session that folds facts. Every event gets the next id (`e-1`, `e-2`, …) and the next
+// time, so that the same lines give the same bytes. A session is immutable: each method returns the next one.
 //
 //   const run = session().runRequested().observed([call('a', 'read_file', { path: 'x' })]);
 //   run.settled('a').state; run.refusal('ToolBatchSettled', run.batchFields()).code;
@@ -50,16 +50,16 @@ export function accepted(state: SessionState, event: IngressEvent): SessionState
   return stepped.right.state;
 }
 
-/** Why the event is refused; throws when it is taken. */
+/** The rejection of the event; throws when it is accepted. */
 export function rejectionOf(state: SessionState, event: IngressEvent): Rejection {
   const stepped = step(state, event);
-  if (!isLeft(stepped)) throw new Error(`${event.kind} was taken`);
+  if (!isLeft(stepped)) throw new Error(`${event.kind} was accepted`);
   return stepped.left;
 }
 
 export const textOf = (state: SessionState): string => new TextDecoder().decode(stateBytes(state));
 
-/** What a settlement may differ in. */
+/** The fields of a settlement that a test may set. */
 export interface Settlement {
   readonly success?: boolean;
   readonly outcome?: 'succeeded' | 'failed' | 'cancelled' | 'unknown';
@@ -81,7 +81,7 @@ export class Session {
     this.state = state;
   }
 
-  /** The next event of this session, as it would be sent. */
+  /** The next event of this session, not folded. */
   next<K extends IngressKind>(kind: K, fields: FieldsOf<K>): IngressEvent {
     return eventOf(kind, fields, this.events.length + 1);
   }
@@ -95,7 +95,7 @@ export class Session {
     return new Session(this.genesis, [...this.events, event], accepted(this.state, event));
   }
 
-  /** Why a fact is refused; throws when it is taken, or when the refusal changed the state. */
+  /** The rejection of a fact; throws when it is accepted, or when the refusal changed the state. */
   refusal<K extends IngressKind>(kind: K, fields: FieldsOf<K>): Rejection {
     return this.refusing(this.next(kind, fields));
   }
@@ -107,7 +107,7 @@ export class Session {
     return rejection;
   }
 
-  // ── what happens to a run ──
+  // ── the run ──
 
   runRequested(run_overrides: Loose<RunConfigPatch> = {}, rest: Partial<FieldsOf<'RunRequested'>> = {}): Session {
     return this.takes('RunRequested', { input: say('go'), run_overrides, ...rest });
@@ -148,7 +148,7 @@ export class Session {
     });
   }
 
-  // ── what the model says ──
+  // ── the model ──
 
   observed(calls: readonly ToolCallObserved[], rest: Partial<FieldsOf<'ToolCallsObserved'>> = {}): Session {
     return this.takes('ToolCallsObserved', { ...this.turnFields(), calls, ...rest });
@@ -162,7 +162,7 @@ export class Session {
     return this.takes('GenerateFailed', { ...this.turnFields(), code, message });
   }
 
-  // ── what the bridge reports ──
+  // ── the bridge ──
 
   started(call_id: string, owner = 'bridge-1'): Session {
     return this.takes('ToolCallStarted', { ...this.callFields(call_id), owner });
@@ -181,7 +181,7 @@ export class Session {
     return this.takes('ToolBatchSettled', this.batchFields());
   }
 
-  /** Settles every call that is owed, in the order the plan allows, and then the batch. */
+  /** Settles every owed call, in an order the plan allows, and then the batch. */
   batchDone(settlement: Settlement = {}): Session {
     let now = new Session(this.genesis, this.events, this.state);
     for (const { call_id } of this.effectsOf('tool.call')) now = now.settled(call_id, settlement);
@@ -196,7 +196,7 @@ export class Session {
     return this.host({ host_session_id: 'host-1', host_session_status: 'ready' });
   }
 
-  // ── what people say ──
+  // ── people ──
 
   allowed(call_id: string, rest: Partial<FieldsOf<'user.tool_confirmation'>> = {}): Session {
     return this.takes('user.tool_confirmation', { ...this.answerFields(call_id), result: 'allow', ...rest });
@@ -212,7 +212,7 @@ export class Session {
     return this.takes('user.custom_tool_result', { ...answer, ...rest });
   }
 
-  /** How a person names the call they speak about. */
+  /** The fields by which a person names a call. */
   answerFields(call_id: string): {
     readonly batch_id: string;
     readonly call_id: string;
@@ -223,7 +223,7 @@ export class Session {
     return { batch_id, call_id, arguments_digest: planned?.arguments_digest ?? ZERO_DIGEST };
   }
 
-  // ── what there is to see ──
+  // ── views ──
 
   runId(): string {
     return this.state.run?.run_id ?? 'run-404';
@@ -261,7 +261,7 @@ export class Session {
     };
   }
 
-  /** The state of a call of the open batch (of two with one id, the first). */
+  /** The state of a call of the open batch; of two with one id, the first. */
   callState(call_id: string): CallStateOf {
     const batch = this.state.active_tool_batch;
     const index = batch?.observed.findIndex((observed) => observed.call_id === call_id) ?? -1;
@@ -325,7 +325,7 @@ function inShort({ role, content, calls, call_id, is_error }: TranscriptEntry): 
   return words.join(' ');
 }
 
-/** A fresh session of the test package that asks nobody; `session({ tool_package: defaultToolPackage() })` has the real tools. */
+/** A new session of the test package that asks no one; `session({ tool_package: defaultToolPackage() })` has the real tools. */
 export function session(overrides: GenesisOverrides = {}): Session {
   return sessionOf(defaultGenesis({ tool_package: testPackage(), consent: CONSENT_PRESETS.allow_all, ...overrides }));
 }

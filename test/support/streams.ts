@@ -1,5 +1,5 @@
-// Random streams: facts that answer what is owed, facts that are only plausible in the state they meet, and late, stale
-// and senseless ones between.
+// Random streams: facts that answer owed effects, facts that are plausible in the current state, and late, stale and
+// invalid ones between them.
 import type { Effect, EffectOfKind, IngressEvent, Position, ToolPackage } from '../../schemas/index.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -11,7 +11,7 @@ import { testPackage } from './tools.ts';
 
 const FURTHER = [ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...permissionTools()];
 
-/** The test package, and one tool for each further way of asking. */
+/** The test package, and one tool for each further way to ask. */
 function walkPackage(): ToolPackage {
   const { registry, profiles, provider_profiles } = testPackage();
   const ids = FURTHER.map((tool) => tool.tool_id);
@@ -51,7 +51,7 @@ type Guess = (of: Session, random: Random) => IngressEvent;
 const someCall = (of: Session, random: Random): string =>
   random.pick(of.state.active_tool_batch?.observed.map((made) => made.call_id as string) ?? ['c0']);
 
-/** Up to six calls; some share an id with the first, some are the same read as the one before them. */
+/** Up to six calls; some share an id with the first, some repeat the read before them. */
 function calls(random: Random): readonly ReturnType<typeof call>[] {
   const made: ReturnType<typeof call>[] = [];
   const length = random.oneIn(6) ? 0 : 1 + random.below(6);
@@ -107,7 +107,7 @@ function generated(of: Session, random: Random): IngressEvent {
   return of.next('ToolCallsObserved', { ...of.turnFields(), calls: calls(random), content: say('t'), usage });
 }
 
-/** A call that is owed is started, or settled, or lost, or reported too early. */
+/** Starts, settles or loses an owed call, or reports it too early. */
 function called(of: Session, random: Random, { call_id }: EffectOfKind<'tool.call'>): IngressEvent {
   const { batch_id, attempt } = of.callFields(call_id);
   const runs = of.callState(call_id)?.status === 'running';
@@ -116,7 +116,7 @@ function called(of: Session, random: Random, { call_id }: EffectOfKind<'tool.cal
   return settle(of, random, call_id);
 }
 
-/** What answers an effect. */
+/** A fact that answers an effect. */
 function answer(of: Session, random: Random, effect: Effect): IngressEvent {
   switch (effect.kind) {
     case 'llm.generate':
@@ -143,10 +143,10 @@ function answer(of: Session, random: Random, effect: Effect): IngressEvent {
   return unreachable(effect);
 }
 
-/** Something that is owed, done; a run, when nothing is. */
+/** Answers an owed effect; requests a run when nothing is owed. */
 const answering: Guess = (of, random) => {
   const owed = of.effects();
-  // Times come slowly, or nothing would be answered before them.
+  // Times come rarely, otherwise nothing would be answered before them.
   const now = owed.filter((effect) => effect.kind !== 'wake' || random.oneIn(6));
   if (now.length > 0) return answer(of, random, random.pick(now));
   if (of.state.run?.phase.startsWith('paused_') === true) return of.next('RunResumed', { run_id: of.runId() });
@@ -155,7 +155,7 @@ const answering: Guess = (of, random) => {
   return of.next('RunRequested', { input: say('go'), run_overrides: bounded });
 };
 
-/** What belongs to the phase the session is in. */
+/** A fact that fits the phase of the session. */
 const PLAUSIBLE: readonly Guess[] = [
   (of, random) =>
     of.next('ToolCallsObserved', { ...of.turnFields(), calls: calls(random), content: say(`t${random.below(9)}`) }),
@@ -237,7 +237,7 @@ const OTHERS: readonly Guess[] = [
   (of) => ({ ...of.next('RunPaused', { run_id: of.runId() }), kind: 'Nonsense' }) as never,
 ];
 
-/** The event a stream of this seed meets the session with. */
+/** The next event of a random stream for this session. */
 const guess = (of: Session, random: Random): IngressEvent =>
   random.below(10) < 6 ? answering(of, random) : random.pick(random.oneIn(3) ? OTHERS : PLAUSIBLE)(of, random);
 
@@ -246,7 +246,7 @@ export interface Walked {
   readonly refused: number;
 }
 
-/** A session after `length` random facts, those that were refused left out; `visit` sees each attempt. */
+/** A session after `length` random facts, without the refused ones; `visit` sees each attempt. */
 export function walk(
   seed: number,
   length: number,

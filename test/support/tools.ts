@@ -1,11 +1,10 @@
-// A tool package for tests: one tool for each way of running beside others, none of which needs a host session
-// except the one that says so.
+// A tool package for tests: one tool for each kind of parallelism. Only one of them needs a host session.
 import { type ToolPackage, type ToolSpec, brand, defineTool } from '../../schemas/index.ts';
 
 type Definition = Parameters<typeof defineTool>[0];
 type ClaimRule = NonNullable<ToolSpec['parallelism_hint']['claims']>[number];
 
-/** A tool that takes anything; its id is its name unless it is given. */
+/** A tool that accepts any arguments; its id is its name unless given. */
 export const tool = (tool_name: string, rest: Partial<Definition> = {}): ToolSpec =>
   defineTool({ tool_id: tool_name, tool_name, description: `The tool ${tool_name}.`, input_schema: {}, ...rest });
 
@@ -32,30 +31,30 @@ const COPY = tool('copy', {
     ],
   },
 });
-/** Writes every path its patch names. */
+/** Writes every path in its patch. */
 const PATCH = tool('patch', { parallelism_hint: rule('write', 'patch', 'patch') });
 const TOPIC = tool('topic', { parallelism_hint: rule('write', 'text', 'topic') });
 /** Parallel-safe and claims nothing. */
 export const FREE = tool('free', { parallelism_hint: { parallel_safe: true }, idempotent: true });
-/** As free, but may not run twice. */
+/** Like `free`, but must not run twice. */
 export const ONCE = tool('once', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'cancel' });
 export const KEYED = tool('keyed', { parallelism_hint: { parallel_safe: true, resource_key: 'queue/main' } });
-/** Not parallel-safe: a barrier. */
+/** Not parallel-safe: it runs alone. */
 export const BARRIER = tool('barrier');
 export const HOSTED = tool('hosted', {
   parallelism_hint: { parallel_safe: true },
   availability_rules: ['host_session_ready'],
 });
-/** Asks a person, whatever the policy says of its mode. */
+/** Asks a person, whatever the policy for its mode. */
 export const ASKS = tool('asks', { parallelism_hint: { parallel_safe: true }, permission_policy: 'always_ask' });
-/** A person does it. */
+/** A person fulfils it. */
 export const PERSON = tool('person', {
   parallelism_hint: { parallel_safe: true },
   ownership: 'custom',
   executor: { kind: 'custom' },
 });
 const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
-/** Registered and in no profile. */
+/** Registered, but in no profile. */
 export const SPARE = tool('spare', { parallelism_hint: { parallel_safe: true } });
 
 const PROFILE_TOOLS: readonly ToolSpec[] = [

@@ -9,7 +9,7 @@ import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { allowing, denying, fulfilling } from '../people/answers.ts';
 import { actionLine } from '../people/describe-action.ts';

@@ -5,7 +5,7 @@ import type { Genesis } from '../../../schemas/genesis.ts';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import { newLineageCheck } from '../../core/lineage.ts';
-import { CommandFailure } from '../output.ts';
+import { failureOf } from '../output.ts';
 import { type Source, sessionSource } from './audit-source.ts';
 
 export interface LineageChecked {
@@ -43,7 +43,7 @@ export async function checkLineage(
     while (check.add(await nextOf(sources), await nextOf(forks)));
   } catch (error) {
     // A source that cannot be read says nothing about its fork; it has its own verdict.
-    if (!(error instanceof CommandFailure)) throw error;
+    if (failureOf(error) === null) throw error;
     return { ...from, compared: false, fault: null };
   } finally {
     await sources.return(undefined);

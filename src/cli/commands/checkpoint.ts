@@ -11,7 +11,7 @@ import type { EngineClient } from '../../client/client.ts';
 import { proveSession } from '../../core/checkpoint.ts';
 import { withEngine } from '../with-engine.ts';
 import { cannotWrite, readText } from '../files.ts';
-import { must, mustBe } from '../must.ts';
+import { must, mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readCheckpointFile } from './audit-checkpoint.ts';
 

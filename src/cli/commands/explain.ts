@@ -4,7 +4,7 @@ import { type CallId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { decideConsent } from '../../../reducers/consent.ts';
 import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
-import { type ToolExplanation, newToolHistory, profileInWords } from '../../core/explain-tools.ts';
+import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
 import { schemaFault } from '../../engine/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from './audit-call.ts';
@@ -40,7 +40,7 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
     throw new CommandFailure('tool_unknown', `there is no tool "${tool}" after ${events} events. There are: ${names}`);
   }
   head(state, events, output);
-  output.line(`profile  ${profileInWords(state)}`);
+  output.line(`profile  ${describeProfile(state)}`);
   for (const row of wanted) {
     const unchecked = uncheckedBy(state, row);
     output.object({

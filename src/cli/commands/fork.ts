@@ -8,7 +8,7 @@ import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import type { Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
 

@@ -7,7 +7,7 @@ import { collectBlobs } from '../../engine/collect-blobs.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, requireData } from '../data-dir.ts';
 import { findEngine, namingHolder } from '../engine-address.ts';
-import { must, mustBe } from '../must.ts';
+import { must, mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 export interface GcCommand {

@@ -2,7 +2,7 @@
 // say, or ends.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';
 import { storeContent } from '../store-content.ts';

@@ -2,7 +2,7 @@
 // fork begins paused, so that this is also how one sets out.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 export interface PauseCommand {

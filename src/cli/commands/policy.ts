@@ -7,7 +7,7 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';
 

@@ -13,7 +13,7 @@ import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-pres
 import { readToken, tokenFile } from '../../server/token.ts';
 import { bridgeStateDir } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
 import { type Child, type KeptChild, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';

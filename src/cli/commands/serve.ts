@@ -7,7 +7,7 @@ import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
 import { makeDataDir } from '../data-dir.ts';
 import { namingHolder, publishAddress, withdrawAddress } from '../engine-address.ts';
-import { mustBe } from '../must.ts';
+import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
 

@@ -19,7 +19,7 @@ import { journalOf, makeDataDir } from '../data-dir.ts';
 import { findEngine, namingHolder } from '../engine-address.ts';
 import { withEngine } from '../with-engine.ts';
 import { cannotWrite } from '../files.ts';
-import { must, mustBe } from '../must.ts';
+import { must, mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 

@@ -11,7 +11,7 @@ import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
 import { requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
-import { must } from '../must.ts';
+import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { visible } from '../preview/visible.ts';
 import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';

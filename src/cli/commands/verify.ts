@@ -6,8 +6,8 @@ import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
-import { CommandFailure, type Output } from '../output.ts';
+import { must } from '../../client/must.ts';
+import { CommandFailure, type Output, failureOf } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
 import { openCheckpoint } from './audit-checkpoint.ts';
 import { reportFindings } from './audit-findings.ts';
@@ -152,10 +152,11 @@ async function foldSource(
       if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
     }
   } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error;
-    if (!isAboutTheStream(error)) return { broken: null, unreadable: error };
-    const position = lostFrom(error.message) ?? folded - 1;
-    return { broken: { position, what: 'record', message: error.message }, unreadable: null };
+    const failure = failureOf(error);
+    if (failure === null) throw error;
+    if (!isAboutTheStream(failure)) return { broken: null, unreadable: failure };
+    const position = lostFrom(failure.message) ?? folded - 1;
+    return { broken: { position, what: 'record', message: failure.message }, unreadable: null };
   } finally {
     output.note('');
   }

@@ -12,8 +12,8 @@ import { newReplayer } from '../../core/replay.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/schema-check.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../must.ts';
-import { CommandFailure, type Output } from '../output.ts';
+import { must } from '../../client/must.ts';
+import { CommandFailure, type Output, failureOf } from '../output.ts';
 import { type Source, addRecord, doesNotFold, sessionSource, withSources } from './audit-source.ts';
 import { type AlternativeFiles, readAlternative } from './whatif-alternative.ts';
 import { turnLines, turnObject } from './whatif-lines.ts';
@@ -86,8 +86,8 @@ async function redecide(source: Source, alternative: Alternative, checkSchema: S
       before = after;
     }
   } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error;
-    failure = error;
+    failure = failureOf(error);
+    if (failure === null) throw error;
   }
   const { divergence } = replayer.result();
   if (failure === null && divergence !== null) failure = doesNotFold(source.name, divergence);

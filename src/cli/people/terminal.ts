@@ -12,7 +12,7 @@ import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import { storeContent } from '../store-content.ts';
 import { allowing, denying, fulfilling } from './answers.ts';
 import { describeAction } from './describe-action.ts';
-import { mustBe } from '../must.ts';
+import { mustBe } from '../../client/must.ts';
 
 export interface TerminalOptions {
   readonly client: EngineClient;

@@ -43,15 +43,12 @@ function shell(command: string, cwd: string): string {
   return stdout;
 }
 
-async function both(
-  command: string,
-  cwd = '.',
-): Promise<{ tool: string; printed: string; read: string; data: object }> {
+async function both(command: string, cwd = '.'): Promise<{ printed: string; read: string; data: object }> {
   const found = readAlternative(command, cwd);
   if (found === null) throw new Error(`no alternative for ${command}`);
   const outcome = await host.call(found.tool_id, found.arguments);
   expect(outcome).toMatchObject({ success: true });
-  return { tool: found.tool_name, printed: shell(command, cwd), read: outcome.text, data: outcome.data ?? {} };
+  return { printed: shell(command, cwd), read: outcome.text, data: outcome.data ?? {} };
 }
 
 describe('the recommended call returns what the command prints', () => {

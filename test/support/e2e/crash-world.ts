@@ -11,7 +11,8 @@ import { type EngineClient, connect } from '../../../src/client/index.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { type CrashModel, MARK_VARIABLE, openCrashModel } from './crash-model.ts';
 import { ancestorsOf, processesWith } from '../processes.ts';
-import { ROOT, freshDirectory, must } from './refold.ts';
+import { must } from '../../../src/client/must.ts';
+import { ROOT, freshDirectory } from './refold.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 

@@ -5,11 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { isLeft } from 'fp-ts/lib/Either.js';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord } from '../../../schemas/record.ts';
-import type { Rejection } from '../../../schemas/rejection.ts';
 import type { EngineClient } from '../../../src/client/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -95,12 +92,6 @@ export async function writeRecording(directory: string, turns: readonly Recorded
   const lines = turns.map((turn, index) => JSON.stringify({ turn: index + 1, calls: [], content: '', ...turn }));
   await writeFile(path, `${lines.join('\n')}\n`);
   return path;
-}
-
-export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {
-  const answer = await task();
-  if (isLeft(answer)) throw new Error(`${answer.left.code} at "${answer.left.path}": ${answer.left.message}`);
-  return answer.right;
 }
 
 /** Follows a session until an event fits; gives all events up to it. */

@@ -3,12 +3,8 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Rejection, RejectionCode } from '../../../schemas/rejection.ts';
 
-/** The value of the task; throws when it is refused. */
-export async function done<T>(task: TaskEither<Rejection, T>): Promise<T> {
-  const answer = await task();
-  if (isLeft(answer)) throw new Error(`refused as ${answer.left.code}: ${answer.left.message}`);
-  return answer.right;
-}
+/** What the task returns; throws when it is refused. */
+export { must as done } from '../../../src/client/must.ts';
 
 /** The rejection of the task; throws when it is not refused. */
 export async function refusal(task: TaskEither<Rejection, unknown>): Promise<Rejection> {

@@ -1,4 +1,4 @@
-// Defects that the fold once had, found by reading it as an adversary: each test keeps one from coming back.
+// Regression tests for defects of the fold that an adversarial review found.
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import {
@@ -30,7 +30,7 @@ describe('opening a host session', () => {
     expect(waiting.host({ capabilities: ['net'] }).phase()).toBe('opening');
   });
 
-  test('a session that is not ready has no time to expire at', () => {
+  test('a host session that is not ready has no expiry time', () => {
     const closed = session().host({ host_session_status: 'closed', expires_at_ms: 5_000 });
     expect(closed.state.tool_runtime_context.host_session_expires_at_ms).toBeNull();
   });
@@ -44,7 +44,7 @@ describe('paused between two turns, when no generate is owed yet', () => {
     .paused()
     .batchSettled();
 
-  test('an answer that nobody asked for is refused', () => {
+  test('an unrequested answer is refused', () => {
     expect(paused.state.run).toMatchObject({ phase: 'paused_generating', offer: null });
     const answer = { ...paused.turnFields(), calls: [call('b', 'free', { n: 2 })] };
     expect(paused.refusal('ToolCallsObserved', answer)).toMatchObject({ code: 'wrong_phase' });
@@ -52,7 +52,7 @@ describe('paused between two turns, when no generate is owed yet', () => {
     expect(paused.refusal('GenerateFailed', failure)).toMatchObject({ code: 'wrong_phase' });
   });
 
-  test('a steer enters the generate that becomes owed on resume, not the one after it', () => {
+  test('a steer enters the generate that becomes owed on resume', () => {
     const resumed = paused.steered('left').resumed();
     expect(resumed.effectsOf('llm.generate')).toHaveLength(1);
     expect(resumed.transcript().at(-1)).toBe('user left');
@@ -61,7 +61,7 @@ describe('paused between two turns, when no generate is owed yet', () => {
 });
 
 describe('the transcript', () => {
-  test('an id made up for a duplicate call is not that of another call of the batch', () => {
+  test('an id generated for a duplicate call is not used by another call of the batch', () => {
     const done = session()
       .runRequested()
       .observed([call('a', 'free'), call('a~2', 'free', { n: 1 }), call('a', 'free', { n: 2 })])
@@ -71,8 +71,8 @@ describe('the transcript', () => {
   });
 });
 
-describe('every state is what its codec says', () => {
-  test('when the edge has much to say of invalid arguments', () => {
+describe('every state fits its codec', () => {
+  test('with long verdicts on invalid arguments', () => {
     const arguments_verdict = { valid: false, message: 'm'.repeat(1_024), path: `/${'p'.repeat(1_023)}` };
     const run = session()
       .runRequested()
@@ -80,7 +80,7 @@ describe('every state is what its codec says', () => {
     expect(codecAccepts(run)).toBe(true);
   });
 
-  test('however many tokens a provider says it counted', () => {
+  test('with any number of tokens a provider reports', () => {
     const usage = { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 0 };
     const first = session()
       .runRequested()
@@ -135,18 +135,18 @@ describe('paths point into the input (RFC 6901)', () => {
     expect(session().refusal(kind, fields as never)).toMatchObject({ path });
   });
 
-  test('the empty key is a segment too', () => {
+  test('an empty key is a segment', () => {
     const decoded = decode(ToolCall, { id: 'a', name: 'b', arguments: {}, '': 1 });
     expect(decoded).toMatchObject({ left: { path: '/' } });
   });
 
-  test('a duplicate key says where it is', () => {
+  test('a duplicate key has its path', () => {
     expect(parseJson('{"a":[0,{"b":1,"b":2}]}')).toMatchObject({ left: { path: '/a/1/b' } });
   });
 });
 
 describe('the value domain', () => {
-  test('a list with a field of its own is not only a list', () => {
+  test('an array with a named field is refused', () => {
     expect(checkJson(Object.assign([1], { note: 'lost' }))).toMatchObject({ _tag: 'Left' });
   });
 });
@@ -161,8 +161,8 @@ test('a follow-up does not start a run that names no provider', () => {
   expect(ended.ending()).toMatchObject({ outcome: 'failed', code: 'provider_missing' });
 });
 
-describe('the planner trusts arguments, not what is said of them', () => {
-  test('claims that come beside inline arguments do not narrow what these claim', () => {
+describe('the planner uses the arguments, not claims about them', () => {
+  test('claims next to inline arguments do not narrow their claims', () => {
     const calls = [call('a', 'write', { path: 'x' }, { claims: [] }), call('b', 'write', { path: 'x' })];
     expect(planBatch(batchTools(), calls).execution_plan.after).toEqual({ a: [], b: ['a'] });
   });
@@ -181,7 +181,7 @@ describe('the planner trusts arguments, not what is said of them', () => {
   });
 });
 
-test('the table of the run lists no phase that an event cannot lead to', () => {
+test('the table of the run lists only reachable phases', () => {
   const { GenerateFailed, RunCancelled, RunFailed } = RUN_TRANSITIONS.generating;
   const seen = new Set<string>();
   for (const waits of [false, true]) {
@@ -189,8 +189,8 @@ test('the table of the run lists no phase that an event cannot lead to', () => {
     const run = waits ? plain.followUp('next') : plain;
     for (const after of [run.generateFailed(), run.cancelled(), run.failed()]) seen.add(after.phase());
   }
-  // A run that failed or was cancelled never starts what waited for it.
+  // After a failed or cancelled run no waiting follow-up starts.
   expect([...seen]).toEqual(['idle']);
-  // A failure that may pass is the exception: the run goes on asking.
+  // A temporary failure is the exception: the run continues.
   expect([GenerateFailed, RunCancelled, RunFailed]).toEqual([['generating', 'idle'], ['idle'], ['idle']]);
 });

@@ -1,0 +1,27 @@
+// Unwraps the answers of an engine, for code that cannot continue after a rejection.
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { Rejection } from '../../schemas/rejection.ts';
+
+/** Thrown by {@link must} and {@link mustBe}. The message holds the code, the message and the path of the rejection. */
+export class RejectedError extends Error {
+  override readonly name = 'RejectedError';
+  readonly rejection: Rejection;
+
+  constructor(rejection: Rejection) {
+    const { code, message, path } = rejection;
+    super(`${code}: ${message}${path === '' ? '' : ` (at ${path})`}`);
+    this.rejection = rejection;
+  }
+}
+
+/** Runs a task and returns its answer; throws a {@link RejectedError} when it is refused. */
+export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {
+  return mustBe(await task());
+}
+
+/** The answer; throws a {@link RejectedError} when it is a rejection. */
+export function mustBe<T>(answer: Either<Rejection, T>): T {
+  if (isLeft(answer)) throw new RejectedError(answer.left);
+  return answer.right;
+}
