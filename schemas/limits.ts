@@ -322,6 +322,8 @@ export const PREVIEW_CONTEXT_LINES = 3;
 /** Longest file that is compared for a preview, in UTF-16 units, and most changed lines the comparison looks for. */
 export const PREVIEW_FILE_CHARS_MAX = 2 * 1_048_576;
 export const PREVIEW_CHANGES_MAX = 500;
+/** The longest time that the comparison for a preview takes, in milliseconds. */
+export const PREVIEW_COMPARE_MS_MAX = 1_000;
 
 /** Most operations and hunks one patch may hold. */
 export const PATCH_OPERATIONS_MAX = 1_024;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { CallTimeline, TurnTimeline } from '../../src/core/index.ts';
-import { inWords, turnLines } from '../../src/cli/timeline-lines.ts';
+import { formatDuration, turnLines } from '../../src/cli/audit/timeline-lines.ts';
 import { ROOT, jsonLines, refold } from '../support/e2e/refold.ts';
 import { call } from '../support/session.ts';
 
@@ -80,7 +80,7 @@ test.each([
   [61_000, '1 min 1 s'],
   [7_380_000, '2 h 3 min'],
 ])('%d milliseconds are %s', (ms, words) => {
-  expect(inWords(ms)).toBe(words);
+  expect(formatDuration(ms)).toBe(words);
 });
 
 test('refold timeline draws the turns of a session, or one of them', async () => {
