@@ -121,7 +121,10 @@ export function addFork(program: Program): void {
     .option('--at <n>', 'share the first n events (default: all)')
     .option('--to <id>', 'the id of the new session (default: a new id)')
     .addOption(
-      new Option('--run <what>', 'what happens to a run that is active there: it pauses, continues at once, or is cancelled')
+      new Option(
+        '--run <what>',
+        'what happens to a run that is active there: it pauses, continues at once, or is cancelled',
+      )
         .choices(['pause', 'go', 'end'])
         .default('pause'),
     );

@@ -54,7 +54,10 @@ export async function sessionArgument(value: string): Promise<SessionId> {
   const { SessionId } = await import('../../schemas/ids.ts');
   if (SessionId.is(value)) return value;
   const shape = 'at most 64 letters, digits, "_", "." and "-"';
-  throw new CommandFailure('invalid_shape', `"${value}" is not a session id (${shape}). List the sessions: refold sessions`);
+  throw new CommandFailure(
+    'invalid_shape',
+    `"${value}" is not a session id (${shape}). List the sessions: refold sessions`,
+  );
 }
 
 export const dataDir = async (options: Options): Promise<string> => {
@@ -63,4 +66,6 @@ export const dataDir = async (options: Options): Promise<string> => {
 };
 
 export const sandboxOption = (): Option =>
-  new Option('--sandbox <level>', 'how the commands that tools run are confined').choices(['auto', 'none', 'bwrap']).default('auto');
+  new Option('--sandbox <level>', 'how the commands that tools run are confined')
+    .choices(['auto', 'none', 'bwrap'])
+    .default('auto');

@@ -117,7 +117,10 @@ export function addProcesses(program: Program): void {
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
     .option('--recording <file>', 'read the model’s turns from this recording instead')
     .option('--session <id>', 'serve only this session')
-    .option('--state-dir <dir>', 'the directory of its ledger of started calls (default: bridges/ in the data directory)')
+    .option(
+      '--state-dir <dir>',
+      'the directory of its ledger of started calls (default: bridges/ in the data directory)',
+    )
     .addOption(sandboxOption());
 }
 
@@ -202,15 +205,20 @@ export function addTransfer(program: Program): void {
 const HOUR_MS = 3_600_000;
 
 export function addBench(program: Program): void {
-  command(program, 'bench', 'measure refold on this machine and compare each figure with its limit', async (options) => {
-    const { benchCommand } = await import('./commands/bench.ts');
-    const [only, disk] = [text(options, 'only'), text(options, 'disk')];
-    return await benchCommand([
-      ...['quick', 'full', 'json'].flatMap((name) => (options[name] === true ? [`--${name}`] : [])),
-      ...(only === undefined ? [] : ['--only', only]),
-      ...(disk === undefined ? [] : ['--disk', disk]),
-    ]);
-  })
+  command(
+    program,
+    'bench',
+    'measure refold on this machine and compare each figure with its limit',
+    async (options) => {
+      const { benchCommand } = await import('./commands/bench.ts');
+      const [only, disk] = [text(options, 'only'), text(options, 'disk')];
+      return await benchCommand([
+        ...['quick', 'full', 'json'].flatMap((name) => (options[name] === true ? [`--${name}`] : [])),
+        ...(only === undefined ? [] : ['--only', only]),
+        ...(disk === undefined ? [] : ['--disk', disk]),
+      ]);
+    },
+  )
     .option('--quick', 'a short check that it works: few runs of little work')
     .option('--full', 'also the sizes that take long')
     .option('--only <figure>', 'only this figure')

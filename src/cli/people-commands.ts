@@ -2,10 +2,15 @@
 import { type Options, type Program, command, dataDir, sessionArgument, text } from './command.ts';
 
 export function addPeople(program: Program): void {
-  command(program, 'approvals', 'list the calls that wait for a person, in all sessions', async (options, _args, output) => {
-    const { approvalsCommand } = await import('./commands/approvals.ts');
-    return await approvalsCommand(await dataDir(options), output);
-  });
+  command(
+    program,
+    'approvals',
+    'list the calls that wait for a person, in all sessions',
+    async (options, _args, output) => {
+      const { approvalsCommand } = await import('./commands/approvals.ts');
+      return await approvalsCommand(await dataDir(options), output);
+    },
+  );
 
   command(program, 'approve <call>', 'allow a call that waits for a person', async (options, [call = ''], output) => {
     const { approveCommand } = await import('./commands/approve.ts');
@@ -26,10 +31,15 @@ export function addPeople(program: Program): void {
     .option('--message <text>', 'the reason; the model reads it')
     .option('--instead <json>', 'make the call with these arguments instead');
 
-  command(program, 'answer <call>', 'give the result of a call that a person carries out', async (options, [call = ''], output) => {
-    const { answerCommand } = await import('./commands/answer.ts');
-    return await answerCommand(await answerOf(options, call), { ...options }, output);
-  })
+  command(
+    program,
+    'answer <call>',
+    'give the result of a call that a person carries out',
+    async (options, [call = ''], output) => {
+      const { answerCommand } = await import('./commands/answer.ts');
+      return await answerCommand(await answerOf(options, call), { ...options }, output);
+    },
+  )
     .option('--session <id>', 'the session, when calls of several sessions have this id')
     .option('--text <text>', 'the result that the model reads')
     .option('--data <json>', 'structured data; checked against the output schema of the tool')
@@ -60,15 +70,10 @@ export function addPeople(program: Program): void {
     },
   );
 
-  command(
-    program,
-    'resume <session>',
-    'continue a paused run, or start a fork',
-    async (options, [id = ''], output) => {
-      const { resumeCommand } = await import('./commands/resume.ts');
-      return await resumeCommand({ dataDir: await dataDir(options), id: await sessionArgument(id) }, output);
-    },
-  );
+  command(program, 'resume <session>', 'continue a paused run, or start a fork', async (options, [id = ''], output) => {
+    const { resumeCommand } = await import('./commands/resume.ts');
+    return await resumeCommand({ dataDir: await dataDir(options), id: await sessionArgument(id) }, output);
+  });
 
   command(
     program,

@@ -19,10 +19,7 @@ const INSTRUCTIONS =
 /** Ends the command when the prompt is empty: a model without a task does anything. */
 export function refuseEmpty(prompt: string): void {
   if (prompt.trim() !== '') return;
-  throw new CommandFailure(
-    'invalid_shape',
-    'the prompt is empty. Give a task: refold run "make the tests pass"',
-  );
+  throw new CommandFailure('invalid_shape', 'the prompt is empty. Give a task: refold run "make the tests pass"');
 }
 
 export async function runArguments(options: Options): Promise<Omit<RunCommand, 'prompt' | 'dataDir'>> {
@@ -64,7 +61,10 @@ function policyOf(options: Options): Pick<RunCommand, 'policy'> {
   }
   const known = Object.keys(CONSENT_PRESETS);
   if (!known.includes(String(policy))) {
-    throw new CommandFailure('invalid_shape', `there is no policy "${String(policy)}". The presets are ${known.join(', ')}`);
+    throw new CommandFailure(
+      'invalid_shape',
+      `there is no policy "${String(policy)}". The presets are ${known.join(', ')}`,
+    );
   }
   return { policy: policy as ConsentPreset };
 }
@@ -73,11 +73,16 @@ const modelOf = (options: Options): string => String(options['model'] ?? process
 
 export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
   const workspace = resolve(String(options['workspace'] ?? '.'));
-  if (!existsSync(workspace)) throw new CommandFailure('no_workspace', `there is no folder ${workspace}. Give an existing one with --workspace`);
+  if (!existsSync(workspace))
+    throw new CommandFailure('no_workspace', `there is no folder ${workspace}. Give an existing one with --workspace`);
   const common = ['--sandbox', String(options['sandbox'] ?? 'auto')];
   const { recording } = options;
   if (typeof recording === 'string') {
-    if (!existsSync(recording)) throw new CommandFailure('no_recording', `there is no recording ${recording}. Give an existing file with --recording`);
+    if (!existsSync(recording))
+      throw new CommandFailure(
+        'no_recording',
+        `there is no recording ${recording}. Give an existing file with --recording`,
+      );
     return { workspace, args: [...common, '--provider', 'recorded', '--recording', resolve(recording)], secrets: {} };
   }
   const key = process.env['OPENAI_API_KEY'];
@@ -89,10 +94,7 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
     throw new CommandFailure('no_model', message);
   }
   if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
-    throw new CommandFailure(
-      'no_model',
-      `the model server must be an http or https URL, not "${String(baseUrl)}"`,
-    );
+    throw new CommandFailure('no_model', `the model server must be an http or https URL, not "${String(baseUrl)}"`);
   }
   const server = baseUrl === undefined ? [] : ['--base-url', baseUrl];
   return {

@@ -36,7 +36,11 @@ export async function watch(
       const { state, stateDigest, divergence } = replayer.result();
       if (divergence !== null || before === null || state === null || stateDigest === null) {
         const what = divergence === null ? 'no genesis record' : divergence.message;
-        throw new CommandFailure('divergence', `the stream of ${id} does not fold as recorded: ${what}. For details: refold verify ${id}`, 1);
+        throw new CommandFailure(
+          'divergence',
+          `the stream of ${id} does not fold as recorded: ${what}. For details: refold verify ${id}`,
+          1,
+        );
       }
       onEvent({ record, before, after: state });
       if (isOver(state)) return { state, stateDigest };
@@ -44,5 +48,8 @@ export async function watch(
   } finally {
     over.abort();
   }
-  throw new CommandFailure('closing', `the connection to the engine ended before the run of ${id}. To see its state: refold show ${id}`);
+  throw new CommandFailure(
+    'closing',
+    `the connection to the engine ended before the run of ${id}. To see its state: refold show ${id}`,
+  );
 }

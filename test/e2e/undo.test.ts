@@ -1,8 +1,16 @@
-// `refold undo`: real processes, real files; the engine started for the command, or running already.
+// `refold undo` with real processes and files, with an engine started for the command or already running.
 import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Finished, freshDirectory, jsonLines, refold, start, writeRecording } from '../support/e2e/refold.ts';
+import {
+  type Finished,
+  freshDirectory,
+  jsonLines,
+  refold,
+  refoldProcess,
+  start,
+  writeRecording,
+} from '../support/e2e/refold.ts';
 
 const PATCH = '*** Begin Patch\n*** Delete File: gone.sh\n*** Add File: new/deep/added.txt\n+added\n*** End Patch';
 
@@ -14,7 +22,7 @@ let workspace: string;
 let session: string;
 
 const undo = (call: string, ...more: readonly string[]): Promise<Finished> =>
-  refold(['undo', session, '--call', call, '--data-dir', data, ...more]);
+  refoldProcess(['undo', session, '--call', call, '--data-dir', data, ...more]);
 
 beforeAll(async () => {
   const home = await freshDirectory();
@@ -36,13 +44,13 @@ beforeAll(async () => {
     { content: 'Done.' },
   ]);
   const run = ['run', 'change things', '--workspace', workspace, '--recording', recording, '--sandbox', 'none'];
-  const ran = await refold([...run, '--data-dir', data, '--json']);
+  const ran = await refoldProcess([...run, '--data-dir', data, '--json']);
   if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout)[0]?.['session_id']);
 });
 
 describe('refold undo', () => {
-  test('puts deleted files back with their mode and removes added ones with their folders', async () => {
+  test('puts deleted files back with their mode and removes added files with their folders', async () => {
     const { code, stdout, stderr } = await undo('patch');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('put back  gone.sh\nremoved   new/deep/added.txt\n');
@@ -51,7 +59,7 @@ describe('refold undo', () => {
     expect((await stat(join(workspace, 'gone.sh'))).mode & 0o777).toBe(0o755);
   });
 
-  test('refuses what a later call has changed; undone in order it works, with a running engine too', async () => {
+  test('refuses a file that a later call changed; in reverse order it succeeds, also with a running engine', async () => {
     const early = await undo('edit');
     expect(early).toMatchObject({ code: 1, stderr: '' });
     expect(early.stdout).toContain('a.txt changed after the call');
@@ -67,11 +75,11 @@ describe('refold undo', () => {
     expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
   });
 
-  test('says what cannot be undone, and why', async () => {
+  test('names what cannot be undone, and why', async () => {
     for (const [call, says] of [
       ['patch', /put back already/],
       ['look', /recorded no changes/],
-      ['nobody', /no call "nobody" has settled/],
+      ['absent', /no call "absent" has settled/],
     ] as const) {
       const { code, stderr } = await undo(call);
       expect(code).toBe(2);
@@ -82,7 +90,7 @@ describe('refold undo', () => {
     expect((await refold(['undo', session, '--data-dir', data])).code).toBe(2);
   });
 
-  test('leaves a log that verifies, blobs of before included', async () => {
+  test('leaves a log that verifies, with the blobs of the earlier files', async () => {
     const { code, stdout } = await refold(['verify', session, '--data-dir', data]);
     expect({ code, stdout }).toMatchObject({ code: 0 });
     expect(stdout).toContain(session);

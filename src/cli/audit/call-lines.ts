@@ -81,9 +81,15 @@ function consentLines({ consent, confirmations, status }: CallExplanation): read
   const asked =
     consent === null
       ? []
-      : [`  consent    ${consent.ask === 'person' ? 'a person was asked' : 'no person was asked'}: ${whyAsked(consent)}`];
+      : [
+          `  consent    ${consent.ask === 'person' ? 'a person was asked' : 'no person was asked'}: ${whyAsked(consent)}`,
+        ];
   const open = consent?.ask === 'person' && status === 'waiting' ? ['  approval   not answered yet'] : [];
-  return [...asked, ...confirmations.map((confirmation) => `  approval   ${describeConfirmation(confirmation)}`), ...open];
+  return [
+    ...asked,
+    ...confirmations.map((confirmation) => `  approval   ${describeConfirmation(confirmation)}`),
+    ...open,
+  ];
 }
 
 const whyAsked = ({ mode, reasons }: NonNullable<CallExplanation['consent']>): string =>

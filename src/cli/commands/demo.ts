@@ -39,7 +39,12 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
     output,
   );
   const outcome = summary.state.run_history.at(-1)?.ending.outcome;
-  if (outcome !== 'completed') throw new CommandFailure('demo_failed', `the demo run did not complete: it ${outcome === undefined ? 'has not ended' : `ended as ${outcome}`}`, 1);
+  if (outcome !== 'completed')
+    throw new CommandFailure(
+      'demo_failed',
+      `the demo run did not complete: it ${outcome === undefined ? 'has not ended' : `ended as ${outcome}`}`,
+      1,
+    );
   if (summary.lastExitCode !== 0) {
     const message = `the tests still fail: the last command exited with ${summary.lastExitCode ?? 'no code'}. See the output above, or try --sandbox none`;
     throw new CommandFailure('demo_failed', message, 1);

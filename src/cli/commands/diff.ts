@@ -91,7 +91,9 @@ const ABSENT = 'nothing';
 function reportPaths({ differences, rest }: JsonDiff, output: Output): void {
   for (const difference of differences) {
     const { path, a, b } = clipSides(difference, LINE_WIDTH);
-    output.line(`  ${path === '' ? '(the whole value)' : path}\n    a ${a ?? pc.dim(ABSENT)}\n    b ${b ?? pc.dim(ABSENT)}`);
+    output.line(
+      `  ${path === '' ? '(the whole value)' : path}\n    a ${a ?? pc.dim(ABSENT)}\n    b ${b ?? pc.dim(ABSENT)}`,
+    );
   }
   if (rest > 0) output.line(pc.dim(`  and ${rest} more`));
 }

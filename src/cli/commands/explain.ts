@@ -37,7 +37,10 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
   const wanted = all.filter((row) => tool === undefined || row.tool_name === tool || row.tool_id === tool);
   if (wanted.length === 0) {
     const names = all.map(({ tool_name }) => tool_name).join(', ');
-    throw new CommandFailure('tool_unknown', `there is no tool "${tool}" after ${events} events. The tools are: ${names}`);
+    throw new CommandFailure(
+      'tool_unknown',
+      `there is no tool "${tool}" after ${events} events. The tools are: ${names}`,
+    );
   }
   head(state, events, output);
   output.line(`profile  ${profileInWords(state)}`);
@@ -69,7 +72,9 @@ function effectsLine({ tool_registry, consent }: SessionState, { tool_id }: Tool
   const { mode, effects, ownership, executor } = spec;
   const decided = consent === undefined ? null : decideConsent(consent, spec, null);
   const asks =
-    decided === null ? 'the session is older than consent: no call asks' : `${decided.decision} ${decided.reasons.join(', ')}`;
+    decided === null
+      ? 'the session is older than consent: no call asks'
+      : `${decided.decision} ${decided.reasons.join(', ')}`;
   const does = effects.length === 0 ? 'no named effects' : effects.join(', ');
   return pc.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
 }

@@ -73,7 +73,8 @@ function describeFact(event: RecordedEvent, { active_tool_batch: batch }: Sessio
   if (event.kind === 'ToolCallSettled') {
     return `  ${event.call_id}: not run here, because it must not run twice; the model is informed`;
   }
-  if (event.kind === 'UndoSettled') return `  ${event.call_id}: not undone here, because the source was asked to undo it`;
+  if (event.kind === 'UndoSettled')
+    return `  ${event.call_id}: not undone here, because the source was asked to undo it`;
   return '';
 }
 

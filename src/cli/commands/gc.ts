@@ -19,7 +19,10 @@ export interface GcCommand {
 
 export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output: Output): Promise<number> {
   if ((await findEngine(dataDir)) !== null) {
-    throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop the engine, run gc, then start it again.`);
+    throw new CommandFailure(
+      'engine_running',
+      `an engine has ${dataDir} open. Stop the engine, run gc, then start it again.`,
+    );
   }
   await requireData(dataDir);
   const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));

@@ -19,7 +19,10 @@ import { readStreamFile } from '../stream-file.ts';
 
 export async function importCommand(dataDir: string, file: string, output: Output): Promise<number> {
   if ((await findEngine(dataDir)) !== null) {
-    throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop the engine, run the import, then start it again.`);
+    throw new CommandFailure(
+      'engine_running',
+      `an engine has ${dataDir} open. Stop the engine, run the import, then start it again.`,
+    );
   }
   const refs = new Set<Digest>();
   const records = readStreamFile(file);

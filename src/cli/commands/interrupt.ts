@@ -15,7 +15,8 @@ interface Interruption {
 export async function interruptCommand(dataDir: string, { id, say }: Interruption, output: Output): Promise<number> {
   return await withEngine(dataDir, async (client) => {
     const { state } = await must(client.session(id));
-    if (state.run === null) throw new CommandFailure('run_not_active', `${id} has no active run. Start one: refold run`);
+    if (state.run === null)
+      throw new CommandFailure('run_not_active', `${id} has no active run. Start one: refold run`);
     const input = say === undefined ? {} : { input: await must(storeContent(client, say)) };
     const event = { kind: 'user.interrupt' as const, run_id: state.run.run_id, by: userName(), ...input };
     const receipt = await must(client.submit(id, { events: [event] }));

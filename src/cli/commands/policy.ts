@@ -38,7 +38,10 @@ export async function policyCommand(dataDir: string, change: PolicyChange, outpu
 
 function policyFrom({ consent }: SessionState, { name, tools }: PolicyChange): ConsentPolicy {
   if (name !== undefined && !Object.hasOwn(CONSENT_PRESETS, name)) {
-    throw new CommandFailure('not_found', `there is no policy "${name}". The presets are ${Object.keys(CONSENT_PRESETS).join(', ')}`);
+    throw new CommandFailure(
+      'not_found',
+      `there is no policy "${name}". The presets are ${Object.keys(CONSENT_PRESETS).join(', ')}`,
+    );
   }
   const base =
     name === undefined

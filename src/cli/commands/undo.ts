@@ -96,7 +96,10 @@ async function settlementOf(client: EngineClient, id: SessionId, at: Position): 
   } finally {
     over.abort();
   }
-  throw new CommandFailure('closing', 'the connection to the engine ended; the undo is still pending, and the next bridge will do it');
+  throw new CommandFailure(
+    'closing',
+    'the connection to the engine ended; the undo is still pending, and the next bridge will do it',
+  );
 }
 
 function outcomeOf({ before, after_digest }: FileChange): string {

@@ -41,7 +41,10 @@ interface Outcome {
 export async function whatIfCommand(command: WhatIfCommand, output: Output): Promise<number> {
   const { sources, all, registry, profile, policy, dataDir } = command;
   if (registry === undefined && profile === undefined && policy === undefined) {
-    throw new CommandFailure('invalid_shape', 'no alternative is given. Give --registry FILE, --profile ID or --policy FILE');
+    throw new CommandFailure(
+      'invalid_shape',
+      'no alternative is given. Give --registry FILE, --profile ID or --policy FILE',
+    );
   }
   if (sources.length === 0 && !all) {
     throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');

@@ -69,9 +69,7 @@ function previewEdit(args: JsonObject, files: Files): readonly Line[] | null {
   const parts = current.split(before);
   const count = parts.length - 1;
   if (count === 0)
-    return alone(
-      'the file does not contain the passage exactly; it may differ in white space, quotes or dashes',
-    );
+    return alone('the file does not contain the passage exactly; it may differ in white space, quotes or dashes');
   if (count > 1 && replace_all !== true)
     return alone(`the file contains the passage ${count} times: the call would be refused`);
   return changeOf(path, current, parts.join(after));
@@ -120,10 +118,7 @@ function readCurrent(path: string, files: Files): string | undefined | { readonl
 function changeOf(path: string, before: string, after: string): readonly Line[] {
   if (before === after) return [note(`${path}: no change`)];
   if (after.length > PREVIEW_FILE_CHARS_MAX) {
-    return [
-      note(`${path}: ${countLines(before)} become ${countLines(after)}, too long to compare`),
-      ...added(after),
-    ];
+    return [note(`${path}: ${countLines(before)} become ${countLines(after)}, too long to compare`), ...added(after)];
   }
   const hunks = compareTexts(before, after);
   const count = (mark: '+' | '-'): number =>
