@@ -1,6 +1,6 @@
 // Ed25519 keys and signatures (RFC 8032) of checkpoint heads, with the platform's cryptography.
 import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
-import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalBytes } from '../../schemas/canonical.ts';
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -27,7 +27,7 @@ export function signCheckpoint(
   { privatePem, created_at_ms }: { readonly privatePem: string; readonly created_at_ms: number },
 ): Either<Rejection, Checkpoint> {
   const key = readKey(() => createPrivateKey(privatePem), 'a private Ed25519 key in PEM');
-  if (key._tag === 'Left') return key;
+  if (isLeft(key)) return key;
   const sessions = sortLeaves(leaves);
   const head = checkpointHead(sessions, created_at_ms);
   const signature = sign(null, canonicalBytes(head), key.right).toString('base64');
@@ -39,7 +39,7 @@ export function findCheckpointFault(file: Checkpoint | CheckpointProof, publicPe
   const wrong = (message: string): Rejection => reject('checkpoint_invalid', '', message);
   if (publicPem !== undefined) {
     const trusted = readKey(() => createPublicKey(publicPem), 'a public Ed25519 key in PEM');
-    if (trusted._tag === 'Left') return trusted.left;
+    if (isLeft(trusted)) return trusted.left;
     if (rawKey(trusted.right) !== file.public_key) return wrong('it was signed with another key than the given one');
   }
   if (!isSigned(file.head, file)) return wrong('the signature does not match this head and this key');

@@ -1,6 +1,7 @@
 // Reads stream records: from exported files of JSON Lines, and from sessions page by page.
 import { createReadStream } from 'node:fs';
-import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { decode } from '../../schemas/codec.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Json, parseJson } from '../../schemas/json.ts';
@@ -19,8 +20,11 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
     number += 1;
     const parsed = readLine(line);
     if (parsed === null) continue;
-    const record = isLeft(parsed) ? parsed : decode(StreamRecord, parsed.right);
-    if (isLeft(record)) {
+    const record = pipe(
+      parsed,
+      E.chain((value) => decode(StreamRecord, value)),
+    );
+    if (E.isLeft(record)) {
       const { code, path: at, message } = record.left;
       throw new CommandFailure(code, `${path}, line ${number}: ${message}${at === '' ? '' : ` at ${at}`}`, 1);
     }
@@ -32,13 +36,13 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The JSON value of a line; null when the line is blank. */
-function readLine(line: Buffer): Either<Rejection, Json> | null {
-  if (line.length > BLOB_BYTES_MAX) return left(reject('too_large', '', `longer than ${BLOB_BYTES_MAX} bytes`));
+function readLine(line: Buffer): E.Either<Rejection, Json> | null {
+  if (line.length > BLOB_BYTES_MAX) return E.left(reject('too_large', '', `longer than ${BLOB_BYTES_MAX} bytes`));
   let text: string;
   try {
     text = utf8.decode(line);
   } catch {
-    return left(reject('malformed_json', '', 'the line is not UTF-8'));
+    return E.left(reject('malformed_json', '', 'the line is not UTF-8'));
   }
   return /^[ \t\r\v\f]*$/.test(text) ? null : parseJson(text, BLOB_BYTES_MAX);
 }

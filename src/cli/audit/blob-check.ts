@@ -1,5 +1,6 @@
 // Checks the blobs of one stream: those its events refer to, and the sealed pages of its transcript back to the first.
-import { isLeft } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { decode } from '../../../schemas/codec.ts';
 import type { Digest } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
@@ -52,7 +53,7 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
       bad.push({ ref, position, path, code, message });
       return null;
     };
-    if (isLeft(got)) return fault(got.left.code, got.left.message);
+    if (E.isLeft(got)) return fault(got.left.code, got.left.message);
     // The store checks the digest too, but is not trusted to.
     if (digestText(got.right) !== ref) return fault('damaged', `blob ${ref} is corrupt: its digest does not match`);
     if (bytes !== undefined && bytes !== got.right.length) {
@@ -91,7 +92,12 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
 }
 
 function previousPage(bytes: Uint8Array): Digest | null {
-  const parsed = parseJson(new TextDecoder().decode(bytes), BLOB_BYTES_MAX);
-  const page = isLeft(parsed) ? parsed : decode(TranscriptPage, parsed.right);
-  return isLeft(page) ? null : page.right.prev;
+  return pipe(
+    parseJson(new TextDecoder().decode(bytes), BLOB_BYTES_MAX),
+    E.chain((value) => decode(TranscriptPage, value)),
+    E.match(
+      () => null,
+      ({ prev }) => prev,
+    ),
+  );
 }

@@ -1,5 +1,6 @@
 // Compares streams with a checkpoint that was kept, for `refold verify --checkpoint`.
-import { isLeft } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import pc from 'picocolors';
 import { digestText } from '../../../schemas/canonical.ts';
 import { CheckpointFile, type CheckpointLeaf } from '../../../schemas/checkpoint.ts';
@@ -47,9 +48,12 @@ export async function openCheckpoint(
 }
 
 export async function readCheckpointFile(path: string): Promise<CheckpointFile> {
-  const parsed = parseJson((await readText(path, AUDIT_FILE_BYTES_MAX)).trimEnd(), AUDIT_FILE_BYTES_MAX);
-  const file = isLeft(parsed) ? parsed : decode(CheckpointFile, parsed.right);
-  if (!isLeft(file)) return file.right;
+  const text = (await readText(path, AUDIT_FILE_BYTES_MAX)).trimEnd();
+  const file = pipe(
+    parseJson(text, AUDIT_FILE_BYTES_MAX),
+    E.chain((value) => decode(CheckpointFile, value)),
+  );
+  if (E.isRight(file)) return file.right;
   const { code, path: at, message } = file.left;
   throw new CommandFailure(code, `${path} is not a checkpoint: ${message}${at === '' ? '' : ` at ${at}`}`);
 }

@@ -42,6 +42,8 @@ export async function exportCommand({ dataDir, id, file }: ExportCommand, output
     return count;
   };
   const records = await written().catch(async (error: unknown) => {
+    // The engine must be closed before the command ends.
+    await work.catch(() => undefined);
     // A partial file must not remain: it reads like a complete, shorter session.
     if (file !== undefined && (await opened)) await rm(file, { force: true });
     throw error;

@@ -78,5 +78,5 @@ function importedOrThrow(imported: Either<Rejection, SessionSummary>, file: stri
   // `damaged` may also refer to the data directory; that message names no position of the file.
   const isOfFile = isLeft(imported) && imported.left.code === 'damaged' && imported.left.message.startsWith('position');
   if (!isOfFile) return mustBe(imported);
-  throw new CommandFailure('damaged', `${file}, ${imported.left.message}. Look closer: refold verify ${file}`, 1);
+  throw new CommandFailure('damaged', `${file}, ${imported.left.message}. For details: refold verify ${file}`, 1);
 }
