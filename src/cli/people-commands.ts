@@ -1,7 +1,7 @@
 // The options and help of the commands with which people answer calls and steer runs.
 import { type Options, type Program, command, dataDir, sessionArgument, text } from './command.ts';
 
-export function addPeople(program: Program): void {
+export function addAnswers(program: Program): void {
   command(
     program,
     'approvals',
@@ -44,7 +44,9 @@ export function addPeople(program: Program): void {
     .option('--text <text>', 'the result that the model reads')
     .option('--data <json>', 'structured data; checked against the output schema of the tool')
     .option('--failed', 'the call could not be carried out');
+}
 
+export function addSteering(program: Program): void {
   command(
     program,
     'interrupt <session>',

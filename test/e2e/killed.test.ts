@@ -151,10 +151,3 @@ test('when both are killed at once, the run still ends', async () => {
   expect(await marks(system.workspace)).toBeLessThanOrEqual(1);
   await expectIdenticalReplay(system);
 });
-
-test('a second engine on the same data directory is refused as in_use', async () => {
-  const system = await startSystem();
-  await expect(start(['serve', '--data-dir', system.dataDir, '--port', '0'])).resolves.toMatchObject({
-    ready: { error: { code: 'in_use', message: expect.stringContaining('open') } },
-  });
-});
