@@ -8,6 +8,7 @@ import {
   type RecordedEvent,
   type Position,
   type SessionId,
+  type SessionState,
   type StreamRecord,
   type Version,
   CheckpointFile,
@@ -19,10 +20,12 @@ import {
   type CheckpointFault,
   compareWithCheckpoint,
   eventDigest,
+  initialState,
   leafOf,
   newReplayer,
   nextChain,
   proveSession,
+  step,
 } from '../../src/core/index.ts';
 import { leafDigest, merklePath, merkleRoot, rootFromPath } from '../../src/core/merkle.ts';
 import { findCheckpointFault, newSigningKeys, signCheckpoint } from '../../src/audit/signature.ts';
@@ -102,16 +105,22 @@ function patched(records: readonly StreamRecord[]): readonly StreamRecord[] {
 
 /** The records that the fold makes of these events; events that it refuses are left out. */
 function refolded(genesis: Genesis, events: readonly RecordedEvent[]): readonly StreamRecord[] {
-  const kept: RecordedEvent[] = [];
-  for (const event of events) {
-    try {
-      recordsOf({ genesis, events: [...kept, event] });
-      kept.push(event);
-    } catch {
-      continue;
-    }
-  }
+  let state = initialState(genesis);
+  const kept = events.filter((event) => {
+    const stepped = stepOrNull(state, event);
+    if (stepped !== null) state = stepped;
+    return stepped !== null;
+  });
   return recordsOf({ genesis, events: kept });
+}
+
+function stepOrNull(state: SessionState, event: RecordedEvent): SessionState | null {
+  try {
+    const stepped = step(state, event);
+    return isLeft(stepped) ? null : stepped.right.state;
+  } catch {
+    return null;
+  }
 }
 
 const later = (event: RecordedEvent): RecordedEvent => ({ ...event, at_ms: event.at_ms + 1 });

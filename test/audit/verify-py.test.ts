@@ -9,7 +9,7 @@ import { type Digest, type Json, type StreamRecord, canonicalText, isJson } from
 import { eventDigest, nextChain } from '../../src/core/index.ts';
 import { roundsOf } from '../support/random.ts';
 import { call, session } from '../support/session.ts';
-import { ROOT } from '../support/e2e/refold.ts';
+import { ROOT, jsonLines } from '../support/e2e/refold.ts';
 import { linesOf, recordsOf } from './records.ts';
 
 const PROGRAM = join(ROOT, 'tools/verify.py');
@@ -34,6 +34,47 @@ function python(args: readonly string[], input = ''): Promise<Ran> {
     child.once('close', (code) => resolve({ code, ...ran }));
   });
 }
+
+/** Runs the program for each file, in one Python process. */
+const VERIFY_EACH = `
+import contextlib, io, json, sys
+sys.path.insert(0, sys.argv[1])
+import verify
+for path in sys.argv[2:]:
+    sys.argv = ["verify.py", path]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = verify.main()
+    print(json.dumps({"code": code, "out": out.getvalue()}))
+`;
+
+const EDITS: readonly (readonly [string, (lines: string[]) => void, number])[] = [
+  ['an edited event', (lines) => void lines.splice(2, 1, String(lines[2]).replace('"free"', '"read"')), 1],
+  ['an edited event digest', (lines) => void lines.splice(2, 1, withDigest(lines[2], 'event_digest')), 1],
+  ['an edited state digest', (lines) => void lines.splice(3, 1, withDigest(lines[3], 'state_digest')), 2],
+  ['an edited chain value', (lines) => void lines.splice(5, 1, withDigest(lines[5], 'chain')), 4],
+  ['an edited genesis', (lines) => void lines.splice(0, 1, String(lines[0]).replace('"told"', '"tale"')), -1],
+  ['an edited tool', (lines) => void lines.splice(0, 1, String(lines[0]).replace('The tool free', 'A tool free')), -1],
+  ['a missing genesis', (lines) => void lines.shift(), -1],
+  ['a missing event', (lines) => void lines.splice(3, 1), 2],
+  ['a repeated event', (lines) => void lines.splice(3, 0, String(lines[3])), 3],
+  ['two events swapped', (lines) => void lines.splice(2, 2, String(lines[3]), String(lines[2])), 1],
+  [
+    'an event renumbered',
+    (lines) => void lines.splice(2, 1, String(lines[2]).replace('"position":1', '"position":true')),
+    1,
+  ],
+  ['a field that no digest covers', (lines) => void lines.splice(4, 1, String(lines[4]).replace('{', '{"note":1,')), 3],
+  [
+    'a key given twice',
+    (lines) => void lines.splice(4, 1, String(lines[4]).replace('{"chain"', '{"chain":"","chain"')),
+    3,
+  ],
+  ['a line cut short', (lines) => void lines.splice(5, 1, String(lines[5]).slice(0, -20)), 4],
+  ['a deep line', (lines) => void lines.push('['.repeat(200_000)), 5],
+  ['a line that is not a record', (lines) => void lines.push('NaN'), 5],
+  ['nothing', (lines) => void lines.splice(0, 6), -1],
+];
 
 const records = recordsOf(
   session({ session_id: 'told' })
@@ -81,44 +122,22 @@ describe.skipIf(!hasPython)('tools/verify.py', () => {
     expect(await python([PROGRAM, '-'], spelled)).toMatchObject({ code: 0 });
   });
 
-  test.each<[string, (lines: string[]) => void, number]>([
-    ['an edited event', (lines) => void lines.splice(2, 1, String(lines[2]).replace('"free"', '"read"')), 1],
-    ['an edited event digest', (lines) => void lines.splice(2, 1, withDigest(lines[2], 'event_digest')), 1],
-    ['an edited state digest', (lines) => void lines.splice(3, 1, withDigest(lines[3], 'state_digest')), 2],
-    ['an edited chain value', (lines) => void lines.splice(5, 1, withDigest(lines[5], 'chain')), 4],
-    ['an edited genesis', (lines) => void lines.splice(0, 1, String(lines[0]).replace('"told"', '"tale"')), -1],
-    [
-      'an edited tool',
-      (lines) => void lines.splice(0, 1, String(lines[0]).replace('The tool free', 'A tool free')),
-      -1,
-    ],
-    ['a missing genesis', (lines) => void lines.shift(), -1],
-    ['a missing event', (lines) => void lines.splice(3, 1), 2],
-    ['a repeated event', (lines) => void lines.splice(3, 0, String(lines[3])), 3],
-    ['two events swapped', (lines) => void lines.splice(2, 2, String(lines[3]), String(lines[2])), 1],
-    [
-      'an event renumbered',
-      (lines) => void lines.splice(2, 1, String(lines[2]).replace('"position":1', '"position":true')),
-      1,
-    ],
-    [
-      'a field that no digest covers',
-      (lines) => void lines.splice(4, 1, String(lines[4]).replace('{', '{"note":1,')),
-      3,
-    ],
-    [
-      'a key given twice',
-      (lines) => void lines.splice(4, 1, String(lines[4]).replace('{"chain"', '{"chain":"","chain"')),
-      3,
-    ],
-    ['a line cut short', (lines) => void lines.splice(5, 1, String(lines[5]).slice(0, -20)), 4],
-    ['a deep line', (lines) => void lines.push('['.repeat(200_000)), 5],
-    ['a line that is not a record', (lines) => void lines.push('NaN'), 5],
-    ['nothing', (lines) => void lines.splice(0, 6), -1],
-  ])('names the position of %s, and exits with 1', async (_, change, position) => {
-    const { code, stdout, stderr } = await verify(changed(change));
-    expect(stdout).toMatch(new RegExp(`^bad {6}position ${position}: .`));
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  describe('of an edited export', () => {
+    let verdicts: readonly unknown[];
+    beforeAll(async () => {
+      const paths = EDITS.map((_, index) => join(home, `edited-${index}.jsonl`));
+      for (const [index, [, change]] of EDITS.entries()) await writeFile(String(paths[index]), changed(change));
+      const { stdout, stderr } = await python(['-c', VERIFY_EACH, join(ROOT, 'tools'), ...paths]);
+      expect(stderr).toBe('');
+      verdicts = jsonLines(stdout);
+    });
+
+    test.each(EDITS.map(([name, , position], index) => [name, position, index] as const))(
+      'names the position of %s, and exits with 1',
+      (_, position, index) => {
+        expect(verdicts[index]).toEqual({ code: 1, out: expect.stringMatching(`^bad {6}position ${position}: .`) });
+      },
+    );
   });
 
   describe('compared with a kept head', () => {
@@ -190,6 +209,18 @@ for line in sys.stdin.buffer:
     sys.stdout.buffer.write(verify.canonical(verify.read_json(line.decode())).encode() + b"\\n")
 `;
 
+  const REFUSE = `
+import sys
+sys.path.insert(0, sys.argv[1])
+import verify
+for line in sys.stdin.buffer:
+    try:
+        verify.canonical(verify.read_json(line.decode())).encode()
+        print("accepted", line)
+    except (verify.Bad, ValueError):
+        print("refused")
+`;
+
   async function canonicalInPython(texts: readonly string[]): Promise<readonly string[]> {
     const ran = await python(['-c', CANONICALISE, join(ROOT, 'tools')], `${texts.join('\n')}\n`);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -258,13 +289,11 @@ for line in sys.stdin.buffer:
     expect(await canonicalInPython(texts)).toEqual(canonicalHere(texts));
   });
 
-  test.each(['-0', '-0.0', '-1e-400', '1e400', 'NaN', '-Infinity', '{"a":1,"a":2}', '01', '[1,]', '"\\ud800"'])(
-    'refuses %s',
-    async (text) => {
-      const { code } = await python(['-c', CANONICALISE, join(ROOT, 'tools')], `${text}\n`);
-      expect(code).not.toBe(0);
-    },
-  );
+  test('refuses numbers that are not in the value domain, duplicate keys and malformed texts', async () => {
+    const texts = ['-0', '-0.0', '-1e-400', '1e400', 'NaN', '-Infinity', '{"a":1,"a":2}', '01', '[1,]', '"\\ud800"'];
+    const { stdout } = await python(['-c', REFUSE, join(ROOT, 'tools')], `${texts.join('\n')}\n`);
+    expect(stdout.trimEnd().split('\n')).toEqual(texts.map(() => 'refused'));
+  });
 });
 
 const withDigest = (line: string | undefined, field: string): string => {

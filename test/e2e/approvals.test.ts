@@ -88,31 +88,26 @@ const ranTimes = async ({ workspace }: Run): Promise<number> =>
   (await readFile(join(workspace, 'ran'), 'utf8').catch(() => '')).length;
 
 describe('a run without a terminal', () => {
-  test('waits for an answer from another terminal, then continues', async () => {
-    const run = await startRun(shell('a'), { id: 'b', name: 'list_dir', arguments: {} });
+  test('waits for answers from another terminal; an approved call runs once, a denied one never', async () => {
+    const run = await startRun(shell('a'), { id: 'b', name: 'list_dir', arguments: {} }, shell('c'));
     expect(await run.waits()).toMatchObject({ action: { call_id: 'a', tool_name: 'shell', mode: 'local' } });
     const listed = await run.refold('approvals', '--json');
-    expect(jsonLines(listed.stdout)).toMatchObject([{ action: { call_id: 'a', kind: 'agent.tool_use' } }]);
+    expect(jsonLines(listed.stdout)).toMatchObject([
+      { action: { call_id: 'a', kind: 'agent.tool_use' } },
+      { action: { call_id: 'c', kind: 'agent.tool_use' } },
+    ]);
     expect((await run.refold('sessions')).stdout).toContain('active');
     expect(await ranTimes(run)).toBe(0);
     expect(await run.refold('approve', 'a')).toMatchObject({ code: 0 });
+    expect(await run.refold('deny', 'c', '--message', 'not on a Friday')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
+    const { stdout } = await run.refold('show', String(await sessionOf(run)), '--json');
+    expect(stdout).toContain('error: permission_denied: not on a Friday');
     // The second answer is too late.
     const late = await run.refold('approve', 'a');
     expect(late).toMatchObject({ code: 2 });
     expect(late.stderr).toMatch(/no call "a" waits.*refold approvals/);
-  });
-
-  test('a denial and its reason reach the model, and nothing runs', async () => {
-    const run = await startRun(shell('a'));
-    await run.waits();
-    expect(await run.refold('deny', 'a', '--message', 'not on a Friday')).toMatchObject({ code: 0 });
-    expect(await run.ended()).toBe(0);
-    expect(await ranTimes(run)).toBe(0);
-    const id = jsonLines((await run.refold('sessions', '--json')).stdout)[0]?.['session_id'];
-    const { stdout } = await run.refold('show', String(id), '--json');
-    expect(stdout).toContain('error: permission_denied: not on a Friday');
   });
 
   test('a call keeps waiting when the engine is killed, and runs exactly once after the approval', async () => {
@@ -128,8 +123,8 @@ describe('a run without a terminal', () => {
     expect(run.events().filter(({ kind }) => kind === 'user.tool_confirmation')).toHaveLength(1);
   });
 
-  test('a paused run starts nothing until it is resumed', async () => {
-    const run = await startRun(shell('a'));
+  test('a paused run starts nothing until it is resumed; an interrupted run continues with the new instruction', async () => {
+    const run = await startRun(shell('a'), shell('b'));
     await run.waits();
     const id = String(await sessionOf(run));
     const paused = await run.refold('pause', id);
@@ -143,21 +138,14 @@ describe('a run without a terminal', () => {
     });
     expect(await run.refold('approve', 'a', '--session', id)).toMatchObject({ code: 0 });
     expect(await run.refold('resume', id)).toMatchObject({ code: 0 });
+    await run.line(() => run.events().some((event) => event.kind === 'ToolCallSettled' && event.call_id === 'a'));
+    expect(await run.refold('interrupt', id, '--say', 'leave it')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
+    expect(run.events().at(-2)).toMatchObject({ kind: 'user.interrupt', input: { text: 'leave it' } });
     const kinds = run.events().map(({ kind }) => kind);
     expect(kinds.lastIndexOf('ToolCallStarted')).toBeGreaterThan(kinds.indexOf('RunResumed'));
     expect(await run.refold('resume', id)).toMatchObject({ stderr: expect.stringContaining('Start one: refold run') });
-  });
-
-  test('an interrupted run continues with the new instruction', async () => {
-    const run = await startRun(shell('a'));
-    await run.waits();
-    const id = String(await sessionOf(run));
-    expect(await run.refold('interrupt', id, '--say', 'leave it')).toMatchObject({ code: 0 });
-    expect(await run.ended()).toBe(0);
-    expect(await ranTimes(run)).toBe(0);
-    expect(run.events().at(-2)).toMatchObject({ kind: 'user.interrupt', input: { text: 'leave it' } });
   });
 });
 

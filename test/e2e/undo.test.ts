@@ -1,9 +1,10 @@
 // `refold undo` with real processes and files, with an engine started for the command or already running.
 import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Finished,
+  type Started,
   freshDirectory,
   jsonLines,
   refold,
@@ -20,6 +21,7 @@ const EDIT = '*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Pat
 let data: string;
 let workspace: string;
 let session: string;
+let engine: Started | undefined;
 
 const undo = (call: string, ...more: readonly string[]): Promise<Finished> =>
   refoldProcess(['undo', session, '--call', call, '--data-dir', data, ...more]);
@@ -49,6 +51,8 @@ beforeAll(async () => {
   session = String(jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout)[0]?.['session_id']);
 });
 
+afterAll(() => engine?.kill());
+
 describe('refold undo', () => {
   test('puts deleted files back with their mode and removes added files with their folders', async () => {
     const { code, stdout, stderr } = await undo('patch');
@@ -59,19 +63,16 @@ describe('refold undo', () => {
     expect((await stat(join(workspace, 'gone.sh'))).mode & 0o777).toBe(0o755);
   });
 
-  test('refuses a file that a later call changed; in reverse order it succeeds, also with a running engine', async () => {
+  test('refuses a file that a later call changed; in reverse order it succeeds', async () => {
+    // All later commands use this engine.
+    engine = await start(['serve', '--data-dir', data, '--port', '0']);
     const early = await undo('edit');
     expect(early).toMatchObject({ code: 1, stderr: '' });
     expect(early.stdout).toContain('a.txt changed after the call');
     expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('1\n2\n');
-    const engine = await start(['serve', '--data-dir', data, '--port', '0']);
-    try {
-      expect((await undo('again')).code).toBe(0);
-      const [last] = jsonLines((await undo('edit', '--json')).stdout);
-      expect(last).toMatchObject({ event: 'undo', settled: { success: true, call_id: 'edit' } });
-    } finally {
-      await engine.kill();
-    }
+    expect((await undo('again')).code).toBe(0);
+    const [last] = jsonLines((await undo('edit', '--json')).stdout);
+    expect(last).toMatchObject({ event: 'undo', settled: { success: true, call_id: 'edit' } });
     expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
   });
 
@@ -85,7 +86,11 @@ describe('refold undo', () => {
       expect(code).toBe(2);
       expect(stderr).toMatch(says);
     }
-    const elsewhere = await undo('patch', '--workspace', '/no/such/folder');
+    const elsewhere = await refold([
+      'undo',
+      session,
+      ...['--call', 'patch', '--data-dir', data, '--workspace', '/no/such/folder'],
+    ]);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining('--workspace DIR') as string });
     expect((await refold(['undo', session, '--data-dir', data])).code).toBe(2);
   });
