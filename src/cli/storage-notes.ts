@@ -72,7 +72,7 @@ interface Written<T> {
   readonly wrote?: (value: T) => boolean;
 }
 
-/** A disk with less free space counts as full: compacting its log, the journal writes more than its events. */
+/** A disk with less free space counts as full: a journal that compacts its log writes more than its events. */
 const ROOM_BYTES_MIN = 1_048_576;
 
 const OF_STORES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([

@@ -92,7 +92,7 @@ describe('a call that was rejected', () => {
       { reasons: ['in_profile', 'host_session_not_ready'] },
     ],
     ['bad arguments', call('x', 'read', {}, { arguments_verdict: INVALID }), 'tool_invalid_args', { effective: true }],
-  ])('for %s is told with code, message and the reasons of its tool', (_, made, code, tool) => {
+  ])('for %s is explained with code, message and the reasons of its tool', (_, made, code, tool) => {
     const found = only(started.observed([made, call('ok', 'read', { path: 'x' })]), 'x');
     expect(found).toMatchObject({
       rejected: { code, message: expect.any(String) },
@@ -189,7 +189,7 @@ test('one id in two batches is two calls', () => {
     ['batch-1', 'succeeded'],
     ['batch-2', 'queued'],
   ]);
-  expect(explained(story, 'nobody')).toEqual([]);
+  expect(explained(story, 'absent')).toEqual([]);
 });
 
 describe('the conflict of two calls', () => {

@@ -84,7 +84,7 @@ describe('a turn', () => {
 describe('a call', () => {
   test('waits, then runs from its start to its report', () => {
     const story = begun
-      .observed([call('w', 'write', { path: 'x' }), call('r', 'read', { path: 'x' }), call('n', 'nobody')])
+      .observed([call('w', 'write', { path: 'x' }), call('r', 'read', { path: 'x' }), call('n', 'absent')])
       .started('w')
       .settled('w');
     const { open } = turnsOf(took(story, 'r', 300));
@@ -140,11 +140,11 @@ test('in any session, each turn has its calls once, as explained, in spans witho
     const calls = turns.flatMap((turn) => turn.calls.map((timeline, index) => ({ turn, index, ...timeline })));
     expect(calls.length).toBe(explained.length);
     for (const { turn, index, call: made, status, code, spans } of calls) {
-      const told = explained.find(
+      const explanation = explained.find(
         (row) => row.observed.at_ms === turn.observed_ms && row.index === index && row.turn === turn.turn,
       );
-      expect(told).toMatchObject({ call: made, status });
-      expect(code).toBe(told?.settled?.code ?? null);
+      expect(explanation).toMatchObject({ call: made, status });
+      expect(code).toBe(explanation?.settled?.code ?? null);
       expect(spans.at(-1)?.to_ms === null).toBe(!isTerminal(status));
       for (const [at, span] of spans.entries()) {
         expect(span.from_ms).toBe(at === 0 ? turn.observed_ms : spans[at - 1]?.to_ms);

@@ -27,7 +27,7 @@ for path in sys.argv[2:]:
 const EXPORT = Buffer.from(
   linesOf(
     recordsOf(
-      session({ session_id: 'told' })
+      session({ session_id: 'edited' })
         .runRequested()
         .observed([call('a', 'free', { text: 'one\u2028two\u2029\ufffd\u0085\u00a0', count: 1, share: 0.5 })])
         .settled('a')

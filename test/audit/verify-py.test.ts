@@ -53,7 +53,7 @@ const EDITS: readonly (readonly [string, (lines: string[]) => void, number])[] =
   ['an edited event digest', (lines) => void lines.splice(2, 1, withDigest(lines[2], 'event_digest')), 1],
   ['an edited state digest', (lines) => void lines.splice(3, 1, withDigest(lines[3], 'state_digest')), 2],
   ['an edited chain value', (lines) => void lines.splice(5, 1, withDigest(lines[5], 'chain')), 4],
-  ['an edited genesis', (lines) => void lines.splice(0, 1, String(lines[0]).replace('"told"', '"tale"')), -1],
+  ['an edited genesis', (lines) => void lines.splice(0, 1, String(lines[0]).replace('"plain"', '"other"')), -1],
   ['an edited tool', (lines) => void lines.splice(0, 1, String(lines[0]).replace('The tool free', 'A tool free')), -1],
   ['a missing genesis', (lines) => void lines.shift(), -1],
   ['a missing event', (lines) => void lines.splice(3, 1), 2],
@@ -77,7 +77,7 @@ const EDITS: readonly (readonly [string, (lines: string[]) => void, number])[] =
 ];
 
 const records = recordsOf(
-  session({ session_id: 'told' })
+  session({ session_id: 'plain' })
     .runRequested()
     .observed([call('a', 'free', { '\u{1f600}': 1e21, '\ufb33': 1e-7, é: [5e-324, -1.5], text: '\u2028\u0001"\\/' })])
     .settled('a')
@@ -108,7 +108,7 @@ describe.skipIf(!hasPython)('tools/verify.py', () => {
   test('verifies an export, and names what it cannot check', async () => {
     const { code, stdout } = await verify(linesOf(records));
     expect(code).toBe(0);
-    expect(stdout).toContain('session  told\nevents   5\n');
+    expect(stdout).toContain('session  plain\nevents   5\n');
     expect(stdout).toContain(`chain    ${chains.at(-1)}`);
     expect(stdout).toMatch(/state digests .* not recomputed/);
   });

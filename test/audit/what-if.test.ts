@@ -52,8 +52,8 @@ function only(story: Session, alternative: Alternative, judge?: Judge): TurnWhat
 
 const inShort = ({ changes }: TurnWhatIf): readonly string[] =>
   changes.map(({ call_id, kind, recorded, alternative, fields }) => {
-    const told = (side: typeof recorded): string => (side.accepted ? `runs@${side.group}` : side.code);
-    return `${call_id} ${kind} ${told(recorded)} ${told(alternative)} ${fields.join()}`.trimEnd();
+    const decisionText = (side: typeof recorded): string => (side.accepted ? `runs@${side.group}` : side.code);
+    return `${call_id} ${kind} ${decisionText(recorded)} ${decisionText(alternative)} ${fields.join()}`.trimEnd();
   });
 
 const { registry, profiles } = testPackage();
@@ -71,7 +71,7 @@ const story = session()
     call('r', 'read', { path: 'a' }),
     call('free', 'free'),
     call('s', 'spare'),
-    call('?', 'nobody'),
+    call('?', 'absent'),
   ]);
 
 describe('under other tools', () => {
@@ -111,7 +111,7 @@ describe('under other tools', () => {
   });
 
   test('an unknown profile leaves no tools, and is reported', () => {
-    expect(only(story, { profile: brand('nobody') })).toMatchObject({
+    expect(only(story, { profile: brand('absent') })).toMatchObject({
       fault: { code: 'profile_unknown' },
       changes: [],
     });
@@ -262,10 +262,10 @@ describe('laws', () => {
       for (const { call_id, index, alternative } of changes) {
         expect(alternative.accepted ? `runs@${alternative.group}` : alternative.code).toBe(expected(call_id, index));
       }
-      const told = new Set(changes.map(({ index }) => index));
+      const differing = new Set(changes.map(({ index }) => index));
       const recorded = decisions(here.plan());
       for (const [index, { call_id }] of calls.entries()) {
-        if (!told.has(index)) expect(recorded(call_id, index)).toBe(expected(call_id, index));
+        if (!differing.has(index)) expect(recorded(call_id, index)).toBe(expected(call_id, index));
       }
     }
     expect(changed).toBeGreaterThan(150);
@@ -273,7 +273,7 @@ describe('laws', () => {
 
   const randomCalls = (seed: number): readonly ToolCallObserved[] => {
     const random = randomFrom(seed + 1_000);
-    const names = [...registry.map(({ tool_name }) => tool_name as string), 'nobody'];
+    const names = [...registry.map(({ tool_name }) => tool_name as string), 'absent'];
     return Array.from({ length: 1 + random.below(12) }, (_, index) =>
       call(random.oneIn(15) ? 'twice' : `c${index}`, random.pick(names), {
         path: `d${random.below(2)}/f${random.below(3)}`,
