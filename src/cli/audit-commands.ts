@@ -102,7 +102,7 @@ export function addFork(program: Program): void {
   command(
     program,
     'fork <session>',
-    'create a session from the first events of another; the two are independent from there on',
+    'create an independent session from the first events of another',
     async (options, [source = ''], output) => {
       const { forkCommand } = await import('./commands/fork.ts');
       const to = text(options, 'to');

@@ -180,7 +180,7 @@ export function addTransfer(program: Program): void {
   command(
     program,
     'import <file>',
-    'store an exported session after verifying every digest',
+    'store an exported session, verifying every digest',
     async (options, [file = ''], output) => {
       const { importCommand } = await import('./commands/import.ts');
       return await importCommand(await dataDir(options), file, output);

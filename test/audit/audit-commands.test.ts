@@ -68,7 +68,7 @@ describe('refold fork', () => {
     [['DEMO', '--at', 'x'], /--at takes a whole number/],
     [['DEMO', '--run', 'on'], /Allowed choices are pause, go, end/],
     [['DEMO', '--to', '../x'], /is not a session id .* List the sessions: refold sessions/],
-  ])('misuse %j ends with 2 and says why', async (args, says) => {
+  ])('misuse %j exits with 2 and says why', async (args, says) => {
     const { code, stderr } = await onData('fork', ...args.map((arg) => (arg === 'DEMO' ? demo : arg)));
     expect(code).toBe(2);
     expect(stderr).toMatch(says);
@@ -264,7 +264,7 @@ describe('refold whatif', () => {
     [[DEMO, '--registry', 'NUMBER'], /neither a list of tools nor/],
     [[DEMO, '--registry', 'TWICE'], /given twice/],
     [[DEMO, '--registry', 'nowhere.json'], /cannot read/],
-  ])('misuse %j ends with 2 and says what to do', async (args, says) => {
+  ])('misuse %j exits with 2 and says what to do', async (args, says) => {
     const [first] = await tools();
     await writeFile(at('GARBAGE'), 'hello');
     await write('NUMBER', 7);

@@ -291,7 +291,7 @@ describe('refold explain', () => {
     [['--at', '99'], /has only 31 events/],
     [['--at', 'x'], /--at takes a whole number/],
     [['--tool', 'a', '--call', 'b'], /cannot be used with/],
-  ])('misuse %j ends with 2 and says what to do', async (args, says) => {
+  ])('misuse %j exits with 2 and says what to do', async (args, says) => {
     const { code, stderr } = await refold(['explain', DEMO, ...args]);
     expect(code).toBe(2);
     expect(stderr).toMatch(says);
