@@ -86,11 +86,8 @@ describe('refold undo', () => {
       expect(code).toBe(2);
       expect(stderr).toMatch(says);
     }
-    const elsewhere = await refold([
-      'undo',
-      session,
-      ...['--call', 'patch', '--data-dir', data, '--workspace', '/no/such/folder'],
-    ]);
+    const nowhere = ['--workspace', '/no/such/folder'];
+    const elsewhere = await refold(['undo', session, '--call', 'patch', '--data-dir', data, ...nowhere]);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining('--workspace DIR') as string });
     expect((await refold(['undo', session, '--data-dir', data])).code).toBe(2);
   });
