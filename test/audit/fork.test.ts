@@ -1,6 +1,6 @@
 // Forks share their first events with their source, have their own stream, and run nothing twice unasked.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type SessionState, type StreamRecord, brand } from '../../schemas/index.ts';
 import { type ForkEnd, effects, newForker, newLineageCheck, replay, stateBytes } from '../../src/core/index.ts';
 import { roundsOf, randomFrom } from '../support/random.ts';
@@ -142,31 +142,38 @@ describe('a fork while people act', () => {
 });
 
 describe('forks of random streams at random positions', () => {
-  const everyCut = (visit: (source: readonly StreamRecord[], at: number, run: Run) => void): void => {
-    for (let seed = 0; seed < roundsOf(12); seed += 1) {
-      const random = randomFrom(seed);
+  interface Cut {
+    readonly source: readonly StreamRecord[];
+    readonly at: number;
+    readonly run: Run;
+    readonly forked: Forked;
+  }
+
+  let cuts: readonly Cut[];
+  beforeAll(() => {
+    cuts = Array.from({ length: roundsOf(12) }, (_, seed) => {
       const source = recordsOf(walk(seed, 60).session);
-      const at = random.below(source.length);
-      for (const run of ['pause', 'go', 'end'] as const) visit(source, at, run);
-    }
-  };
+      const at = randomFrom(seed).below(source.length);
+      return (['pause', 'go', 'end'] as const).map((run) => ({ source, at, run, forked: fork(source, at, run) }));
+    }).flat();
+  });
 
   test('replay byte-identically and begin with the events of their source', () => {
-    everyCut((source, at, run) => {
-      const { records, state } = fork(source, at, run);
+    for (const { source, at, forked } of cuts) {
+      const { records, state } = forked;
       const replayed = replay(records);
       expect(replayed.divergence).toBeNull();
       expect(stateText(replayed.state as SessionState)).toBe(stateText(state));
       const digests = (of: readonly StreamRecord[]) =>
         of.slice(1, at + 1).map((record) => 'event_digest' in record && record.event_digest);
       expect(digests(records)).toEqual(digests(source));
-    });
+    }
   });
 
   test('run no call of their source, and queue none that must not run twice', () => {
     let open = 0;
-    everyCut((source, at, run) => {
-      const { state } = fork(source, at, run);
+    for (const { run, forked } of cuts) {
+      const { state } = forked;
       const batch = state.active_tool_batch;
       expect(state.undos).toBeUndefined();
       if (run === 'end') expect(state.run).toBeNull();
@@ -181,13 +188,13 @@ describe('forks of random streams at random positions', () => {
         // A custom call is answered by a person, in the fork as in the source.
         if (status === 'queued') expect(planned?.repeatable === true || planned?.executor.kind === 'custom').toBe(true);
       }
-    });
+    }
     expect(open).toBeGreaterThan(5);
   });
 
   test('have a valid lineage, which breaks at the first changed event', () => {
-    everyCut((source, at, run) => {
-      const { records } = fork(source, at, run);
+    for (const { source, at, forked } of cuts) {
+      const { records } = forked;
       const compare = (a: readonly StreamRecord[], b: readonly StreamRecord[]) => {
         const [genesis] = records;
         if (genesis?.kind !== 'genesis') throw new Error('no genesis record');
@@ -196,7 +203,7 @@ describe('forks of random streams at random positions', () => {
         return check.fault();
       };
       expect(compare(source, records)).toBeNull();
-      if (at === 0) return;
+      if (at === 0) continue;
       const changed = source.map((record, index) =>
         index === at && record.kind === 'event'
           ? { ...record, event: { ...record.event, event_id: brand<'EventId'>('another') } }
@@ -204,7 +211,7 @@ describe('forks of random streams at random positions', () => {
       );
       expect(compare(changed, records)).toMatchObject({ position: at - 1 });
       expect(compare(source.slice(0, at), records)).toMatchObject({ position: at - 1 });
-    });
+    }
   });
 });
 
