@@ -86,7 +86,7 @@ module.exports = {
     packages('engine', '^src/engine/', 'ajv|fp-ts'),
     packages('testing', '^src/testing/', 'fast-check|fp-ts'),
     packages('server', '^src/server/', 'hono|@hono/node-server|fp-ts'),
-    packages('cli', '^src/cli/', 'commander|picocolors|fp-ts'),
+    packages('cli', '^src/cli/', 'commander|diff|picocolors|fp-ts'),
     packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),
     packages('bridge', '^bridge/', 'eventsource-parser|fp-ts|io-ts'),
   ],

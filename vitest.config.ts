@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: [],
+    // Commands that run in the process of a test print without colours, as a command whose output is a pipe does.
+    env: { NO_COLOR: '1' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default'],

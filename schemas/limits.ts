@@ -412,6 +412,8 @@ export const PREVIEW_CONTEXT_LINES = 3;
 export const PREVIEW_FILE_CHARS_MAX = 2 * 1_048_576;
 /** Most changed lines a comparison looks for. Beyond it the preview has no comparison. */
 export const PREVIEW_CHANGES_MAX = 500;
+/** The longest time that the comparison for a preview takes, in milliseconds. */
+export const PREVIEW_COMPARE_MS_MAX = 1_000;
 
 /** Most file operations in one patch. A patch with more is refused. */
 export const PATCH_OPERATIONS_MAX = 1_024;

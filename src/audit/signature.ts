@@ -1,15 +1,15 @@
-// Ed25519 keys and signatures (RFC 8032) of checkpoint heads, by the platform's own cryptography.
+// Ed25519 keys and signatures (RFC 8032) of checkpoint heads, with the platform's cryptography.
 import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
-import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalBytes } from '../../schemas/canonical.ts';
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { checkpointHead, findTreeFault, sortLeaves } from '../core/checkpoint.ts';
 
 export interface SigningKeys {
-  /** PKCS #8 in PEM: whoever has it can sign. */
+  /** PKCS #8 in PEM; its holder can sign. */
   readonly privatePem: string;
-  /** SubjectPublicKeyInfo in PEM: for whoever checks. */
+  /** SubjectPublicKeyInfo in PEM, for those who verify. */
   readonly publicPem: string;
 }
 
@@ -21,28 +21,28 @@ export function newSigningKeys(): SigningKeys {
   };
 }
 
-/** Signs what these sessions are now. */
+/** Signs the current heads of these sessions. */
 export function signCheckpoint(
   leaves: readonly CheckpointLeaf[],
   { privatePem, created_at_ms }: { readonly privatePem: string; readonly created_at_ms: number },
 ): Either<Rejection, Checkpoint> {
   const key = readKey(() => createPrivateKey(privatePem), 'a private Ed25519 key in PEM');
-  if (key._tag === 'Left') return key;
+  if (isLeft(key)) return key;
   const sessions = sortLeaves(leaves);
   const head = checkpointHead(sessions, created_at_ms);
   const signature = sign(null, canonicalBytes(head), key.right).toString('base64');
   return right({ kind: 'checkpoint', head, public_key: rawKey(createPublicKey(key.right)), signature, sessions });
 }
 
-/** Null when the file says what was signed, by the key in it or by the one that is given; else what is wrong. */
+/** What is wrong with a signed file; null when its signature, tree and key (the given one, else its own) are right. */
 export function findCheckpointFault(file: Checkpoint | CheckpointProof, publicPem?: string): Rejection | null {
   const wrong = (message: string): Rejection => reject('checkpoint_invalid', '', message);
   if (publicPem !== undefined) {
     const trusted = readKey(() => createPublicKey(publicPem), 'a public Ed25519 key in PEM');
-    if (trusted._tag === 'Left') return trusted.left;
-    if (rawKey(trusted.right) !== file.public_key) return wrong('it was signed with another key than the one given');
+    if (isLeft(trusted)) return trusted.left;
+    if (rawKey(trusted.right) !== file.public_key) return wrong('it was signed with another key than the given one');
   }
-  if (!isSigned(file.head, file)) return wrong('the signature is not one of this head by this key');
+  if (!isSigned(file.head, file)) return wrong('the signature does not match this head and this key');
   const fault = findTreeFault(file);
   return fault === null ? null : wrong(fault);
 }
@@ -60,7 +60,7 @@ function isSigned(
   }
 }
 
-// What stands before the 32 bytes of an Ed25519 key in its SubjectPublicKeyInfo (RFC 8410, section 4).
+// The bytes before the 32 key bytes of an Ed25519 SubjectPublicKeyInfo (RFC 8410, section 4).
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 const rawKey = (key: KeyObject): string =>
@@ -71,7 +71,7 @@ function readKey(read: () => KeyObject, wanted: string): Either<Rejection, KeyOb
     const key = read();
     if (key.asymmetricKeyType === 'ed25519') return right(key);
   } catch {
-    // Whatever the platform says of a file that is no key, it is that it is no key.
+    // The platform's message about an unreadable key adds nothing to the rejection below.
   }
   return left(reject('key_invalid', '', `the key file does not hold ${wanted}`));
 }

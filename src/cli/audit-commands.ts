@@ -1,8 +1,8 @@
-// The commands that look back: verify, sign, compare, explain, fork.
-import { type Command, Option } from 'commander';
-import { type Options, command, dataDir, sessionArgument, text, wholeNumber } from './command.ts';
+// The options and help of the commands that audit sessions: verify, diff, explain, timeline, checkpoint, fork, whatif.
+import { Option } from 'commander';
+import { type Options, type Program, command, dataDir, sessionArgument, text, wholeNumber } from './command.ts';
 
-/** The texts that were given, each under the name that the command has for it. */
+/** The given text options, each under the name the command uses for it. */
 const given = <Name extends string>(
   options: Options,
   names: Readonly<Record<Name, string>>,
@@ -14,11 +14,11 @@ const given = <Name extends string>(
     }),
   ) as { [K in Name]?: string };
 
-export function addAudit(program: Command): void {
+export function addAudit(program: Program): void {
   command(
     program,
     'verify [session-or-file...]',
-    'check every digest, chain value and blob; names the first bad position',
+    'check every digest, chain value, blob and snapshot; name the first bad position',
     async (options, sources, output) => {
       const { verifyCommand } = await import('./commands/verify.ts');
       const kept = given(options, { checkpoint: 'checkpoint', publicKey: 'publicKey' });
@@ -27,13 +27,13 @@ export function addAudit(program: Command): void {
     },
   )
     .option('--all', 'every session of the data directory')
-    .option('--checkpoint <file>', 'hold them against a checkpoint, or a proof, that was kept')
-    .option('--public-key <file>', 'the key that has to have signed it');
+    .option('--checkpoint <file>', 'compare them with this checkpoint or proof')
+    .option('--public-key <file>', 'the public key of the expected signer of the checkpoint');
 
   command(
     program,
     'diff <a> <b>',
-    'where two sessions or files first differ, in their events and in their state',
+    'show where two sessions or files first differ, in their events and their state',
     async (options, [a = '', b = ''], output) => {
       const { diffCommand } = await import('./commands/diff.ts');
       const pathsMax = wholeNumber(options, 'max', 1);
@@ -44,12 +44,12 @@ export function addAudit(program: Command): void {
     },
   )
     .option('--strict', 'compare ids, times and digests too')
-    .option('--max <n>', 'most paths to show of each comparison', '20');
+    .option('--max <n>', 'the most paths to show for each comparison', '20');
 
   command(
     program,
     'explain <session-or-file>',
-    'why a tool was in or out, or what became of a call and why',
+    'explain why a tool was in or out, or what happened to a call',
     async (options, [source = ''], output) => {
       const { explainCommand } = await import('./commands/explain.ts');
       const [tool, call] = [text(options, 'tool'), text(options, 'call')];
@@ -58,29 +58,29 @@ export function addAudit(program: Command): void {
       return await explainCommand({ source, ...wanted, dataDir: await dataDir(options) }, output);
     },
   )
-    .option('--at <n>', 'after the first n events (default: all of them)')
-    .addOption(new Option('--tool <name-or-id>', 'this tool only (default: every tool)').conflicts('call'))
+    .option('--at <n>', 'after the first n events (default: all)')
+    .addOption(new Option('--tool <name-or-id>', 'only this tool (default: every tool)').conflicts('call'))
     .option('--call <id>', 'this call');
 }
 
-export function addTimeline(program: Command): void {
+export function addTimeline(program: Program): void {
   command(
     program,
     'timeline <session-or-file>',
-    'when what happened in each turn, as a picture: the model, what waited and what ran beside what',
+    'draw each turn over time: the model, what waited, and which calls ran concurrently',
     async (options, [source = ''], output) => {
       const { timelineCommand } = await import('./commands/timeline.ts');
       const turn = options['turn'] === undefined ? {} : { turn: wholeNumber(options, 'turn', 1) };
       return await timelineCommand({ source, ...turn, dataDir: await dataDir(options) }, output);
     },
-  ).option('--turn <n>', 'this turn only (default: all of them)');
+  ).option('--turn <n>', 'only this turn (default: all)');
 }
 
-export function addCheckpoint(program: Command): void {
+export function addCheckpoint(program: Program): void {
   command(
     program,
     'checkpoint',
-    'sign what every session is now, for somebody else to keep',
+    'sign the current head of every session, for an independent party to keep',
     async (options, _args, output) => {
       const { checkpointCommand } = await import('./commands/checkpoint.ts');
       const prove = text(options, 'prove');
@@ -91,18 +91,18 @@ export function addCheckpoint(program: Command): void {
       return await checkpointCommand({ ...wanted, dataDir: await dataDir(options) }, output);
     },
   )
-    .option('--new-key <file>', 'only make a key: FILE for whoever signs, FILE.pub for whoever checks')
+    .option('--new-key <file>', 'only create a key: FILE to sign with, FILE.pub to verify with')
     .option('--key <file>', 'sign with this key')
-    .option('--prove <session>', 'only prove that --checkpoint holds this session')
-    .option('--checkpoint <file>', 'the checkpoint to prove from')
+    .option('--prove <session>', 'only prove that --checkpoint contains this session')
+    .option('--checkpoint <file>', 'the checkpoint that the proof is taken from')
     .option('-o, --output <file>', 'a new file (default: standard output)');
 }
 
-export function addFork(program: Command): void {
+export function addFork(program: Program): void {
   command(
     program,
     'fork <session>',
-    'a new session with the first events of another one, and a life of its own from there',
+    'create an independent session from the first events of another',
     async (options, [source = ''], output) => {
       const { forkCommand } = await import('./commands/fork.ts');
       const to = text(options, 'to');
@@ -118,20 +118,23 @@ export function addFork(program: Command): void {
       );
     },
   )
-    .option('--at <n>', 'share the first n events (default: all of them)')
-    .option('--to <id>', 'the name of the new session (default: one that nobody has)')
+    .option('--at <n>', 'share the first n events (default: all)')
+    .option('--to <id>', 'the id of the new session (default: a new id)')
     .addOption(
-      new Option('--run <what>', 'what becomes of a run that is live there: it waits, goes on at once, or is cancelled')
+      new Option(
+        '--run <what>',
+        'what happens to a run that is active there: it pauses, continues at once, or is cancelled',
+      )
         .choices(['pause', 'go', 'end'])
         .default('pause'),
     );
 }
 
-export function addWhatIf(program: Command): void {
+export function addWhatIf(program: Program): void {
   command(
     program,
     'whatif [session-or-file...]',
-    'what recorded sessions would have decided under other tools or policy; exit 1 when any decision changes',
+    'show what sessions would have decided under other tools or policy; exit 1 when a decision changes',
     async (options, sources, output) => {
       const { whatIfCommand } = await import('./commands/whatif.ts');
       return await whatIfCommand(
@@ -151,6 +154,6 @@ export function addWhatIf(program: Command): void {
     .option('--profile <id>', 'this profile for every run')
     .option('--policy <file>', 'this consent policy, or the name of a preset')
     .option('--all', 'every session of the data directory')
-    .option('--strict', 'a changed offer counts as a change too')
-    .option('--max <n>', 'most lines to show of one session', '40');
+    .option('--strict', 'count a changed offer as a change')
+    .option('--max <n>', 'the most lines to show for one session', '40');
 }

@@ -1,29 +1,36 @@
-// What all commands share: their common options, how they run and how they end.
+// What all commands share: the common options, how a command runs and how it ends.
 import { type Command, Option } from 'commander';
 import type { SessionId } from '../../schemas/ids.ts';
-import { CommandFailure, type Output, newOutput, reportFailure } from './output.ts';
+import { CommandFailure, type Output, type Streams, newOutput, reportFailure } from './output.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
-/** A command with the options that all have, whose work runs with them and ends with its exit code. */
+/** One command line: its parser, the streams it prints to, and the exit code of the command that ran. */
+export interface Program {
+  readonly root: Command;
+  readonly streams: Streams;
+  exitCode: number;
+}
+
+/** Adds a command with the common options; `work` returns its exit code. */
 export function command(
-  program: Command,
+  program: Program,
   usage: string,
   description: string,
   work: (options: Options, args: readonly string[], output: Output) => Promise<number>,
 ): Command {
-  return program
+  return program.root
     .command(usage)
     .description(description)
-    .option('--data-dir <dir>', 'where the engine keeps its data (default: $REFOLD_DATA_DIR, else ~/.refold)')
-    .option('--json', 'print one JSON object a line')
+    .option('--data-dir <dir>', 'the engine’s data directory (default: $REFOLD_DATA_DIR, else ~/.refold)')
+    .option('--json', 'print one JSON object per line')
     .exitOverride()
     .action(async (...given: unknown[]) => {
       const self = given.at(-1) as Command;
       const options = self.opts<Options>();
-      const output = newOutput(options['json'] === true);
-      process.exitCode = await work(options, self.args, output).catch((error: unknown) =>
-        reportFailure(error, output.json),
+      const output = newOutput(program.streams, options['json'] === true);
+      program.exitCode = await work(options, self.args, output).catch((error: unknown) =>
+        reportFailure(error, output, program.streams),
       );
     });
 }
@@ -36,18 +43,21 @@ export const text = (options: Options, name: string): string | undefined => {
 export function wholeNumber(options: Options, name: string, min: number, max?: number): number {
   const value = text(options, name) ?? '';
   if (/^\d{1,12}$/.test(value) && Number(value) >= min && Number(value) <= (max ?? Infinity)) return Number(value);
-  const range = `from ${min} ${max === undefined ? 'on' : `to ${max}`}`;
+  const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   throw new CommandFailure('invalid_shape', `--${flag} takes a whole number ${range}, not "${value}"`);
 }
 
 /** A session id from the command line. */
 export async function sessionArgument(value: string): Promise<SessionId> {
-  // Not before a command runs: `refold --version` needs no codec.
+  // Loaded only when a command runs: `refold --version` needs no codec.
   const { SessionId } = await import('../../schemas/ids.ts');
   if (SessionId.is(value)) return value;
-  const shape = 'up to 64 letters, digits, "_", "." and "-"';
-  throw new CommandFailure('invalid_shape', `"${value}" is no session id (${shape}). List them: refold sessions`);
+  const shape = 'at most 64 letters, digits, "_", "." and "-"';
+  throw new CommandFailure(
+    'invalid_shape',
+    `"${value}" is not a session id (${shape}). List the sessions: refold sessions`,
+  );
 }
 
 export const dataDir = async (options: Options): Promise<string> => {
@@ -56,4 +66,6 @@ export const dataDir = async (options: Options): Promise<string> => {
 };
 
 export const sandboxOption = (): Option =>
-  new Option('--sandbox <level>', 'how commands are confined').choices(['auto', 'none', 'bwrap']).default('auto');
+  new Option('--sandbox <level>', 'how the commands that tools run are confined')
+    .choices(['auto', 'none', 'bwrap'])
+    .default('auto');

@@ -1,15 +1,13 @@
-// Every command with its options and its help, in the order in which a person meets them. What people answer with is in
-// `people-commands.ts`.
+// The options and help of the commands that run, serve and store sessions, in the order of `refold --help`.
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
-import { command, dataDir, sandboxOption, sessionArgument, text, wholeNumber } from './command.ts';
+import { type Program, command, dataDir, sandboxOption, sessionArgument, text, wholeNumber } from './command.ts';
 
-export function addRuns(program: Command): void {
+export function addRuns(program: Program): void {
   command(
     program,
     'demo',
-    'a whole session on a small workspace: recorded model, real tools, replay proven',
+    'run a whole session on a small workspace: recorded model, real tools, replay proven',
     async (options, _args, output) => {
       const { demoCommand } = await import('./commands/demo.ts');
       const data = text(options, 'dataDir');
@@ -21,7 +19,7 @@ export function addRuns(program: Command): void {
   command(
     program,
     'run <prompt>',
-    'run one prompt against a model until it has ended',
+    'run one prompt against a model until the run ends',
     async (options, [prompt = ''], output) => {
       const { runCommand } = await import('./commands/run.ts');
       const { refuseEmpty, runArguments } = await import('./run-arguments.ts');
@@ -29,22 +27,22 @@ export function addRuns(program: Command): void {
       return await runCommand({ prompt, dataDir: await dataDir(options), ...(await runArguments(options)) }, output);
     },
   )
-    .option('--workspace <dir>', 'the folder to work in', '.')
-    .option('--session <id>', 'go on with this session instead of a new one')
+    .option('--workspace <dir>', 'the folder the tools work in', '.')
+    .option('--session <id>', 'continue this session instead of a new one')
     .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL, else gpt-5-mini)')
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
-    .option('--recording <file>', 'take the model’s turns from this file instead')
+    .option('--recording <file>', 'read the model’s turns from this recording instead')
     .option('--turns-max <n>', 'end the run after this many turns')
-    .option('--policy <preset>', 'whom calls ask, in a new session (see refold policy)')
-    .option('--yes', 'allow every call that asks, and record so')
+    .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
+    .option('--yes', 'allow every call that asks; this is recorded')
     .addOption(sandboxOption());
 }
 
-export function addUndo(program: Command): void {
+export function addUndo(program: Program): void {
   command(
     program,
     'undo <session>',
-    'put the files that a call changed back as they were before it, all or none',
+    'put all files that a call changed back as they were before it, or none',
     async (options, [id = ''], output) => {
       const { undoCommand } = await import('./commands/undo.ts');
       const { brand } = await import('../../schemas/ids.ts');
@@ -62,15 +60,15 @@ export function addUndo(program: Command): void {
     },
   )
     .requiredOption('--call <id>', 'the call')
-    .option('--batch <id>', 'its batch, when several calls have had this id (default: the last of them)')
-    .option('--workspace <dir>', 'where the files are (default: where the session last worked)');
+    .option('--batch <id>', 'its batch, when several calls have had this id (default: the last one)')
+    .option('--workspace <dir>', 'the folder of the files (default: the last workspace of the session)');
 }
 
-export function addProcesses(program: Command): void {
+export function addProcesses(program: Program): void {
   command(
     program,
     'serve',
-    'the engine process: owns the data directory, listens on loopback',
+    'run the engine process: it owns the data directory and listens on loopback',
     async (options, _args, output) => {
       const { serveCommand } = await import('./commands/serve.ts');
       return await serveCommand(
@@ -87,17 +85,17 @@ export function addProcesses(program: Command): void {
       );
     },
   )
-    .option('--port <n>', 'where to listen; 0 for any free port', '7423')
-    .option('--host <address>', 'which address to listen on', '127.0.0.1')
+    .option('--port <n>', 'the port to listen on; 0 for any free port', '7423')
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-remote', 'allow an address that is not loopback')
-    .option('--lease-ttl <ms>', 'how long a bridge may be silent before its work is given to others')
-    .option('--at-work-max <n>', 'how many sessions may be at work at a time (default: 16384)')
-    .option('--exit-with-parent', 'end when standard input ends');
+    .option('--lease-ttl <ms>', 'how long a bridge may be silent before its leases expire')
+    .option('--at-work-max <n>', 'the most sessions that may be active at a time (default: 16384)')
+    .option('--exit-with-parent', 'exit when standard input ends');
 
   command(
     program,
     'bridge',
-    'a host bridge process: asks the model and runs the tools of a running engine',
+    'run a host bridge process: it asks the model and runs the tools for a running engine',
     async (options, _args, output) => {
       const { bridgeCommand } = await import('./commands/bridge.ts');
       const { bridgeArguments } = await import('./run-arguments.ts');
@@ -114,41 +112,44 @@ export function addProcesses(program: Command): void {
       );
     },
   )
-    .option('--workspace <dir>', 'the folder its tools work in', '.')
+    .option('--workspace <dir>', 'the folder the tools work in', '.')
     .option('--model <name>', 'the model to ask when a run names none')
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
-    .option('--recording <file>', 'take the model’s turns from this file instead')
-    .option('--session <id>', 'serve this session only')
-    .option('--state-dir <dir>', 'where it notes what it has started (default: bridges/ in the data directory)')
+    .option('--recording <file>', 'read the model’s turns from this recording instead')
+    .option('--session <id>', 'serve only this session')
+    .option(
+      '--state-dir <dir>',
+      'the directory of its ledger of started calls (default: bridges/ in the data directory)',
+    )
     .addOption(sandboxOption());
 }
 
-export function addInspection(program: Command): void {
+export function addInspection(program: Program): void {
   command(program, 'sessions', 'list the sessions', async (options, _args, output) => {
-    const { sessionsCommand } = await import('./commands/inspect.ts');
+    const { sessionsCommand } = await import('./commands/sessions.ts');
     return await sessionsCommand(await dataDir(options), output);
   });
 
   command(
     program,
     'show <session>',
-    'state, effective tools with reasons, and the active plan',
+    'show state, effective tools with reasons, and the open plan',
     async (options, [id = ''], output) => {
-      const { showCommand } = await import('./commands/inspect.ts');
+      const { showCommand } = await import('./commands/show.ts');
       return await showCommand(await dataDir(options), await sessionArgument(id), output);
     },
   );
 
-  command(program, 'events <session>', 'the recorded events', async (options, [id = ''], output) => {
-    const { eventsCommand } = await import('./commands/inspect.ts');
+  command(program, 'events <session>', 'list the recorded events', async (options, [id = ''], output) => {
+    const { eventsCommand } = await import('./commands/events.ts');
     const from = wholeNumber(options, 'from', 0);
     return await eventsCommand(
       { dataDir: await dataDir(options), id: await sessionArgument(id), follow: options['follow'] === true, from },
       output,
     );
   })
-    .option('--follow', 'go on with new events until interrupted')
-    .option('--from <position>', 'begin at this position', '0');
+    .option('--follow', 'continue with new events until interrupted')
+    .option('--from <position>', 'start at this position', '0');
 
   command(
     program,
@@ -161,13 +162,13 @@ export function addInspection(program: Command): void {
   );
 }
 
-export function addTransfer(program: Command): void {
+export function addTransfer(program: Program): void {
   command(
     program,
     'export <session>',
-    'write a session as JSON Lines: genesis, then events with their digests',
+    'write a session as JSON Lines: the genesis record, then events with their digests',
     async (options, [id = ''], output) => {
-      const { exportCommand } = await import('./commands/transfer.ts');
+      const { exportCommand } = await import('./commands/export.ts');
       const file = text(options, 'output');
       return await exportCommand(
         { dataDir: await dataDir(options), id: await sessionArgument(id), ...(file === undefined ? {} : { file }) },
@@ -179,9 +180,9 @@ export function addTransfer(program: Command): void {
   command(
     program,
     'import <file>',
-    'take an exported session in, verifying every digest',
+    'store an exported session, verifying every digest',
     async (options, [file = ''], output) => {
-      const { importCommand } = await import('./commands/transfer.ts');
+      const { importCommand } = await import('./commands/import.ts');
       return await importCommand(await dataDir(options), file, output);
     },
   );
@@ -189,7 +190,7 @@ export function addTransfer(program: Command): void {
   command(
     program,
     'gc',
-    'find the blobs that no session refers to; deletes nothing unless told to',
+    'find the blobs that no session refers to; --delete deletes them',
     async (options, _args, output) => {
       const { gcCommand } = await import('./commands/gc.ts');
       const graceMs =
@@ -197,24 +198,29 @@ export function addTransfer(program: Command): void {
       return await gcCommand({ dataDir: await dataDir(options), remove: options['delete'] === true, graceMs }, output);
     },
   )
-    .option('--delete', 'delete what was found')
-    .option('--grace-hours <n>', 'leave alone what was put within so many hours (default: 24)');
+    .option('--delete', 'delete what is found')
+    .option('--grace-hours <n>', 'ignore blobs stored within this many hours (default: 24)');
 }
 
 const HOUR_MS = 3_600_000;
 
-export function addBench(program: Command): void {
-  command(program, 'bench', 'measure refold on this machine, each figure beside its limit', async (options) => {
-    const { benchCommand } = await import('./commands/bench.ts');
-    const [only, disk] = [text(options, 'only'), text(options, 'disk')];
-    return await benchCommand([
-      ...['quick', 'full', 'json'].flatMap((name) => (options[name] === true ? [`--${name}`] : [])),
-      ...(only === undefined ? [] : ['--only', only]),
-      ...(disk === undefined ? [] : ['--disk', disk]),
-    ]);
-  })
-    .option('--quick', 'only see that it works: few runs of little work')
-    .option('--full', 'the sizes that take long as well')
-    .option('--only <figure>', 'this figure only')
-    .option('--disk <dir>', 'where to write what is measured (default: the temporary directory)');
+export function addBench(program: Program): void {
+  command(
+    program,
+    'bench',
+    'measure refold on this machine and compare each figure with its limit',
+    async (options) => {
+      const { benchCommand } = await import('./commands/bench.ts');
+      const [only, disk] = [text(options, 'only'), text(options, 'disk')];
+      return await benchCommand([
+        ...['quick', 'full', 'json'].flatMap((name) => (options[name] === true ? [`--${name}`] : [])),
+        ...(only === undefined ? [] : ['--only', only]),
+        ...(disk === undefined ? [] : ['--disk', disk]),
+      ]);
+    },
+  )
+    .option('--quick', 'a short check that it works: few runs of little work')
+    .option('--full', 'also the sizes that take long')
+    .option('--only <figure>', 'only this figure')
+    .option('--disk <dir>', 'where to write test data (default: the temporary directory)');
 }

@@ -1,4 +1,4 @@
-// How another process finds the engine that has a data directory open.
+// How a process finds the engine that has a data directory open.
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
@@ -13,12 +13,12 @@ export interface EngineAddress {
   readonly pid: number;
 }
 
-/** Where an engine listens, and which directory it has open: a copy of the directory has a copy of its address. */
+/** An address with the identity of its directory: a copy of the directory contains a copy of the address. */
 interface PublishedAddress extends EngineAddress {
   readonly directory: string;
 }
 
-/** Which directory this is, by whatever path. */
+/** The identity of a directory, independent of the path to it. */
 async function identityOf(dataDir: string): Promise<string> {
   const { dev, ino } = await stat(dataDir, { bigint: true });
   return `${dev}:${ino}`;
@@ -26,7 +26,7 @@ async function identityOf(dataDir: string): Promise<string> {
 
 const addressFile = (dataDir: string): string => join(dataDir, 'engine.json');
 
-/** Tells others where the engine of this data directory listens. */
+/** Publishes where the engine of this data directory listens. */
 export async function publishAddress(dataDir: string, address: EngineAddress): Promise<void> {
   const path = addressFile(dataDir);
   const published: PublishedAddress = { ...address, directory: await identityOf(dataDir) };
@@ -41,20 +41,20 @@ export interface FoundEngine {
   readonly url: string;
 }
 
-/** The engine that has this data directory open and answers, if there is one. */
+/** The engine that has this data directory open and answers; null if there is none. */
 export async function findEngine(dataDir: string): Promise<FoundEngine | null> {
-  // None: no address, or one that a killed engine left behind.
+  // Null also for an address that a killed engine left behind.
   const address = await readAddress(dataDir);
   if (address === null) return null;
   const asked = await askEngine(dataDir, address);
   return isLeft(asked) ? null : asked.right;
 }
 
-/** A refusal because somebody has the directory open says who that is, and what stands in the way of asking. */
+/** Adds to an `in_use` rejection which process has the directory open, and why that engine cannot be asked. */
 export async function namingHolder<T>(dataDir: string, result: Either<Rejection, T>): Promise<Either<Rejection, T>> {
   if (!isLeft(result) || result.left.code !== 'in_use') return result;
   const address = await readAddress(dataDir);
-  // Whoever has it open may be a command that is no engine, while the address is that of one that was killed.
+  // The holder may be a command without an engine, while the address is that of a killed engine.
   if (address === null || !isAlive(address.pid)) return result;
   const asked = await askEngine(dataDir, address);
   if (!isLeft(asked)) await asked.right.client.close();
@@ -72,17 +72,17 @@ async function readAddress(dataDir: string): Promise<EngineAddress | null> {
   }
 }
 
-/** The engine at an address, or why it is none. */
+/** The engine at an address, or why it cannot be used. */
 async function askEngine(dataDir: string, { url }: EngineAddress): Promise<Either<string, FoundEngine>> {
   const path = tokenFile(dataDir);
-  const token = await readToken(path).catch((error: unknown) => left(`its token cannot be read, ${whatFailed(error)}`));
+  const token = await readToken(path).catch((error: unknown) => left(`its token cannot be read: ${whatFailed(error)}`));
   if (typeof token !== 'string') return token;
   const client = connect(url, token);
   const info = await client.info()();
   if (!isLeft(info)) return right({ client, url });
   await client.close();
   const isOther = info.left.code === 'unauthorized';
-  return left(isOther ? `the token in ${path} is not the one that it was started with` : info.left.message);
+  return left(isOther ? `the token in ${path} is not the one it was started with` : info.left.message);
 }
 
 function isAlive(pid: number): boolean {
@@ -90,7 +90,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // One of another user may not be signalled, and is there.
+    // EPERM: the process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -1,15 +1,15 @@
-// Files that commands read and write, and in plain words why they could not be.
+// Reads the files that commands take, and describes why a file cannot be read or written.
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../files/file-failure.ts';
 import { CommandFailure } from './output.ts';
 
-/** The text of a file of at most so many bytes, or the end of the command. */
+/** The text of a file of at most `bytesMax` bytes. Ends the command when it cannot be read. */
 export async function readText(path: string, bytesMax: number): Promise<string> {
   const unreadable = (error: unknown): never => {
     throw cannotRead(path, error);
   };
   const { size } = await stat(path).catch(unreadable);
-  if (size > bytesMax) unreadable(new Error(`${size} bytes; at most ${bytesMax} are read`));
+  if (size > bytesMax) unreadable(new Error(`it has ${size} bytes; the limit is ${bytesMax}`));
   return await readFile(path, 'utf8').catch(unreadable);
 }
 

@@ -1,5 +1,5 @@
-// What commands print, and how they end: text for people, or with --json one JSON object a line. Exit codes: 0 ok, 1
-// the thing checked is wrong, 2 misuse or something that could not be done.
+// What commands print and how they end: text for people, or one JSON object per line with --json. Exit codes: 0 success,
+// 1 what was checked is wrong, 2 misuse or an operation that failed.
 import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
 import { RejectedError } from '../client/must.ts';
@@ -8,39 +8,50 @@ import { visible } from './preview/visible.ts';
 
 export interface Output {
   readonly json: boolean;
-  /** A line for people; nothing with --json. */
+  /** Standard output itself, for results that are neither lines nor objects. */
+  readonly stdout: Stream;
+  /** Prints a line for people; nothing with --json. */
   line(text?: string): void;
-  /** An object for programs; nothing without --json. */
+  /** Prints an object for programs; nothing without --json. */
   object(value: object): void;
-  /** A passing note on standard error, only for people at a terminal. */
+  /** Shows a transient note on standard error, only at a terminal. */
   note(text: string): void;
 }
 
-export const newOutput = (json: boolean): Output => ({
+/** A writable stream that may be a terminal. */
+export type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+
+export interface Streams {
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+}
+
+export const newOutput = ({ stdout, stderr }: Streams, json: boolean): Output => ({
   json,
+  stdout,
   line: (text = '') => {
-    if (!json) process.stdout.write(`${printable(text)}\n`);
+    if (!json) stdout.write(`${printable(text)}\n`);
   },
   object: (value) => {
-    if (json) process.stdout.write(`${JSON.stringify(value)}\n`);
+    if (json) stdout.write(`${JSON.stringify(value)}\n`);
   },
   note: (text) => {
-    if (!json && process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+    if (!json && stderr.isTTY === true) stderr.write(`\r\u001b[K${text}`);
   },
 });
 
 const ESCAPE = '\u001B';
-/** The ends of lines, and the colours that are used here. */
+/** Line ends, and the colour sequences that refold itself prints. */
 const OURS = pc.isColorSupported ? new RegExp(`(\n|${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`) : /(\n)/;
 
-// A line may repeat what a model, a file or a command said; no terminal is to obey that.
+// A line may repeat text of a model, a file or a command. A terminal must not interpret control sequences in it.
 const printable = (text: string): string =>
   text
     .split(OURS)
     .map((part, index) => (index % 2 === 0 ? visible(part) : part))
     .join('');
 
-/** Has the process end, without a word, once nobody reads what it prints: `refold events SESSION | head`. */
+/** Ends the process silently once the reader of its output is gone, as in `refold events SESSION | head`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE')
@@ -50,7 +61,7 @@ export function endWithReader(): void {
   process.stderr.on('error', () => undefined);
 }
 
-/** Ends a command: what went wrong, and what to do next. */
+/** Thrown to end a command: the message says what is wrong and what to do next. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly code: string;
@@ -79,12 +90,12 @@ function adviceOf(code: Rejection['code']): string {
   return end === -1 ? meaning : meaning.slice(end + 2);
 }
 
-/** Prints why a command ended and gives its exit code. */
-export function reportFailure(error: unknown, json: boolean): number {
+/** Prints why a command failed and returns its exit code. */
+export function reportFailure(error: unknown, { json }: Output, { stdout, stderr }: Streams): number {
   const failure =
     failureOf(error) ?? new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
-  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
-  else process.stderr.write(`${pc.red('refold:')} ${printable(message)}\n`);
+  if (json) stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
+  else stderr.write(`${pc.red('refold:')} ${printable(message)}\n`);
   return exitCode;
 }

@@ -1,45 +1,56 @@
-// The commands by which people answer what waits for them, with their options and help.
-import type { Command } from 'commander';
-import { type Options, command, dataDir, sessionArgument, text } from './command.ts';
+// The options and help of the commands with which people answer calls and steer runs.
+import { type Options, type Program, command, dataDir, sessionArgument, text } from './command.ts';
 
-export function addPeople(program: Command): void {
-  command(program, 'approvals', 'what waits for a person, in all sessions', async (options, _args, output) => {
-    const { approvalsCommand } = await import('./commands/approvals.ts');
-    return await approvalsCommand(await dataDir(options), output);
-  });
+export function addAnswers(program: Program): void {
+  command(
+    program,
+    'approvals',
+    'list the calls that wait for a person, in all sessions',
+    async (options, _args, output) => {
+      const { approvalsCommand } = await import('./commands/approvals.ts');
+      return await approvalsCommand(await dataDir(options), output);
+    },
+  );
 
-  command(program, 'approve <call>', 'let a call run that waits for a person', async (options, [call = ''], output) => {
-    const { approveCommand } = await import('./commands/approvals.ts');
+  command(program, 'approve <call>', 'allow a call that waits for a person', async (options, [call = ''], output) => {
+    const { approveCommand } = await import('./commands/approve.ts');
     return await approveCommand(await answerOf(options, call), { ...options }, output);
   })
-    .option('--session <id>', 'the session, when several have such a call')
-    .option('--for-session', 'allow every later call of the tool, too')
+    .option('--session <id>', 'the session, when calls of several sessions have this id')
+    .option('--for-session', 'also allow every later call of the tool')
     .option(
       '--pattern <argument=glob>',
-      'allow later calls whose argument matches, too: path=src/** or argv="npm test*"',
+      'also allow later calls whose argument matches: path=src/** or argv="npm test*"',
     );
 
-  command(program, 'deny <call>', 'refuse a call that waits for a person', async (options, [call = ''], output) => {
-    const { denyCommand } = await import('./commands/approvals.ts');
+  command(program, 'deny <call>', 'deny a call that waits for a person', async (options, [call = ''], output) => {
+    const { denyCommand } = await import('./commands/deny.ts');
     return await denyCommand(await answerOf(options, call), { ...options }, output);
   })
-    .option('--session <id>', 'the session, when several have such a call')
-    .option('--message <text>', 'why; the model reads it')
+    .option('--session <id>', 'the session, when calls of several sessions have this id')
+    .option('--message <text>', 'the reason; the model reads it')
     .option('--instead <json>', 'make the call with these arguments instead');
-
-  command(program, 'answer <call>', 'fulfil a call that a person is to do', async (options, [call = ''], output) => {
-    const { answerCommand } = await import('./commands/approvals.ts');
-    return await answerCommand(await answerOf(options, call), { ...options }, output);
-  })
-    .option('--session <id>', 'the session, when several have such a call')
-    .option('--text <text>', 'what the model reads')
-    .option('--data <json>', 'structured data; checked against the output schema of the tool')
-    .option('--failed', 'it could not be done');
 
   command(
     program,
+    'answer <call>',
+    'give the result of a call that a person carries out',
+    async (options, [call = ''], output) => {
+      const { answerCommand } = await import('./commands/answer.ts');
+      return await answerCommand(await answerOf(options, call), { ...options }, output);
+    },
+  )
+    .option('--session <id>', 'the session, when calls of several sessions have this id')
+    .option('--text <text>', 'the result that the model reads')
+    .option('--data <json>', 'structured data; checked against the output schema of the tool')
+    .option('--failed', 'the call could not be carried out');
+}
+
+export function addSteering(program: Program): void {
+  command(
+    program,
     'interrupt <session>',
-    'stop what waits, and go on with something else or end the run',
+    'stop queued calls, then continue with a new instruction or end the run',
     async (options, [id = ''], output) => {
       const { interruptCommand } = await import('./commands/interrupt.ts');
       const say = text(options, 'say');
@@ -49,19 +60,27 @@ export function addPeople(program: Command): void {
         output,
       );
     },
-  ).option('--say <text>', 'what the run goes on with; without it, the run ends');
+  ).option('--say <text>', 'the instruction the run continues with; without it, the run ends');
 
-  for (const to of ['pause', 'resume'] as const) {
-    command(program, `${to} <session>`, PAUSES[to], async (options, [id = ''], output) => {
+  command(
+    program,
+    'pause <session>',
+    'start nothing new in a session until it is resumed',
+    async (options, [id = ''], output) => {
       const { pauseCommand } = await import('./commands/pause.ts');
-      return await pauseCommand({ dataDir: await dataDir(options), id: await sessionArgument(id), to }, output);
-    });
-  }
+      return await pauseCommand({ dataDir: await dataDir(options), id: await sessionArgument(id) }, output);
+    },
+  );
+
+  command(program, 'resume <session>', 'continue a paused run, or start a fork', async (options, [id = ''], output) => {
+    const { resumeCommand } = await import('./commands/resume.ts');
+    return await resumeCommand({ dataDir: await dataDir(options), id: await sessionArgument(id) }, output);
+  });
 
   command(
     program,
     'policy <session> [preset]',
-    'whom the calls of a session ask',
+    'show or set which calls of a session ask a person',
     async (options, [id = '', name], output) => {
       const { policyCommand } = await import('./commands/policy.ts');
       const tools = text(options, 'tool');
@@ -75,13 +94,8 @@ export function addPeople(program: Command): void {
         output,
       );
     },
-  ).option('--tool <id=permission,…>', 'exceptions: always_allow, always_ask or deny for single tools');
+  ).option('--tool <id=permission,…>', 'exceptions for single tools: always_allow, always_ask or deny');
 }
-
-const PAUSES = {
-  pause: 'start nothing more in a session until it is resumed',
-  resume: 'go on with a paused run, or with a fork',
-} as const;
 
 const answerOf = async (options: Options, call: string) => {
   const session = text(options, 'session');

@@ -1,4 +1,4 @@
-// One event of a session in words: what a person who watches a run wants to see of it.
+// Describes one event of a session as lines for a person who watches a run.
 import pc from 'picocolors';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
@@ -12,16 +12,16 @@ import type { Watched } from './watch.ts';
 
 const WIDTH = 100;
 
-/** The lines that tell of one event; none for what people need not see. */
+/** The lines of one event; none for events that people need not see. */
 export function progressLines(watched: Watched): readonly string[] {
   const event = upcast(watched.record.event);
-  const tell = TELL[event.kind] as ((watched: Watched, event: IngressEvent) => readonly string[]) | undefined;
-  return [...(tell?.(watched, event) ?? []), ...endLines(watched.before, watched.after)];
+  const describe = LINES[event.kind] as ((watched: Watched, event: IngressEvent) => readonly string[]) | undefined;
+  return [...(describe?.(watched, event) ?? []), ...endLines(watched.before, watched.after)];
 }
 
-type Tellers = { readonly [K in IngressKind]?: (watched: Watched, event: EventOfKind<K>) => readonly string[] };
+type LinesByKind = { readonly [K in IngressKind]?: (watched: Watched, event: EventOfKind<K>) => readonly string[] };
 
-const TELL: Tellers = {
+const LINES: LinesByKind = {
   RunRequested: ({ after }, event) => [
     pc.bold(`${after.run?.run_id ?? 'run'} `) + textOf(event.input),
     offerLine(after),
@@ -38,43 +38,43 @@ const TELL: Tellers = {
   LeaseExpired: (_, event) => [pc.yellow(`  ! ${event.call_id}: its bridge was lost`)],
   GenerateFailed: ({ after }, event) => {
     const again = after.run?.retry?.not_before_ms ?? null;
-    const then = again === null ? '' : pc.dim(`; asking again in ${again - event.at_ms} ms`);
-    return [pc.red(`  ! the model gave no answer: ${event.code}: ${event.message}`) + then];
+    const then = again === null ? '' : pc.dim(`; retrying in ${again - event.at_ms} ms`);
+    return [pc.red(`  ! the model request failed: ${event.code}: ${event.message}`) + then];
   },
-  ConsentPolicySet: (_, { by }) => [pc.dim(`  a new policy${saidBy(by)}; what was granted is taken back`)],
+  ConsentPolicySet: (_, { by }) => [pc.dim(`  policy set${byPerson(by)}; earlier grants are revoked`)],
   'user.tool_confirmation': ({ before }, event) => [confirmationLine(event, before)],
   'user.custom_tool_result': ({ before }, event) => {
     const { call } = callOf(before.active_tool_batch, event.call_id);
     const mark = event.result.success ? pc.green('✓') : pc.red('✗');
     return [
-      `  ${mark} ${describeCall(call)} ${pc.dim(`fulfilled${saidBy(event.by)}`)} ${pc.dim(clip(textOf(event.output)))}`,
+      `  ${mark} ${describeCall(call)} ${pc.dim(`answered${byPerson(event.by)}`)} ${pc.dim(clip(textOf(event.output)))}`,
     ];
   },
   'user.interrupt': (_, { input, by }) => [
-    pc.yellow(`  interrupted${saidBy(by)}`) + (input === undefined ? '' : `: ${textOf(input)}`),
+    pc.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${textOf(input)}`),
   ],
   RunSteered: (_, event) => [pc.dim(`  steered: ${textOf(event.input)}`)],
   RunPaused: () => [pc.dim('  paused')],
   RunResumed: () => [pc.dim('  resumed')],
 };
 
-const saidBy = (by: string | undefined): string => (by === undefined ? '' : ` by ${visible(by)}`);
+const byPerson = (by: string | undefined): string => (by === undefined ? '' : ` by ${visible(by)}`);
 
 function confirmationLine(event: EventOfKind<'user.tool_confirmation'>, before: SessionState): string {
   const { call } = callOf(before.active_tool_batch, event.call_id);
-  const who = saidBy(event.by);
+  const who = byPerson(event.by);
   if (event.result === 'allow') {
     const more = event.grant === undefined ? '' : ', and for the rest of the session';
     return `  ${pc.green('✓')} ${describeCall(call)} ${pc.dim(`allowed${who}${more}`)}`;
   }
   const why = event.message === undefined ? '' : `: ${visible(event.message)}`;
-  const instead = event.instead === undefined ? '' : pc.dim(' (other arguments instead)');
+  const instead = event.instead === undefined ? '' : pc.dim(' (replaced by other arguments)');
   return `  ${pc.red('✗')} ${describeCall(call)} ${pc.red(`denied${who}`)}${why}${instead}`;
 }
 
 function turnLines(event: EventOfKind<'ToolCallsObserved'>, after: SessionState): readonly string[] {
-  const said = event.content === undefined ? '' : textOf(event.content);
-  const head = `${pc.bold(pc.cyan(`turn ${event.turn}`))} ${said}`;
+  const text = event.content === undefined ? '' : textOf(event.content);
+  const head = `${pc.bold(pc.cyan(`turn ${event.turn}`))} ${text}`;
   const batch = after.active_tool_batch;
   if (batch === null) return [head];
   const calls = new Map(event.calls.map((call) => [call.call_id, call]));
@@ -141,7 +141,7 @@ function endLines(before: SessionState, after: SessionState): readonly string[] 
   return [colour(pc.bold(`${record.run_id} ${outcome}`) + why)];
 }
 
-/** A call in a few words: its tool, and the argument that tells most. */
+/** A call as short text: its tool and its most telling arguments. */
 export function describeCall(call: ToolCallObserved | undefined): string {
   if (call === undefined) return '?';
   const args = call.arguments ?? {};
@@ -152,7 +152,7 @@ export function describeCall(call: ToolCallObserved | undefined): string {
   return `${call.tool_name}${main.length === 0 ? '' : pc.dim(`(${visible(main.join(' in ').slice(0, 48).toWellFormed())})`)}`;
 }
 
-/** How many calls of a batch are in which status, for `refold show`. */
+/** The number of calls of a batch in each status. */
 export function countStatuses(batch: ActiveToolBatch): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const position of batch.observed.keys()) {

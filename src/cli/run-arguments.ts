@@ -1,4 +1,4 @@
-// What `refold run` and `refold bridge` make of their options and of the environment.
+// Derives the arguments of `refold run` and `refold bridge` from their options and the environment.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TURNS_MAX } from '../../schemas/limits.ts';
@@ -16,13 +16,10 @@ const INSTRUCTIONS =
   'You are a careful coding agent. Work with the tools you are offered, read before you change, make independent ' +
   'calls together in one turn, and run the tests before you say that you are done.';
 
-/** A model that is asked nothing does anything. */
+/** Ends the command when the prompt is empty: a model without a task does anything. */
 export function refuseEmpty(prompt: string): void {
   if (prompt.trim() !== '') return;
-  throw new CommandFailure(
-    'invalid_shape',
-    'the prompt is empty. Say what is to be done: refold run "make the tests pass"',
-  );
+  throw new CommandFailure('invalid_shape', 'the prompt is empty. Give a task: refold run "make the tests pass"');
 }
 
 export async function runArguments(options: Options): Promise<Omit<RunCommand, 'prompt' | 'dataDir'>> {
@@ -44,7 +41,7 @@ export async function runArguments(options: Options): Promise<Omit<RunCommand, '
   return {
     workspace: bridge.workspace,
     config,
-    // A session that goes on is asked for the model that it names, unless another is named here.
+    // A continued session names its model; --model overrides it.
     bridgeArgs: [...bridge.args, ...(typeof model === 'string' && !recorded ? ['--model', model] : [])],
     secrets: bridge.secrets,
     ...policyOf(options),
@@ -59,12 +56,15 @@ function policyOf(options: Options): Pick<RunCommand, 'policy'> {
   if (options['session'] !== undefined) {
     throw new CommandFailure(
       'invalid_shape',
-      '--policy is for a new session; for this one: refold policy SESSION PRESET',
+      '--policy applies to a new session. For an existing one: refold policy SESSION PRESET',
     );
   }
   const known = Object.keys(CONSENT_PRESETS);
   if (!known.includes(String(policy))) {
-    throw new CommandFailure('invalid_shape', `there is no policy "${String(policy)}": ${known.join(', ')}`);
+    throw new CommandFailure(
+      'invalid_shape',
+      `there is no policy "${String(policy)}". The presets are ${known.join(', ')}`,
+    );
   }
   return { policy: policy as ConsentPreset };
 }
@@ -73,26 +73,28 @@ const modelOf = (options: Options): string => String(options['model'] ?? process
 
 export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
   const workspace = resolve(String(options['workspace'] ?? '.'));
-  if (!existsSync(workspace)) throw new CommandFailure('no_workspace', `there is no folder ${workspace}`);
+  if (!existsSync(workspace))
+    throw new CommandFailure('no_workspace', `there is no folder ${workspace}. Give an existing one with --workspace`);
   const common = ['--sandbox', String(options['sandbox'] ?? 'auto')];
   const { recording } = options;
   if (typeof recording === 'string') {
-    if (!existsSync(recording)) throw new CommandFailure('no_recording', `there is no recording ${recording}`);
+    if (!existsSync(recording))
+      throw new CommandFailure(
+        'no_recording',
+        `there is no recording ${recording}. Give an existing file with --recording`,
+      );
     return { workspace, args: [...common, '--provider', 'recorded', '--recording', resolve(recording)], secrets: {} };
   }
   const key = process.env['OPENAI_API_KEY'];
   const baseUrl = options['baseUrl'] ?? process.env['OPENAI_BASE_URL'];
   if (key === undefined && baseUrl === undefined) {
     const message =
-      'no model to ask. Set OPENAI_API_KEY, or give --base-url of an OpenAI-compatible server, or --recording FILE. ' +
-      'To see refold work without any of them: refold demo';
+      'no model is configured. Set OPENAI_API_KEY, or give the --base-url of an OpenAI-compatible server, or --recording FILE. ' +
+      'To see refold work without a model: refold demo';
     throw new CommandFailure('no_model', message);
   }
   if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
-    throw new CommandFailure(
-      'no_model',
-      `the server of the model must be an http or https URL, not "${String(baseUrl)}"`,
-    );
+    throw new CommandFailure('no_model', `the model server must be an http or https URL, not "${String(baseUrl)}"`);
   }
   const server = baseUrl === undefined ? [] : ['--base-url', baseUrl];
   return {

@@ -1,5 +1,5 @@
-// What an operator has to know of the stores while an engine serves. A refusal goes to whoever asked, and is all that is
-// ever said of it: here it is told once when the stores begin to refuse, and once when that is over.
+// Notifies the operator about failing stores while an engine serves. A rejection reaches only the client that made the
+// request; here the operator gets one notice when the stores begin to refuse writes and one when they recover.
 import { statfs } from 'node:fs/promises';
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -8,24 +8,24 @@ import type { EngineClient } from '../client/client.ts';
 import { storageCode } from '../files/file-failure.ts';
 
 export interface StorageNotes {
-  readonly tell: (message: string) => void;
-  /** How many bytes can still be written where the stores are. */
+  readonly notify: (message: string) => void;
+  /** The free bytes of the file system that holds the stores. */
   readonly freeBytes: () => Promise<number>;
 }
 
-/** A client whose refusals by the stores are told; it is otherwise the one it is given. */
-export function noteStorage(client: EngineClient, { tell, freeBytes }: StorageNotes): EngineClient {
-  /** What is refused, and how many bytes of it there have to be room for; empty while all is well. */
+/** Wraps a client to notify about its storage rejections; answers are unchanged. */
+export function noteStorage(client: EngineClient, { notify, freeBytes }: StorageNotes): EngineClient {
+  /** The kinds of work that are refused, and the bytes each needs; empty while the stores accept writes. */
   const refused = new Map<Work, number>();
   let looking = false;
 
   function noteRefused(work: Work, bytes: number, rejection: Rejection): void {
-    if (refused.size === 0) tell(describeRefusal(rejection));
+    if (refused.size === 0) notify(describeRefusal(rejection));
     refused.set(work, Math.max(bytes, refused.get(work) ?? ROOM_BYTES_MIN));
   }
 
-  /** Where a large blob has no room, a small one may have: one write that went through does not make it over. */
-  async function noteTaken(work: Work): Promise<void> {
+  /** A successful write alone does not end the outage: a small blob may fit where a large one does not. */
+  async function noteAccepted(work: Work): Promise<void> {
     const bytes = refused.get(work);
     if (bytes === undefined || looking) return;
     looking = true;
@@ -33,7 +33,7 @@ export function noteStorage(client: EngineClient, { tell, freeBytes }: StorageNo
     looking = false;
     if (free < bytes || refused.get(work) !== bytes) return;
     refused.delete(work);
-    if (refused.size === 0) tell('the stores take everything again; what waited for them goes on');
+    if (refused.size === 0) notify('the stores accept writes again; waiting work continues');
   }
 
   const noting =
@@ -41,7 +41,7 @@ export function noteStorage(client: EngineClient, { tell, freeBytes }: StorageNo
     async () => {
       const answer = await task();
       if (isRight(answer)) {
-        if (refused.size > 0 && wrote?.(answer.right) !== false) void noteTaken(work);
+        if (refused.size > 0 && wrote?.(answer.right) !== false) void noteAccepted(work);
       } else if (OF_STORES.has(answer.left.code)) noteRefused(work, bytes, answer.left);
       return answer;
     };
@@ -56,23 +56,23 @@ export function noteStorage(client: EngineClient, { tell, freeBytes }: StorageNo
   };
 }
 
-/** How many bytes a user without privileges can still write to the file system of a directory. */
+/** The bytes that an unprivileged user can still write to the file system of a directory. */
 export async function freeBytesOf(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
 }
 
-/** The two stores. Either may refuse while the other goes on. */
+/** The two stores. Either may refuse writes while the other accepts them. */
 type Work = 'events' | 'blobs';
 
 interface Written<T> {
-  /** How many bytes it asks room for, where that is much. */
+  /** The bytes that the write needs, for large writes. */
   readonly bytes?: number;
-  /** Whether an answer means that something was written; it does when absent. */
+  /** Whether the answer proves a write; when absent, every answer does. */
   readonly wrote?: (value: T) => boolean;
 }
 
-/** A disk with less than this is full: the journal writes more than its events when it makes tables of its log. */
+/** A disk with less free space counts as full: a journal that compacts its log writes more than its events. */
 const ROOM_BYTES_MIN = 1_048_576;
 
 const OF_STORES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
@@ -82,10 +82,10 @@ const OF_STORES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
 ]);
 
 function describeRefusal({ message }: Rejection): string {
-  // A write of which nobody knows whether it is there failed for some reason, too.
+  // A write with unknown outcome also has a cause, which the message names.
   const isFull = storageCode(message) === 'storage_full';
   const next = isFull
-    ? 'Free some space: what waits goes on then, without a restart.'
-    : 'Look at the disk: what waits goes on once it takes writes again.';
-  return `the ${isFull ? 'disk is full' : 'stores fail'}, and work is refused: ${message}. ${next}`;
+    ? 'Free some space: waiting work then continues without a restart.'
+    : 'Check the disk: waiting work continues once it accepts writes again.';
+  return `the ${isFull ? 'disk is full' : 'stores fail'}, so work is refused: ${message}. ${next}`;
 }

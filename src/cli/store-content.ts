@@ -1,4 +1,4 @@
-// Text of any size as the content of an event: inline while it is small, else kept as a blob first.
+// Makes event content of text of any size: inline when small, else stored as a blob first.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Content } from '../../schemas/content.ts';

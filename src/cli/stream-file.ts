@@ -1,6 +1,7 @@
-// Reads and writes exported streams: JSON Lines of stream records.
+// Reads stream records: from exported files of JSON Lines, and from sessions page by page.
 import { createReadStream } from 'node:fs';
-import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { decode } from '../../schemas/codec.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Json, parseJson } from '../../schemas/json.ts';
@@ -12,15 +13,18 @@ import { cannotRead } from './files.ts';
 import { must } from '../client/must.ts';
 import { CommandFailure } from './output.ts';
 
-/** The records of a file, in order. Ends the command at the first line that is no record. */
+/** The records of a file, in order. Ends the command at the first line that is not a record. */
 export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord> {
   let number = 0;
   for await (const line of linesOf(path)) {
     number += 1;
     const parsed = readLine(line);
     if (parsed === null) continue;
-    const record = isLeft(parsed) ? parsed : decode(StreamRecord, parsed.right);
-    if (isLeft(record)) {
+    const record = pipe(
+      parsed,
+      E.chain((value) => decode(StreamRecord, value)),
+    );
+    if (E.isLeft(record)) {
       const { code, path: at, message } = record.left;
       throw new CommandFailure(code, `${path}, line ${number}: ${message}${at === '' ? '' : ` at ${at}`}`, 1);
     }
@@ -28,17 +32,17 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
   }
 }
 
-// No byte is put in the place of another: what the digests are held against is what is in the file.
+// Fatal and keeping the BOM: no byte is replaced, so digests are compared with the exact bytes of the file.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What a line holds; null when it is blank. */
-function readLine(line: Buffer): Either<Rejection, Json> | null {
-  if (line.length > BLOB_BYTES_MAX) return left(reject('too_large', '', `longer than ${BLOB_BYTES_MAX} bytes`));
+/** The JSON value of a line; null when the line is blank. */
+function readLine(line: Buffer): E.Either<Rejection, Json> | null {
+  if (line.length > BLOB_BYTES_MAX) return E.left(reject('too_large', '', `longer than ${BLOB_BYTES_MAX} bytes`));
   let text: string;
   try {
     text = utf8.decode(line);
   } catch {
-    return left(reject('malformed_json', '', 'the line is not UTF-8'));
+    return E.left(reject('malformed_json', '', 'the line is not UTF-8'));
   }
   return /^[ \t\r\v\f]*$/.test(text) ? null : parseJson(text, BLOB_BYTES_MAX);
 }
@@ -46,8 +50,8 @@ function readLine(line: Buffer): Either<Rejection, Json> | null {
 const LINE_FEED = 0x0a;
 
 /**
- * The lines of a file; of one that is too long, its beginning. A line feed alone ends one: JSON may hold whatever else
- * ends lines elsewhere (U+2028, a carriage return).
+ * The lines of a file; of a line that is too long, its beginning. Only a line feed ends a line: JSON may contain other
+ * line separators (U+2028, a carriage return).
  */
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   let open: Buffer[] = [];
@@ -73,7 +77,7 @@ async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** The records of a session, page by page: all of them, or the events from a position on. */
+/** The records of a session, read page by page: all of them, or the events from a position on. */
 export async function* readSession(client: EngineClient, id: SessionId, from?: number): AsyncGenerator<StreamRecord> {
   let page = await must(client.records(id, from));
   let position: number = from ?? 0;

@@ -1,5 +1,4 @@
-// Watches a session by folding its stream again as it grows: what is shown is what the log says, and every digest is
-// checked on the way.
+// Follows a session by folding its stream as it grows. What is shown comes from the log, and every digest is checked.
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { EventRecord } from '../../schemas/record.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -19,7 +18,7 @@ export interface WatchEnd {
   readonly stateDigest: Digest;
 }
 
-/** Calls `onEvent` for each event, from the first one, until `isOver` says so; gives the state then. */
+/** Calls `onEvent` for each event, from the first, until `isOver` returns true; returns the state at that point. */
 export async function watch(
   client: EngineClient,
   id: SessionId,
@@ -37,7 +36,11 @@ export async function watch(
       const { state, stateDigest, divergence } = replayer.result();
       if (divergence !== null || before === null || state === null || stateDigest === null) {
         const what = divergence === null ? 'no genesis record' : divergence.message;
-        throw new CommandFailure('divergence', `the stream of ${id} does not fold as recorded: ${what}`, 1);
+        throw new CommandFailure(
+          'divergence',
+          `the stream of ${id} does not fold as recorded: ${what}. For details: refold verify ${id}`,
+          1,
+        );
       }
       onEvent({ record, before, after: state });
       if (isOver(state)) return { state, stateDigest };
@@ -45,5 +48,8 @@ export async function watch(
   } finally {
     over.abort();
   }
-  throw new CommandFailure('closing', `the engine went away before ${id} had ended`);
+  throw new CommandFailure(
+    'closing',
+    `the connection to the engine ended before the run of ${id}. To see its state: refold show ${id}`,
+  );
 }

@@ -1,4 +1,4 @@
-// How a command works with the engine of a data directory: the running one, or one of its own.
+// Gives a command the engine of a data directory: the running one, or one opened in the command's own process.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
@@ -7,7 +7,7 @@ import { requireData } from './data-dir.ts';
 import { findEngine, namingHolder } from './engine-address.ts';
 import { mustBe } from '../client/must.ts';
 
-/** Works with the engine of a data directory that is there: the running one, or one opened for this command alone. */
+/** Calls `work` with the engine of an existing data directory: the running one, or one opened for this command only. */
 export async function withEngine<T>(dataDir: string, work: (client: EngineClient) => Promise<T>): Promise<T> {
   for (let looks = 1; ; looks += 1) {
     const running = await findEngine(dataDir);
@@ -15,13 +15,13 @@ export async function withEngine<T>(dataDir: string, work: (client: EngineClient
     await requireData(dataDir);
     const opened = await openAlone(dataDir);
     if (!isLeft(opened)) return await workWith(opened.right, work);
-    // Whoever has the directory open may be an engine that is just starting, and is found a moment later.
+    // The holder of the directory may be an engine that is starting and has not published its address yet.
     if (opened.left.code !== 'in_use' || looks >= LOOKS_MAX) return mustBe(await namingHolder(dataDir, opened));
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
 
-/** How often, and how long apart, a directory that somebody has open is looked at before that is told. */
+/** How often, and at what interval, a directory in use is tried again before the command fails. */
 const LOOKS_MAX = 20;
 const LOOK_EVERY_MS = 250;
 
@@ -33,7 +33,7 @@ async function workWith<T>(engine: Engine, work: (client: EngineClient) => Promi
   }
 }
 
-// Loaded only where there is no engine to ask: a command that asks one needs neither a journal nor a validator.
+// Loaded only when no engine runs: a command that asks a running engine needs neither a journal nor a validator.
 async function openAlone(dataDir: string): Promise<Either<Rejection, Engine>> {
   const { openEngine } = await import('../engine/engine.ts');
   return await openEngine({ dataDir })();

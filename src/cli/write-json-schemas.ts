@@ -1,4 +1,4 @@
-// Writes the JSON Schema of every codec of `refold/schemas` into the build output, one file each.
+// Writes the JSON Schema of every codec of `refold/schemas` into the build output, one file per codec.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as schemas from '../../schemas/index.ts';

@@ -1,4 +1,4 @@
-// `refold fork`, `checkpoint` and `whatif` as they are used: over a data directory and over exported files.
+// `refold fork`, `checkpoint` and `whatif` over a data directory and over exported files.
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,34 +26,36 @@ beforeAll(async () => {
 afterAll(() => rm(home, { recursive: true }));
 
 describe('refold fork', () => {
-  test('makes a session that says whose it is, what was added and why, and what comes next', async () => {
-    const { code, stdout } = await onData('fork', demo, '--at', '23', '--to', 'amid');
+  test('creates a session and prints its source, the added events with reasons, and the next command', async () => {
+    const { code, stdout } = await onData('fork', demo, '--at', '23', '--to', 'middle');
     expect(code).toBe(0);
-    expect(stdout).toContain(`amid  forked from ${demo} after 23 events\n`);
+    expect(stdout).toContain(`middle  forked from ${demo} after 23 events\n`);
     expect(stdout).toMatch(/added +position 23 {2}RunPaused\n/);
     expect(stdout).toMatch(
-      /added +position 24 {2}LeaseExpired {2}call_4_3: the bridge of the source runs it.* unknown here/,
+      /added +position 24 {2}LeaseExpired {2}call_4_3: the source’s bridge runs it.* here it is unknown/,
     );
-    expect(stdout).toMatch(/now +run-1 paused_executing, turn 4\nnext +refold resume amid, or/);
-    const [object] = jsonLines((await onData('fork', demo, '--at', '23', '--to', 'amid-2', '--json')).stdout);
+    expect(stdout).toMatch(/now +run-1 paused_executing, turn 4\nnext +refold resume middle, or/);
+    const [object] = jsonLines((await onData('fork', demo, '--at', '23', '--to', 'middle-2', '--json')).stdout);
     expect(object).toMatchObject({
-      session_id: 'amid-2',
+      session_id: 'middle-2',
       version: 25,
       forked_from: { session_id: demo, position: 23 },
     });
   });
 
-  test('a fork of which the run is over takes the next prompt', async () => {
+  test('with --run end, the fork takes the next prompt', async () => {
     const { stdout } = await onData('fork', demo, '--at', '18', '--to', 'over', '--run', 'end');
     expect(stdout).toMatch(/added +position 18 {2}RunCancelled\nnow +idle\nnext +refold run "\.\.\." --session over/);
   });
 
-  test('verifies against its source where that is at hand, and says so where not', async () => {
+  test('is verified against its source when that is available, and says so when it is not', async () => {
     await onData('fork', demo, '--at', '4', '--to', 'early');
-    expect((await onData('verify', 'early')).stdout).toContain('the same 4 events and chain value there');
+    expect((await onData('verify', 'early')).stdout).toContain('the same 4 events and chain value');
     await onData('export', 'early', '-o', at('early.jsonl'));
     expect((await refold(['verify', at('early.jsonl'), DEMO])).stdout).toContain('the same 4 events');
-    expect((await refold(['verify', at('early.jsonl')])).stdout).toContain('not here, so not compared');
+    expect((await refold(['verify', at('early.jsonl')])).stdout).toContain(
+      'the source is not available, so not compared',
+    );
     const cut = (await readFile(at('early.jsonl'), 'utf8')).split('\n').slice(0, 3).join('\n');
     await writeFile(at('cut.jsonl'), cut);
     const found = await refold(['verify', at('cut.jsonl'), '--json']);
@@ -62,19 +64,19 @@ describe('refold fork', () => {
   });
 
   test.each([
-    [['nobody'], /there is no session nobody/],
+    [['absent'], /there is no session absent/],
     [['DEMO', '--at', '32'], /has 31 events, so it cannot be forked after 32/],
     [['DEMO', '--at', 'x'], /--at takes a whole number/],
     [['DEMO', '--run', 'on'], /Allowed choices are pause, go, end/],
-    [['DEMO', '--to', '../x'], /is no session id .* List them: refold sessions/],
-  ])('misuse %j ends with 2 and says why', async (args, says) => {
+    [['DEMO', '--to', '../x'], /is not a session id .* List the sessions: refold sessions/],
+  ])('misuse %j exits with 2 and says why', async (args, says) => {
     const { code, stderr } = await onData('fork', ...args.map((arg) => (arg === 'DEMO' ? demo : arg)));
     expect(code).toBe(2);
     expect(stderr).toMatch(says);
   });
 });
 
-test('a session of an older version is exported as it was written, and still verifies', async () => {
+test('a session of an older version is exported as it was recorded, and still verifies', async () => {
   const old = join(ROOT, 'replay-fixtures/interrupted-batch/session.jsonl');
   const [imported] = jsonLines((await onData('import', old, '--json')).stdout);
   const id = String(imported?.['session_id']);
@@ -87,13 +89,13 @@ test('a session of an older version is exported as it was written, and still ver
 test.each([
   ['what came before it', 4, /position 3: the position is 4; it must be 3; the records before it are stored/],
   ['nothing', 0, /position -1: .*; nothing is stored/],
-])('an import of a file that does not verify ends with 1, and stores %s', async (_, missing, says) => {
+])('an import of a file that does not verify exits with 1 and stores %s', async (_, missing, says) => {
   const lines = (await readFile(DEMO, 'utf8')).split('\n');
   const file = at(`without-${missing}.jsonl`);
   await writeFile(file, lines.toSpliced(missing, 1).join('\n'));
   const { code, stderr } = await refold(['import', file, '--data-dir', at('imported')]);
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
-  expect(stderr).toContain(`Look closer: refold verify ${file}\n`);
+  expect(stderr).toContain(`For details: refold verify ${file}\n`);
 });
 
 describe('refold checkpoint', () => {
@@ -106,11 +108,11 @@ describe('refold checkpoint', () => {
     signing = await onData('checkpoint', '--key', key(), '-o', kept());
   });
 
-  test('signs for every session, and says how many', () => {
+  test('signs for every session and prints their number', () => {
     expect(signing).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d sessions, \d+ events, signed into/) });
   });
 
-  test('makes a key that only its owner can read, and never over another file', async () => {
+  test('creates a key that only its owner can read, and overwrites no file', async () => {
     expect((await stat(key())).mode & 0o777).toBe(0o600);
     expect(await refold(['checkpoint', '--new-key', key()])).toMatchObject({
       code: 2,
@@ -118,29 +120,27 @@ describe('refold checkpoint', () => {
     });
   });
 
-  test('verifies by the key that was given, and says when none was', async () => {
+  test('is verified with the given key, and verify reports when none is given', async () => {
     const trusted = await refold(['verify', DEMO, '--checkpoint', kept(), '--public-key', `${key()}.pub`]);
-    expect(trusted.stdout).toMatch(
-      /by the key that was given\nverified[^]*as it was signed at 31 events; 0 more since/,
-    );
-    expect((await onData('verify', demo, '--checkpoint', kept())).stdout).toContain('whoever wrote the file chose it');
+    expect(trusted.stdout).toMatch(/by the given key\nverified[^]*matches what was signed at 31 events; 0 more since/);
+    expect((await onData('verify', demo, '--checkpoint', kept())).stdout).toContain('its author chose that key');
     await refold(['checkpoint', '--new-key', at('other')]);
     const wrong = await refold(['verify', DEMO, '--checkpoint', kept(), '--public-key', `${at('other')}.pub`]);
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('another key') });
   });
 
-  test('has nothing against a session that has grown since, or is new', async () => {
+  test('accepts a session that has grown since, or is new', async () => {
     const engine = await must(openEngine({ dataDir: data }));
     const grown = { events: [{ kind: 'SessionConfigured' as const, config: { turns_max: 9 } }] };
     await must(engine.client.submit(brand('early'), grown));
     await must(engine.client.createSession({ session_id: brand('new') }));
     await engine.close();
     const { stdout } = await onData('verify', 'early', 'new', '--checkpoint', kept());
-    expect(stdout).toMatch(/as it was signed at 5 events; 1 more since/);
-    expect(stdout).toContain('made before this session');
+    expect(stdout).toMatch(/matches what was signed at 5 events; 1 more since/);
+    expect(stdout).toContain('does not contain this session');
   });
 
-  test('names a session that is gone, one that was cut off, and one that was chained anew', async () => {
+  test('reports a session that is missing and one that was truncated', async () => {
     const elsewhere = at('elsewhere');
     const nowhere = await refold(['verify', '--checkpoint', kept(), '--data-dir', elsewhere]);
     expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no data directory at ') });
@@ -151,30 +151,33 @@ describe('refold checkpoint', () => {
       { fault: { position: -1, what: 'deleted' } },
     ]);
     const lines = (await readFile(DEMO, 'utf8')).trimEnd().split('\n');
-    // The session was imported under its own id, so its export is the fixture.
+    // The session was imported under its own id, so the fixture is its export.
     await writeFile(at('short.jsonl'), lines.slice(0, 9).join('\n'));
     expect(
       jsonLines((await refold(['verify', at('short.jsonl'), '--checkpoint', kept(), '--json'])).stdout),
     ).toMatchObject([{ trusted_key: false }, { fault: { position: 8, what: 'truncated' } }, { summary: { bad: 1 } }]);
   });
 
-  test('proves one session to somebody who has nothing else', async () => {
+  test('proves one session without the others', async () => {
     const proving = await refold(['checkpoint', '--prove', demo, '--checkpoint', kept(), '-o', at('proof.json')]);
     expect(proving).toMatchObject({ code: 0, stdout: expect.stringMatching(/at 31 events: \d+ digests to the root/) });
     const checked = await refold(['verify', DEMO, '--checkpoint', at('proof.json'), '--public-key', `${key()}.pub`]);
-    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('as it was signed at 31 events') });
-    const other = await refold(['checkpoint', '--prove', 'nobody', '--checkpoint', kept()]);
-    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('holds no session nobody') });
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('matches what was signed at 31 events') });
+    const other = await refold(['checkpoint', '--prove', 'absent', '--checkpoint', kept()]);
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('does not contain session absent') });
   });
 
-  test('refuses a key that others may read, and files that are none', async () => {
+  test('refuses a key that other users may read, and files that are neither a key nor a checkpoint', async () => {
     await writeFile(at('loose'), await readFile(key()), { mode: 0o644 });
     expect((await onData('checkpoint', '--key', at('loose'))).stderr).toContain('chmod 600');
     await writeFile(at('garbage'), 'hello', { mode: 0o600 });
     expect((await onData('checkpoint', '--key', at('garbage'))).stderr).toContain('private Ed25519 key');
-    expect((await onData('verify', demo, '--checkpoint', at('garbage'))).stderr).toContain('is no checkpoint');
+    expect((await onData('verify', demo, '--checkpoint', at('garbage'))).stderr).toContain('is not a checkpoint');
     expect((await onData('verify', demo, '--checkpoint', at('nowhere'))).stderr).toContain('cannot read');
-    expect(await refold(['checkpoint'])).toMatchObject({ code: 2, stderr: expect.stringContaining('give one of') });
+    expect(await refold(['checkpoint'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give exactly one of'),
+    });
   });
 });
 
@@ -193,13 +196,13 @@ describe('refold whatif', () => {
     return at(name);
   };
 
-  test('under the same tools changes nothing, and ends with 0', async () => {
+  test('reports no change under the same tools, and exits with 0', async () => {
     const { code, stdout } = await refold(['whatif', DEMO, '--registry', await write('same.json', await tools())]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/same .*6 turns, 15 calls: nothing changes\n1 session: none decides otherwise/);
+    expect(stdout).toMatch(/same .*6 turns, 15 calls: nothing changes\n1 session: none decides differently/);
   });
 
-  test('tells which calls are decided otherwise, and ends with 1', async () => {
+  test('lists the calls that are decided differently, and exits with 1', async () => {
     const other = (await tools()).filter(({ tool_name }) => tool_name !== 'shell');
     const args = ['--registry', await write('other.json', other)];
     const { code, stdout } = await refold(['whatif', DEMO, ...args]);
@@ -213,7 +216,7 @@ describe('refold whatif', () => {
     ]);
   });
 
-  test('holds arguments against another schema, without its author knowing any digest', async () => {
+  test('checks arguments against another schema, whose author need not know any digest', async () => {
     const strict = (await tools()).map((tool) =>
       tool.tool_name === 'grep' ? { ...tool, input_schema: { type: 'object', required: ['nothing'] } } : tool,
     );
@@ -221,46 +224,48 @@ describe('refold whatif', () => {
     expect(stdout).toMatch(/call_2_7 grep {2}runs in group 0 → rejected, tool_invalid_args/);
   });
 
-  test('a changed offer alone counts with --strict only', async () => {
-    const told = (await tools()).map((tool) => (tool.tool_name === 'grep' ? { ...tool, description: 'Look.' } : tool));
-    const args = ['whatif', DEMO, '--registry', await write('told.json', told)];
+  test('counts a changed offer alone only with --strict', async () => {
+    const redefined = (await tools()).map((tool) =>
+      tool.tool_name === 'grep' ? { ...tool, description: 'Look.' } : tool,
+    );
+    const args = ['whatif', DEMO, '--registry', await write('redefined.json', redefined)];
     expect(await refold(args)).toMatchObject({ code: 0, stdout: expect.stringContaining('~grep') });
     expect(await refold([...args, '--strict'])).toMatchObject({ code: 1 });
   });
 
-  test('tells whom another policy would ask, by file or by preset', async () => {
+  test('reports which calls another policy would ask about, given as a file or a preset', async () => {
     const careful = await refold(['whatif', DEMO, '--policy', 'careful']);
     expect(careful).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/edit_file {2}runs unasked → asks a person/),
+      stdout: expect.stringMatching(/edit_file {2}runs without asking → asks a person/),
     });
     const modes = { read: 'allow', safe_write: 'deny', destructive: 'ask', local: 'allow', external: 'allow' };
     const file = await write('policy.json', { modes, tools: {} });
     expect((await refold(['whatif', DEMO, '--policy', file])).stdout).toContain('rejected, permission_denied');
-    expect((await refold(['whatif', DEMO, '--policy', 'nothing'])).stderr).toMatch(/no preset.*careful/);
+    expect((await refold(['whatif', DEMO, '--policy', 'nothing'])).stderr).toMatch(/nor a preset.*careful/);
   });
 
-  test('takes many sessions, files and --all, and goes on after what cannot be read', async () => {
+  test('takes many sessions, files and --all, and continues after an unreadable one', async () => {
     const all = await onData('whatif', '--all', '--profile', 'openai', '--json');
     expect(all.code).toBe(1);
     expect(jsonLines(all.stdout).length).toBeGreaterThan(3);
     await writeFile(at('torn.jsonl'), (await readFile(DEMO, 'utf8')).split('\n').slice(0, 3).join('\n').slice(0, -9));
     const some = await refold(['whatif', at('torn.jsonl'), LEASE_LOST, '--registry', at('same.json')]);
     expect(some.stdout).toMatch(
-      /unreadable .*torn[^]*changes .*lease-lost[^]*2 sessions: 1 decides otherwise, 1 unreadable/,
+      /unreadable .*torn[^]*changes .*lease-lost[^]*2 sessions: 1 decides differently, 1 unreadable/,
     );
     expect(await refold(['whatif', at('torn.jsonl'), '--profile', 'openai'])).toMatchObject({ code: 2 });
   });
 
   test.each([
-    [[DEMO], /say what is different/],
+    [[DEMO], /no alternative is given/],
     [['--profile', 'openai'], /name sessions/],
     [[DEMO, '--profile', '../x'], /--profile/],
     [[DEMO, '--registry', 'GARBAGE'], /not JSON/],
     [[DEMO, '--registry', 'NUMBER'], /neither a list of tools nor/],
     [[DEMO, '--registry', 'TWICE'], /occurs twice/],
     [[DEMO, '--registry', 'nowhere.json'], /cannot read/],
-  ])('misuse %j ends with 2 and says what to do', async (args, says) => {
+  ])('misuse %j exits with 2 and says what to do', async (args, says) => {
     const [first] = await tools();
     await writeFile(at('GARBAGE'), 'hello');
     await write('NUMBER', 7);
@@ -271,7 +276,7 @@ describe('refold whatif', () => {
   });
 });
 
-test.each(['fork', 'checkpoint', 'whatif'])('%s --help tells its options', async (command) => {
+test.each(['fork', 'checkpoint', 'whatif'])('%s --help lists its options', async (command) => {
   const { code, stdout } = await refold([command, '--help']);
   expect(code).toBe(0);
   expect(stdout).toContain('--json');

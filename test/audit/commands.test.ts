@@ -1,4 +1,4 @@
-// The audit commands as they are used: over a data directory, and over exported files.
+// `refold verify`, `diff` and `explain` over a data directory and over exported files.
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ async function write(name: string, story: Parameters<typeof recordsOf>[0]): Prom
   return at(name);
 }
 
-/** A session whose events refer to a blob, and whose transcript is long enough to be sealed. */
+/** A session whose events refer to a blob and whose transcript is long enough for a sealed page. */
 async function makeSession(id: SessionId): Promise<void> {
   const engine = await must(openEngine({ dataDir: data }));
   const { client } = engine;
@@ -70,17 +70,17 @@ const blobFile = (ref: Digest): string => {
 };
 
 describe('refold verify', () => {
-  test('checks every digest and every blob of every session, and sums up', async () => {
+  test('checks every digest and blob of every session, and prints a summary', async () => {
     const { code, stdout } = await onData('verify', '--all', '--json');
     const lines = jsonLines(stdout);
     expect(code).toBe(0);
     expect(lines.map((line) => line['source'])).toEqual(['quiet', wordy, undefined]);
-    // The prompt, and the one page of the transcript that is sealed.
+    // The prompt and the one sealed page of the transcript.
     expect(lines[1]).toMatchObject({ verified: true, session_id: wordy, events: 4, blobs: { checked: 2, bad: [] } });
     expect(lines[2]).toEqual({ summary: { streams: 2, verified: 2, bad: 0, unreadable: 0, events: 4 } });
   });
 
-  test('takes sessions and files together, and says that a file holds no blobs', async () => {
+  test('takes sessions and files together, and reports that a file contains no blobs', async () => {
     const { code, stdout } = await onData('verify', wordy, DEMO);
     expect(code).toBe(0);
     expect(stdout).toMatch(/verified +wordy {2}4 events, 2 blobs in \d+ ms/);
@@ -89,7 +89,7 @@ describe('refold verify', () => {
   });
 
   test('needs no data directory for files', async () => {
-    const elsewhere = at('never-made');
+    const elsewhere = at('never-created');
     expect(await refold(['verify', DEMO, '--data-dir', elsewhere])).toMatchObject({ code: 0 });
     await expect(readdir(elsewhere)).rejects.toThrow(/ENOENT/);
   });
@@ -133,7 +133,7 @@ describe('refold verify', () => {
     }
   });
 
-  test('goes on after a bad stream, names its first bad position, and ends with 1', async () => {
+  test('continues after a bad stream, names its first bad position, and exits with 1', async () => {
     const lines = (await readFile(DEMO, 'utf8')).split('\n');
     lines[7] = String(lines[7]).replace('"duration_ms":', '"duration_ms":1');
     await writeFile(at('edited.jsonl'), lines.join('\n'));
@@ -151,11 +151,11 @@ describe('refold verify', () => {
     );
   });
 
-  test('what cannot be read ends with 2, unless something is bad', async () => {
-    const { code, stdout } = await onData('verify', 'nobody', wordy, '--json');
+  test('exits with 2 when a stream cannot be read and none is bad', async () => {
+    const { code, stdout } = await onData('verify', 'absent', wordy, '--json');
     expect(code).toBe(2);
     expect(jsonLines(stdout)).toMatchObject([
-      { source: 'nobody', verified: false, error: { code: 'unknown_session' } },
+      { source: 'absent', verified: false, error: { code: 'unknown_session' } },
       { source: wordy, verified: true },
       { summary: { unreadable: 1, bad: 0 } },
     ]);
@@ -171,21 +171,21 @@ describe('refold diff', () => {
     .runRequested()
     .observed([call('a', 'write', { path: 'x' })]);
 
-  test('of two tellings of one story finds nothing, and says what it did not compare', async () => {
+  test('finds no difference between two recordings of one story, and lists what it did not compare', async () => {
     const [a, b] = [
       await write('one.jsonl', base),
       await write('same.jsonl', { events: base.events, genesis: other.genesis }),
     ];
     const { code, stdout } = await refold(['diff', a, b]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/not compared \(--strict does\): .*\/event\/at_ms/);
+    expect(stdout).toMatch(/not compared without --strict, in the events: .*\/event\/at_ms/);
     expect(stdout).toMatch(/events {2}the same\nstate at the end {2}the same/);
     const strict = await refold(['diff', a, b, '--strict', '--json']);
     expect(strict.code).toBe(1);
     expect(jsonLines(strict.stdout)[0]).toMatchObject({ same: false, ignored: null, first: { position: -1 } });
   });
 
-  test('names the first position that differs, and the paths of events and states', async () => {
+  test('names the first position that differs, and the differing paths of events and states', async () => {
     const [a, b] = [await write('one.jsonl', base), await write('two.jsonl', other)];
     const { code, stdout } = await refold(['diff', a, b, '--max', '2']);
     expect(code).toBe(1);
@@ -210,21 +210,21 @@ describe('refold diff', () => {
       expect(line.length).toBeLessThan(80);
   });
 
-  test('of a session and itself finds nothing', async () => {
+  test('finds no difference between a session and itself', async () => {
     expect(await onData('diff', wordy, wordy, '--strict')).toMatchObject({ code: 0 });
   });
 
-  test('does not compare what does not fold', async () => {
+  test('refuses a stream that does not fold', async () => {
     const lines = (await readFile(DEMO, 'utf8')).split('\n').toSpliced(3, 1);
     await writeFile(at('hole.jsonl'), lines.join('\n'));
     const { code, stderr } = await refold(['diff', DEMO, at('hole.jsonl')]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/hole\.jsonl does not fold as it was recorded, position 2.*refold verify/);
+    expect(stderr).toMatch(/hole\.jsonl does not fold as recorded, position 2.*refold verify/);
   });
 });
 
 describe('refold explain', () => {
-  test('tells of every tool why it is in or out, at a position', async () => {
+  test('explains why each tool is in or out, at a position', async () => {
     const before = await refold(['explain', DEMO, '--at', '0']);
     expect(before.stdout).toMatch(
       /out {2}shell host\.exec, from the start\n +\+ in_profile: .*\n +- host_session_not_ready: /,
@@ -234,7 +234,7 @@ describe('refold explain', () => {
     expect(after.stdout).toMatch(/profile {2}anthropic/);
   });
 
-  test('tells of one tool by name or id', async () => {
+  test('explains one tool by name or id', async () => {
     const rows = await Promise.all(
       ['shell', 'host.exec'].map((name) => refold(['explain', DEMO, '--tool', name, '--json'])),
     );
@@ -245,7 +245,7 @@ describe('refold explain', () => {
     }
   });
 
-  test('tells of a tool whose schemas do not compile what is held against nothing', async () => {
+  test('lists what is not checked of a tool whose schemas do not compile', async () => {
     const odd = tool('odd', { input_schema: { type: 'strng' }, output_schema: { $ref: '#/nowhere' } });
     const tool_package = { ...testPackage(), registry: [odd], profiles: [profileOf('all', [odd])] };
     const file = await write('odd.jsonl', session({ tool_package }));
@@ -262,7 +262,7 @@ describe('refold explain', () => {
     expect((await refold(['explain', DEMO])).stdout).not.toMatch(/not checked/);
   });
 
-  test('tells of a call whom it waited for and why, who ran it and how it ended', async () => {
+  test('explains which calls a call waited for and why, which bridge ran it and how it ended', async () => {
     const { code, stdout } = await refold(['explain', DEMO, '--call', 'call_4_3']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/turn 4 of run-1, position 17/);
@@ -272,15 +272,15 @@ describe('refold explain', () => {
     );
     expect(stdout).toMatch(/started +position 22 .* by bridge-\S+, attempt 1/);
     expect(stdout).toMatch(/settled +position 23 .* by ToolCallSettled: succeeded/);
-    expect(stdout).toMatch(/answered +the model got its result at position 25/);
+    expect(stdout).toMatch(/answered +the model received the result at position 25/);
   });
 
-  test('tells of a call as it was at a position', async () => {
+  test('explains a call as of a position', async () => {
     const [object] = jsonLines((await refold(['explain', DEMO, '--call', 'call_4_3', '--at', '23', '--json'])).stdout);
     expect(object).toMatchObject({ at: 23, status: 'running', settled: null, starts: [{ position: 22 }] });
   });
 
-  test('tells of a rejected call the code and what the model was told', async () => {
+  test('explains a rejected call by its code and message', async () => {
     const { stdout } = await onData('explain', wordy, '--call', 'c3');
     expect(stdout).toMatch(/tool +no tool had this name\n +rejected +tool_unknown: There is no tool "nowhere"/);
     expect(stdout).toMatch(/c3 +nowhere +rejected/);
@@ -288,18 +288,18 @@ describe('refold explain', () => {
 
   test.each([
     [['--tool', 'nothing'], /there is no tool "nothing".*shell/],
-    [['--call', 'nobody'], /no call "nobody".*refold events/],
-    [['--at', '99'], /has 31 events/],
+    [['--call', 'absent'], /no call "absent".*refold events/],
+    [['--at', '99'], /has only 31 events/],
     [['--at', 'x'], /--at takes a whole number/],
     [['--tool', 'a', '--call', 'b'], /cannot be used with/],
-  ])('misuse %j ends with 2 and says what to do', async (args, says) => {
+  ])('misuse %j exits with 2 and says what to do', async (args, says) => {
     const { code, stderr } = await refold(['explain', DEMO, ...args]);
     expect(code).toBe(2);
     expect(stderr).toMatch(says);
   });
 });
 
-test.each(['verify', 'diff', 'explain'])('%s --help tells its options', async (command) => {
+test.each(['verify', 'diff', 'explain'])('%s --help lists its options', async (command) => {
   const { code, stdout } = await refold([command, '--help']);
   expect(code).toBe(0);
   expect(stdout).toContain('--json');

@@ -1,4 +1,4 @@
-// Where two streams part, and what became of their states.
+// Where two streams first differ, and how their states differ.
 import { describe, expect, test } from 'vitest';
 import { type StreamDiff, diffStreams } from '../../src/core/index.ts';
 import { type Session, call, session } from '../support/session.ts';
@@ -15,7 +15,7 @@ const base = session()
   .observed([call('a', 'read', { path: 'x' })]);
 
 describe('two streams', () => {
-  test('that are one and the same do not differ, strictly', () => {
+  test('that are identical do not differ, even strictly', () => {
     expect(diff(base, base, true)).toEqual({
       first: null,
       stateAfterFirst: null,
@@ -25,7 +25,7 @@ describe('two streams', () => {
     });
   });
 
-  test('part at the first event that differs, and the state right after it tells how', () => {
+  test('differ at the first unequal event, and the states after it show how', () => {
     const other = session()
       .runRequested()
       .observed([call('a', 'write', { path: 'x' })])
@@ -39,7 +39,7 @@ describe('two streams', () => {
     expect(found.events).toEqual({ a: 4, b: 3 });
   });
 
-  test('part where their kinds do', () => {
+  test('differ where their kinds differ', () => {
     expect(diff(base.settled('a'), base.paused()).first).toMatchObject({
       position: 2,
       a: 'ToolCallSettled',
@@ -47,21 +47,21 @@ describe('two streams', () => {
     });
   });
 
-  test('part where one of them ends', () => {
+  test('differ where one of them ends', () => {
     const longer = base.settled('a');
     expect(diff(base, longer).first).toMatchObject({ position: 2, a: null, b: 'ToolCallSettled' });
     expect(diff(longer, base).first).toMatchObject({ position: 2, a: 'ToolCallSettled', b: null });
     expect(pathsOf(diff(base, longer).stateAfterFirst)).toContain('/active_tool_batch/queued');
   });
 
-  test('may part at the genesis record', () => {
+  test('may differ at the genesis record', () => {
     const found = diff(session(), session({ config: { turns_max: 7 } }));
     expect(found.first).toMatchObject({ position: -1, a: 'genesis', b: 'genesis' });
     expect(found.first?.paths.differences).toEqual([{ path: '/genesis/config/turns_max', a: 100, b: 7 }]);
     expect(pathsOf(found.stateAfterFirst)).toEqual(['/config/turns_max']);
   });
 
-  test('that differ in names, times and digests only tell the same, unless compared strictly', () => {
+  test('that differ only in names, times and digests are equal, unless compared strictly', () => {
     const renamed = session({ session_id: 'other', created_at_ms: 5 });
     const later = (story: Session): Session =>
       story.events.reduce(
@@ -85,7 +85,7 @@ describe('two streams', () => {
     );
   });
 
-  test('are not compared beyond the place where one does not fold as recorded', () => {
+  test('are not compared beyond the position where one does not fold as recorded', () => {
     const records = recordsOf(base);
     const broken = [
       ...records.slice(0, 2),
@@ -98,7 +98,7 @@ describe('two streams', () => {
     expect(diffStreams([], records, { strict: false, pathsMax: 1 }).divergence).toMatchObject({ stream: 'a' });
   });
 
-  test('keep as many paths as were asked for, and count the others', () => {
+  test('keep the requested number of paths, and count the others', () => {
     const found = diffStreams(recordsOf(base), recordsOf(base.settled('a').batchSettled()), {
       strict: false,
       pathsMax: 1,

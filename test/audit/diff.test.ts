@@ -1,4 +1,4 @@
-// diffJson: none exactly when the canonical texts agree, exact paths, a bounded list.
+// diffJson: no difference exactly when the canonical texts are equal, exact paths, a bounded list.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Json, type JsonObject, canonicalText, isJson } from '../../schemas/index.ts';
@@ -8,7 +8,7 @@ import { roundsOf } from '../support/random.ts';
 const RUNS = { numRuns: roundsOf(500) };
 const ALL = 1_000_000;
 
-/** Small values over few keys, so that two of them often share parts. Some keys are awkward in a pointer. */
+/** Small values over few keys, so two values often share parts. Some keys need escapes in a JSON pointer. */
 const KEYS = ['a', 'b', '', '/', '~', '~1', '0', 'constructor', '\u{1f600}'];
 const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
@@ -26,7 +26,7 @@ const pair = fc.oneof(
 
 const clone = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json;
 
-/** What is at a path (RFC 6901): undefined when there is nothing. */
+/** The value at a path (RFC 6901); undefined when absent. */
 function at(value: Json, path: string): Json | undefined {
   const segments = path.split('/').slice(1);
   let here: Json | undefined = value;
@@ -42,7 +42,7 @@ const same = (a: Json | undefined, b: Json | undefined): boolean =>
   a === undefined || b === undefined ? a === b : canonicalText(a) === canonicalText(b);
 
 describe('diffJson', () => {
-  test('finds nothing exactly when the canonical texts are equal', () => {
+  test('finds no difference exactly when the canonical texts are equal', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const { differences, rest } = diffJson(a, b, ALL);
@@ -52,7 +52,7 @@ describe('diffJson', () => {
     );
   });
 
-  test('names paths at which the values are those it tells, and are not equal', () => {
+  test('names paths at which the values are as reported, and unequal', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         for (const difference of diffJson(a, b, ALL).differences) {
@@ -65,7 +65,7 @@ describe('diffJson', () => {
     );
   });
 
-  test('goes as deep as it can, and tells each path once', () => {
+  test('descends as deep as it can, and names each path once', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const { differences } = diffJson(a, b, ALL);
@@ -79,7 +79,7 @@ describe('diffJson', () => {
     );
   });
 
-  test('puts b together again from a and the differences', () => {
+  test('allows b to be rebuilt from a and the differences', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const { differences } = diffJson(a, b, ALL);
@@ -89,7 +89,7 @@ describe('diffJson', () => {
     );
   });
 
-  test('keeps at most so many, counts the others, and does not change what it keeps', () => {
+  test('keeps a bounded number of differences, counts the others, and does not change what it keeps', () => {
     fc.assert(
       fc.property(pair, fc.nat({ max: 5 }), ([a, b], max) => {
         const all = diffJson(a, b, ALL).differences;
@@ -102,7 +102,7 @@ describe('diffJson', () => {
     );
   });
 
-  test('is the same the other way round, with the sides changed', () => {
+  test('is symmetric, with the sides swapped', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const back = diffJson(b, a, ALL).differences.map(({ path, ...sides }) => ({
@@ -116,7 +116,7 @@ describe('diffJson', () => {
     );
   });
 
-  test('takes over nothing and changes nothing', () => {
+  test('neither keeps nor changes its arguments', () => {
     const [a, b] = [Object.freeze({ list: Object.freeze([1, 2]) }), Object.freeze({ list: Object.freeze([1, 3]) })];
     expect(diffJson(a, b, 1).differences).toEqual([{ path: '/list/1', a: 2, b: 3 }]);
   });
@@ -143,7 +143,7 @@ test.each<[string, Json, Json, readonly JsonDifference[]]>([
   expect(diffJson(a, b, ALL)).toEqual({ differences, rest: 0 });
 });
 
-test('what is ignored is left out with all that is below it', () => {
+test('an ignored path is left out with everything below it', () => {
   const ignore = (path: string): boolean => path === '/a';
   expect(diffJson({ a: { x: 1 }, b: 1 }, { a: { x: 2 }, b: 2 }, ALL, ignore).differences).toEqual([
     { path: '/b', a: 1, b: 2 },
@@ -153,7 +153,7 @@ test('what is ignored is left out with all that is below it', () => {
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Sets, adds and takes away what the differences say; from the last to the first, so that no index moves. */
+/** Applies the differences, from the last to the first, so no index moves. */
 function patched(value: Json, differences: readonly JsonDifference[]): Json {
   let root = clone(value);
   for (const { path, b } of differences.toReversed()) {

@@ -1,4 +1,4 @@
-// What became of a call, and why: its group, whom it waited for, who ran it, how it ended.
+// The explanation of a call: its group, the calls it waited for, the bridge that ran it, its settlement.
 import { describe, expect, test } from 'vitest';
 import { type CallId, brand } from '../../schemas/index.ts';
 import { type CallExplanation, conflictBetween, explainCall, planBatch } from '../../src/core/index.ts';
@@ -25,7 +25,7 @@ describe('a call that ran', () => {
     .settled('w')
     .settled('r', { success: false, code: 'not_found' });
 
-  test('is told with its run, turn, batch, tool and claims', () => {
+  test('is explained with its run, turn, batch, tool and claims', () => {
     expect(only(story, 'w')).toMatchObject({
       index: 0,
       run_id: 'run-1',
@@ -39,7 +39,7 @@ describe('a call that ran', () => {
     });
   });
 
-  test('is told with who started it, and how it was settled', () => {
+  test('is explained with its start and its settlement', () => {
     expect(only(story, 'w')).toMatchObject({
       starts: [{ position: 2, owner: 'bridge-7', attempt: 1 }],
       settled: { position: 3, status: 'succeeded', code: null, attempt: 1, by: 'ToolCallSettled' },
@@ -49,7 +49,7 @@ describe('a call that ran', () => {
     expect(only(story, 'r')).toMatchObject({ starts: [], settled: { status: 'failed', code: 'not_found' } });
   });
 
-  test('is told with the calls it waited for, and the two claims that overlap', () => {
+  test('is explained with the calls it waited for, and the two claims that overlap', () => {
     expect(only(story, 'r').planned?.waited_for).toEqual([
       {
         call_id: 'w',
@@ -65,12 +65,12 @@ describe('a call that ran', () => {
     ]);
   });
 
-  test('is told when it waited because one of the two runs alone', () => {
+  test('names the call that is not parallel-safe as the reason for its wait', () => {
     const [wait] = only(story, 'b').planned?.waited_for ?? [];
     expect(wait).toMatchObject({ call_id: 'r', conflict: { kind: 'runs_alone', earlier: false, later: true } });
   });
 
-  test('is answered when the batch is', () => {
+  test('is answered when its batch is', () => {
     const done = story.settled('b').batchSettled();
     expect(only(done, 'w').answered).toEqual({ position: 6, at_ms: 7_000 });
   });
@@ -92,7 +92,7 @@ describe('a call that was rejected', () => {
       { reasons: ['in_profile', 'host_session_not_ready'] },
     ],
     ['bad arguments', call('x', 'read', {}, { arguments_verdict: INVALID }), 'tool_invalid_args', { effective: true }],
-  ])('for %s is told with code, message and the reasons of its tool', (_, made, code, tool) => {
+  ])('for %s is explained with code, message and the reasons of its tool', (_, made, code, tool) => {
     const found = only(started.observed([made, call('ok', 'read', { path: 'x' })]), 'x');
     expect(found).toMatchObject({
       rejected: { code, message: expect.any(String) },
@@ -104,7 +104,7 @@ describe('a call that was rejected', () => {
     else expect(found.tool).toMatchObject(tool);
   });
 
-  test('for its id is told beside the one that has the id', () => {
+  test('for a duplicate id is explained beside the call that has the id', () => {
     const [first, second] = explained(started.observed([call('x', 'read', { path: 'a' }), call('x', 'free')]), 'x');
     expect(first).toMatchObject({ index: 0, rejected: null, status: 'queued' });
     expect(second).toMatchObject({ index: 1, rejected: { code: 'duplicate_call_id' } });
@@ -141,7 +141,7 @@ describe('a call that lost its bridge', () => {
     });
   });
 
-  test('and may not has an outcome nobody knows', () => {
+  test('and must not run twice has an unknown outcome', () => {
     const story = started
       .observed([call('o', 'once')])
       .started('o')
@@ -156,14 +156,14 @@ describe('a call that lost its bridge', () => {
 describe('a call of a run that was ended', () => {
   const two = started.observed([call('o', 'once'), call('b', 'barrier')]);
 
-  test('before it started is cancelled by that', () => {
+  test('before it started is cancelled with the run', () => {
     expect(only(two.interrupted(), 'b')).toMatchObject({
       settled: { position: 2, status: 'cancelled', code: 'cancelled', by: 'user.interrupt' },
       answered: { position: 2 },
     });
   });
 
-  test('while it ran is settled by its own report, with which the batch closes', () => {
+  test('while it ran is settled by its own report, which closes the batch', () => {
     const story = two.started('o').cancelled().settled('o', { outcome: 'cancelled' });
     expect(only(story, 'o')).toMatchObject({
       settled: { position: 4, status: 'cancelled', by: 'ToolCallSettled' },
@@ -172,7 +172,7 @@ describe('a call of a run that was ended', () => {
     expect(only(story, 'b')).toMatchObject({ settled: { position: 3, by: 'RunCancelled' }, answered: { position: 4 } });
   });
 
-  test('with its bridge lost has an outcome nobody knows', () => {
+  test('with its bridge lost has an unknown outcome', () => {
     expect(only(two.started('o').cancelled().leaseExpired('o'), 'o')).toMatchObject({
       settled: { status: 'unknown', by: 'LeaseExpired' },
       answered: { position: 4 },
@@ -189,13 +189,13 @@ test('one id in two batches is two calls', () => {
     ['batch-1', 'succeeded'],
     ['batch-2', 'queued'],
   ]);
-  expect(explained(story, 'nobody')).toEqual([]);
+  expect(explained(story, 'absent')).toEqual([]);
 });
 
 describe('the conflict of two calls', () => {
   const tools = batchTools();
 
-  test('explains every edge of a plan, and every pair with one is ordered by the plan', () => {
+  test('explains every edge of a plan, and the plan orders every conflicting pair', () => {
     for (let seed = 1; seed <= roundsOf(200); seed += 1) {
       const { planned_calls, execution_plan } = planBatch(tools, randomBatch(randomFrom(seed), 24));
       const byId = new Map(planned_calls.map((planned) => [planned.call_id, planned]));
@@ -239,7 +239,7 @@ describe('a call that a person was asked about', () => {
     .runRequested()
     .observed([call('a', 'asks', { n: 1 })]);
 
-  test('is told with why it asked, and waits while nobody has answered', () => {
+  test('is explained with the reason for asking, and waits until it is answered', () => {
     expect(only(asked, 'a')).toMatchObject({
       status: 'waiting',
       consent: { ask: 'person', reasons: ['tool_asks'] },
@@ -248,7 +248,7 @@ describe('a call that a person was asked about', () => {
     });
   });
 
-  test('is told with who allowed it, when, and what more they allowed', () => {
+  test('is explained with who allowed it, when, and what else they allowed', () => {
     const allowed = asked.allowed('a', { by: 'ada', message: 'go on', grant: {} });
     expect(only(allowed, 'a')).toMatchObject({
       status: 'queued',
@@ -257,7 +257,7 @@ describe('a call that a person was asked about', () => {
     expect(only(allowed.settled('a'), 'a')).toMatchObject({ status: 'succeeded', confirmations: [{ by: 'ada' }] });
   });
 
-  test('is told with who denied it, and with the call that was made in its place', () => {
+  test('is explained with who denied it, and with the call that replaced it', () => {
     const instead = call('b', 'asks', { n: 2 });
     const denied = asked.denied('a', { by: 'ada', instead });
     expect(only(denied, 'a')).toMatchObject({
@@ -269,7 +269,7 @@ describe('a call that a person was asked about', () => {
     expect(only(after, 'b')).toMatchObject({ index: 0, observed: { position: 3 }, batch_id: 'batch-2' });
   });
 
-  test('one that nobody was asked about has no word on it', () => {
+  test('a call that no person was asked about has no confirmation', () => {
     const free = session()
       .runRequested()
       .observed([call('a', 'free')]);
@@ -277,7 +277,7 @@ describe('a call that a person was asked about', () => {
   });
 });
 
-test('an attempt that failed for a passing reason is no lost bridge', () => {
+test('an attempt that failed for a transient reason is not a lost bridge', () => {
   const story = session({ config: { retry: { attempts_max: 3, base_ms: 10, cap_ms: 100 } } })
     .runRequested()
     .observed([call('f', 'free')]);

@@ -1,4 +1,4 @@
-// Why a tool is in or out, in words, and since which event.
+// The explanation of a tool: why it is in or out, as text, and since which event.
 import { describe, expect, test } from 'vitest';
 import { type SessionState, ToolReason } from '../../schemas/index.ts';
 import { type ToolExplanation, newReplayer, newToolHistory } from '../../src/core/index.ts';
@@ -23,7 +23,7 @@ const toolOf = (story: Session, name: string): ToolExplanation | undefined =>
   explained(story).find(({ tool_name }) => tool_name === name);
 
 describe('a tool', () => {
-  test('that was in or out from the start has no event that made it so', () => {
+  test('that was in or out from the start names no event', () => {
     expect(toolOf(session().runRequested(), 'read')).toMatchObject({
       effective: true,
       since: null,
@@ -48,7 +48,7 @@ describe('a tool', () => {
     });
   });
 
-  test('says what its host lacks', () => {
+  test('names the capability that its host lacks', () => {
     const rules = ['host_session_ready', 'capability:gpu', 'capability:net'];
     const needy = tool('needy', { availability_rules: rules });
     const tool_package = { ...testPackage(), registry: [needy], profiles: [profileOf('all', [needy])] };
@@ -67,7 +67,7 @@ describe('a tool', () => {
   });
 });
 
-test('every reason has words, and every tool that is out a reason against it', () => {
+test('every reason has a text, and every tool that is out has a reason against it', () => {
   const codes = (ToolReason.jsonSchema as { readonly enum: readonly string[] }).enum;
   const disabled = { enable: ['spare'], force: ['spare'], disable: ['write'] };
   const stories = [

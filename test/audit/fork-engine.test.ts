@@ -1,4 +1,4 @@
-// Forks of a stored session: through an engine in process and over HTTP, and what a crash amid one leaves behind.
+// Forks of a stored session, through an engine in process and over HTTP, and what a crash during a fork leaves behind.
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SessionId, type StreamRecord, type Version, brand } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
@@ -29,7 +29,7 @@ const through: readonly (readonly [string, (world: World) => Promise<EngineClien
 
 const recordsOf = (client: EngineClient, id: SessionId): Promise<readonly StreamRecord[]> => done(client.records(id));
 
-/** A run with one call that is running and may not run twice, and one that waits. */
+/** A run with a running call that must not run twice, and a queued call. */
 async function busy(): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
@@ -61,7 +61,7 @@ describe.each(through)('%s', (_, connectTo) => {
     ]);
   });
 
-  test('nothing of it is handed out before it is resumed, and no call of its source ever', async () => {
+  test('a fork leases out no effect before it is resumed, and never a call of its source', async () => {
     const world = await busy();
     const client = await connectTo(world);
     await done(client.fork(SESSION, { session_id: FORK }));
@@ -79,7 +79,7 @@ describe.each(through)('%s', (_, connectTo) => {
     expect(effects.map(({ kind }) => kind)).toEqual(['batch.settle']);
   });
 
-  test('the source goes on as if nothing had happened', async () => {
+  test('a fork does not change its source', async () => {
     const world = await busy();
     const client = await connectTo(world);
     const before = await recordsOf(client, SESSION);
@@ -89,11 +89,11 @@ describe.each(through)('%s', (_, connectTo) => {
     expect(state.active_tool_batch).toMatchObject({ queued: 1, running: 1 });
   });
 
-  test('refuses what cannot be forked, and leaves nothing behind', async () => {
+  test('an impossible fork is refused and leaves nothing behind', async () => {
     const world = await busy();
     const client = await connectTo(world);
     expect(await refusal(client.fork(SESSION, { at: at(4) }))).toMatchObject({ code: 'position_unknown', path: '/at' });
-    expect(await outcome(client.fork(brand('nobody')))).toBe('unknown_session');
+    expect(await outcome(client.fork(brand('absent')))).toBe('unknown_session');
     expect(await outcome(client.fork(SESSION, { session_id: SESSION }))).toBe('session_exists');
     expect(await outcome(client.fork(SESSION, { run: 'wait' } as never))).toBe('invalid_shape');
     expect(await done(client.sessions())).toHaveLength(1);
@@ -103,7 +103,7 @@ describe.each(through)('%s', (_, connectTo) => {
 describe('a long session', () => {
   const LONG = 700;
 
-  test('is forked whole, at every edge of an append', async () => {
+  test('is forked completely, at every boundary of an append', async () => {
     const world = await newWorld();
     await world.talk.create();
     for (let done = 0; done < LONG; done += 100) {
@@ -122,7 +122,7 @@ describe('a long session', () => {
     }
   });
 
-  test('a fork that was cut off is refused as such, and another one can be made', async () => {
+  test('an incomplete fork is refused as damaged, and another fork succeeds', async () => {
     const world = await newWorld();
     await world.talk.create();
     const events = Array.from({ length: 200 }, () => ({
@@ -137,8 +137,8 @@ describe('a long session', () => {
     const { client } = world.engine;
     expect(await outcome(client.fork(SESSION, { session_id: FORK }))).toBe('storage_failed');
     world.disk.fault = () => null;
-    const told = await refusal(client.session(FORK));
-    expect(told).toMatchObject({ code: 'damaged', message: expect.stringContaining('128 of the 401 events') });
+    const rejection = await refusal(client.session(FORK));
+    expect(rejection).toMatchObject({ code: 'damaged', message: expect.stringContaining('128 of the 401 events') });
     expect(await outcome(client.fork(SESSION, { session_id: FORK }))).toBe('session_exists');
     expect(await outcome(client.fork(SESSION, { session_id: brand('again') }))).toBe('done');
     await world.restart();

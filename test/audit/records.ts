@@ -1,4 +1,4 @@
-// A session of the tests as the stream an export would hold.
+// A test session as the stream records that an export contains.
 import {
   type Digest,
   type Genesis,
@@ -15,7 +15,7 @@ interface Stream {
   readonly events: readonly RecordedEvent[];
 }
 
-/** The genesis record, then one record for each event, with the digests that the fold makes of them. */
+/** The genesis record, then one record per event, with the digests of the fold. */
 export function recordsOf({ genesis, events }: Stream): readonly StreamRecord[] {
   let state = initialState(genesis);
   let chain: Digest = genesisChain(genesis);

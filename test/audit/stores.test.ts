@@ -1,4 +1,4 @@
-// What an operator sees of a data directory's stores: blobs that nothing refers to, and last writes that were torn.
+// What an operator sees of the stores of a data directory: unreferenced blobs, torn last writes, missing tables.
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm, stat, truncate, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,12 +27,12 @@ beforeAll(async () => {
   const { client } = engine;
   const bytes = new TextEncoder().encode('referred to');
   kept = await must(client.putBlob(bytes));
-  orphan = await must(client.putBlob(new TextEncoder().encode('nobody refers to this')));
+  orphan = await must(client.putBlob(new TextEncoder().encode('no session refers to this')));
   await must(client.createSession({ session_id: id }));
   const input = { ref: kept, bytes: bytes.length, head: '', tail: '' };
   await must(client.submit(id, { events: [{ kind: 'RunRequested', input }] }));
   await must(client.submit(id, { events: [{ kind: 'SessionConfigured', config: { turns_max: 3 } }] }));
-  // As a crash would leave it: nothing was closed, and the last write is torn.
+  // As a crash leaves it: nothing was closed, and the last write is torn.
   await cp(data, crashed, { recursive: true });
   await engine.close();
   const log = (await readdir(join(crashed, 'journal'))).find((name) => name.endsWith('.log')) ?? '';
@@ -42,18 +42,20 @@ beforeAll(async () => {
 afterAll(() => rm(home, { recursive: true }));
 
 describe('refold gc', () => {
-  test('leaves alone what was put lately', async () => {
+  test('ignores recently stored blobs', async () => {
     expect(jsonLines((await onData(data, 'gc', '--delete')).stdout)).toEqual([
       { referenced: 1, young: 1, unreferenced: [], deleted: 0 },
     ]);
   });
 
-  test('tells what nothing refers to, and deletes it when told to', async () => {
+  test('lists unreferenced blobs, and deletes them with --delete', async () => {
     const hex = orphan.slice('sha256:'.length);
     await utimes(join(data, 'blobs', hex.slice(0, 2), hex.slice(2, 4), hex), 1, 1);
     const found = { referenced: 1, young: 0, unreferenced: [orphan] };
     expect(jsonLines((await onData(data, 'gc')).stdout)).toEqual([{ ...found, deleted: 0 }]);
-    expect((await refold(['gc', '--data-dir', data])).stdout).toContain('nothing was deleted; add --delete');
+    expect((await refold(['gc', '--data-dir', data])).stdout).toContain(
+      'nothing was deleted. To delete them: --delete',
+    );
     expect(jsonLines((await onData(data, 'gc', '--delete')).stdout)).toEqual([{ ...found, deleted: 1 }]);
     expect(jsonLines((await onData(data, 'gc')).stdout)).toEqual([
       { referenced: 1, young: 0, unreferenced: [], deleted: 0 },
@@ -63,7 +65,7 @@ describe('refold gc', () => {
     expect(jsonLines(verified.stdout)[0]).toMatchObject({ blobs: { checked: 1, bad: [] } });
   });
 
-  test('does not work beside an engine', async () => {
+  test('refuses to work while an engine runs', async () => {
     const engine = await start(['serve', '--port', '0', '--data-dir', data]);
     const { code, stdout } = await onData(data, 'gc');
     await engine.kill();
@@ -73,19 +75,19 @@ describe('refold gc', () => {
 });
 
 describe('refold import', () => {
-  test('tells which blobs an export does not bring, and they are found once they are copied', async () => {
+  test('reports blobs that an export does not contain, and finds them once they are copied', async () => {
     const [file, other] = [join(home, 's.jsonl'), join(home, 'other')];
     await onData(data, 'export', id, '-o', file);
     const imported = await onData(other, 'import', file);
     expect(jsonLines(imported.stdout)).toMatchObject([{ session_id: id, blobs: { referred: 1, missing: 1 } }]);
     expect((await onData(other, 'verify', id)).code).toBe(1);
-    const told = await refold(['import', file, '--data-dir', join(home, 'third')]);
-    expect(told.stdout).toContain('1 of the 1 blobs that it refers to are not here');
+    const again = await refold(['import', file, '--data-dir', join(home, 'third')]);
+    expect(again.stdout).toContain('1 of the 1 blobs that it refers to are missing');
     await cp(join(data, 'blobs'), join(other, 'blobs'), { recursive: true });
     expect((await onData(other, 'verify', id)).code).toBe(0);
   });
 
-  test('of a file that is not there makes no data directory', async () => {
+  test('creates no data directory when the file does not exist', async () => {
     const missing = join(home, 'missing');
     expect((await onData(missing, 'import', join(home, 'nothing.jsonl'))).code).toBe(2);
     expect(existsSync(missing)).toBe(false);
@@ -93,7 +95,7 @@ describe('refold import', () => {
 });
 
 describe('a torn last write', () => {
-  test('is told by refold verify, and no fault', async () => {
+  test('is reported by refold verify, and is no fault', async () => {
     const { code, stdout } = await onData(crashed, 'verify', '--all');
     const lines = jsonLines(stdout);
     expect(code).toBe(0);
@@ -106,12 +108,12 @@ describe('a torn last write', () => {
   });
 });
 
-describe('a table that is gone', () => {
+describe('a missing table', () => {
   let damaged: string;
 
   beforeAll(async () => {
     damaged = join(home, 'damaged');
-    // Each closing leaves a table with what came since the one before.
+    // Each close leaves a table with the records since the previous one.
     for (const session_id of ['a', 'b', 'c']) {
       const engine = await must(openEngine({ dataDir: damaged }));
       await must(engine.client.createSession({ session_id: brand(session_id) }));
@@ -122,8 +124,8 @@ describe('a table that is gone', () => {
     await rm(join(damaged, 'journal', first));
   });
 
-  test('fails refold verify --all, though everything that is left verifies', async () => {
-    for (const _ of ['while it is rebuilt', 'and from then on']) {
+  test('fails refold verify --all although all remaining sessions verify', async () => {
+    for (const _ of ['during the rebuild', 'and afterwards']) {
       const { code, stdout } = await onData(damaged, 'verify', '--all');
       const lines = jsonLines(stdout);
       expect(lines.at(-2)).toMatchObject({
@@ -140,7 +142,7 @@ describe('a table that is gone', () => {
     expect(stdout).toMatch(/\ngone\? +sessions with ids between [^]*: all verified, and sessions may be gone\n$/);
   });
 
-  test('is no fault of the sessions that are there', async () => {
+  test('is no fault of the remaining sessions', async () => {
     expect((await onData(damaged, 'verify', 'c')).code).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-// When what happened in the turns of a session. Events of the tests come a second after each other, the first at 1,000.
+// The time spans of the turns of a session. The events of the tests are one second apart, the first at 1,000 ms.
 import { describe, expect, test } from 'vitest';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { IngressEvent } from '../../schemas/index.ts';
@@ -45,7 +45,7 @@ const took = (story: Session, id: string, duration_ms: number): Session =>
 const begun = session().runRequested();
 
 describe('a turn', () => {
-  test('lasts from the moment its model is asked until its results are said', () => {
+  test('lasts from the request to the model until its results are recorded', () => {
     const story = begun
       .observed([call('r', 'read', { path: 'x' })])
       .settled('r')
@@ -60,14 +60,14 @@ describe('a turn', () => {
     });
   });
 
-  test('goes on until then', () => {
+  test('stays open until then', () => {
     const { over, open } = turnsOf(begun.observed([call('r', 'read', { path: 'x' })]));
     expect(over).toEqual([]);
     expect(open).toMatchObject({ turn: 1, over_ms: null });
     expect(spansOf(open, 'r')).toEqual(['queue 2000..']);
   });
 
-  test('counts a model that is asked again from the first time', () => {
+  test('counts a retried request to the model from the first attempt', () => {
     const again = begun.takes('GenerateFailed', {
       ...begun.turnFields(),
       code: 'overloaded',
@@ -82,9 +82,9 @@ describe('a turn', () => {
 });
 
 describe('a call', () => {
-  test('waits, and runs from its start to its report', () => {
+  test('waits, then runs from its start to its report', () => {
     const story = begun
-      .observed([call('w', 'write', { path: 'x' }), call('r', 'read', { path: 'x' }), call('n', 'nobody')])
+      .observed([call('w', 'write', { path: 'x' }), call('r', 'read', { path: 'x' }), call('n', 'absent')])
       .started('w')
       .settled('w');
     const { open } = turnsOf(took(story, 'r', 300));
@@ -97,12 +97,12 @@ describe('a call', () => {
     ]);
   });
 
-  test('whose report does not say how long it took only waited, for all that is known', () => {
+  test('whose report has no duration has only a waiting span', () => {
     const story = begun.observed([call('r', 'read', { path: 'x' })]).settled('r');
     expect(spansOf(turnsOf(story).open, 'r')).toEqual(['queue 2000..3000']);
   });
 
-  test('that says it took longer than there was ran all the time', () => {
+  test('whose reported duration exceeds the available time ran all of that time', () => {
     const story = took(begun.observed([call('r', 'read', { path: 'x' })]), 'r', 60_000);
     expect(spansOf(turnsOf(story).open, 'r')).toEqual(['queue 2000..2000', 'run 2000..3000']);
   });
@@ -124,14 +124,14 @@ describe('a call', () => {
     ]);
   });
 
-  test('that the end of its run cut off ends with it', () => {
+  test('that is cut off by the end of its run ends with it', () => {
     const { over } = turnsOf(begun.observed([call('r', 'read', { path: 'x' })]).cancelled());
     expect(over).toMatchObject([{ over_ms: 3_000, calls: [{ status: 'cancelled' }] }]);
     expect(spansOf(over[0], 'r')).toEqual(['queue 2000..3000']);
   });
 });
 
-test('of any session every turn has its calls once, each as explain tells it, in stretches without gaps', () => {
+test('in any session, each turn has its calls once, as explained, in spans without gaps', () => {
   for (let seed = 1; seed <= roundsOf(25); seed += 1) {
     const story = walk(seed, 80).session;
     const explained = explainedIn(story);
@@ -140,11 +140,11 @@ test('of any session every turn has its calls once, each as explain tells it, in
     const calls = turns.flatMap((turn) => turn.calls.map((timeline, index) => ({ turn, index, ...timeline })));
     expect(calls.length).toBe(explained.length);
     for (const { turn, index, call: made, status, code, spans } of calls) {
-      const told = explained.find(
+      const explanation = explained.find(
         (row) => row.observed.at_ms === turn.observed_ms && row.index === index && row.turn === turn.turn,
       );
-      expect(told).toMatchObject({ call: made, status });
-      expect(code).toBe(told?.settled?.code ?? null);
+      expect(explanation).toMatchObject({ call: made, status });
+      expect(code).toBe(explanation?.settled?.code ?? null);
       expect(spans.at(-1)?.to_ms === null).toBe(!isTerminal(status));
       for (const [at, span] of spans.entries()) {
         expect(span.from_ms).toBe(at === 0 ? turn.observed_ms : spans[at - 1]?.to_ms);
@@ -154,7 +154,7 @@ test('of any session every turn has its calls once, each as explain tells it, in
   }
 });
 
-/** What explain tells of every call of a session. */
+/** The explanation of every call of a session. */
 function explainedIn(story: Session): readonly CallExplanation[] {
   const ids = new Set(
     story.events.flatMap((event) => {

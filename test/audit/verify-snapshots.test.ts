@@ -1,4 +1,4 @@
-// `refold verify` reads the snapshots of a data directory too, and names the first bad one.
+// `refold verify` checks the snapshots of a data directory and names the first bad one.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ describe('refold verify of snapshots', () => {
   });
   afterAll(() => rm(home, { recursive: true }));
 
-  test('holds each against the fold of the stream', async () => {
+  test('compares each with the fold of the stream', async () => {
     const [code, line] = await verified();
     expect(code).toBe(0);
     expect(line).toMatchObject({ verified: true, events: 181, snapshots: { checked: 2, bad: [] } });
@@ -56,7 +56,7 @@ describe('refold verify of snapshots', () => {
     expect(line?.['snapshots']).toMatchObject({ checked: 2, bad: [{ version: 60 }] });
   });
 
-  test('names one that stands where the stream is not, and is right again once it is deleted', async () => {
+  test('names a snapshot beyond the end of the stream, and succeeds once it is deleted', async () => {
     await writeFile(join(directory(), '500.snapshot'), await readFile(join(directory(), '60.snapshot')));
     const [code, line] = await verified();
     expect(code).toBe(1);

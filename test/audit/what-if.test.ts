@@ -1,4 +1,4 @@
-// Recorded sessions under other tools: what would have been offered, rejected, and run in another order.
+// Recorded sessions under other tools or another policy: what would be offered, rejected, asked, or run in another order.
 import { readFile, readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import {
@@ -19,7 +19,7 @@ import { recordsOf } from './records.ts';
 
 type Judge = (call: ToolCallObserved, tool: ToolSpec) => Judged | null;
 
-/** Every turn of a stream under an alternative. */
+/** All turns of a stream under an alternative. */
 function turns(records: readonly StreamRecord[], alternative: Alternative, judge: Judge = () => null): TurnWhatIf[] {
   const replayer = newReplayer();
   const whatIf = newWhatIf(alternative);
@@ -52,8 +52,8 @@ function only(story: Session, alternative: Alternative, judge?: Judge): TurnWhat
 
 const inShort = ({ changes }: TurnWhatIf): readonly string[] =>
   changes.map(({ call_id, kind, recorded, alternative, fields }) => {
-    const told = (side: typeof recorded): string => (side.accepted ? `runs@${side.group}` : side.code);
-    return `${call_id} ${kind} ${told(recorded)} ${told(alternative)} ${fields.join()}`.trimEnd();
+    const decisionText = (side: typeof recorded): string => (side.accepted ? `runs@${side.group}` : side.code);
+    return `${call_id} ${kind} ${decisionText(recorded)} ${decisionText(alternative)} ${fields.join()}`.trimEnd();
   });
 
 const { registry, profiles } = testPackage();
@@ -71,17 +71,17 @@ const story = session()
     call('r', 'read', { path: 'a' }),
     call('free', 'free'),
     call('s', 'spare'),
-    call('?', 'nobody'),
+    call('?', 'absent'),
   ]);
 
 describe('under other tools', () => {
-  test('a call of a tool that is gone is rejected, and what waited for it waits no longer', () => {
+  test('a call of a removed tool is rejected, and calls that waited for it no longer wait', () => {
     const turn = only(story, without(WRITE));
     expect(turn.offer).toEqual({ added: [], removed: ['write'], redefined: [] });
     expect(inShort(turn)).toEqual(['w rejection runs@0 tool_unknown', 'r plan runs@1 runs@0 group,after']);
   });
 
-  test('a call of a tool that is there now runs', () => {
+  test('a call of an added tool runs', () => {
     const more = profiles.map((profile) =>
       profile.profile_id === 'all' ? { ...profile, tool_ids: [...profile.tool_ids, SPARE.tool_id] } : profile,
     );
@@ -90,12 +90,12 @@ describe('under other tools', () => {
     expect(inShort(turn)).toEqual(['s rejection tool_not_offered runs@0']);
   });
 
-  test('another definition of a tool is an offer that changed, and no other plan', () => {
+  test('another definition of a tool changes the offer, not the plan', () => {
     const turn = only(story, instead(defineTool({ ...READ, description: 'Reads, and says so.' })));
     expect(turn).toMatchObject({ offer: { added: [], removed: [], redefined: ['read'] }, changes: [] });
   });
 
-  test('another way of running is another plan', () => {
+  test('another parallelism hint changes the plan', () => {
     const turn = only(story, instead({ ...READ, timeout_ms: 7, parallelism_hint: { parallel_safe: false } }));
     expect(turn.offer).toBeNull();
     expect(inShort(turn)).toEqual([
@@ -110,26 +110,26 @@ describe('under other tools', () => {
     expect(inShort(turn)).toEqual(['free rejection runs@0 tool_not_offered']);
   });
 
-  test('a profile that is not there leaves no tools, and says so', () => {
-    expect(only(story, { profile: brand('nobody') })).toMatchObject({
+  test('an unknown profile leaves no tools, and is reported', () => {
+    expect(only(story, { profile: brand('absent') })).toMatchObject({
       fault: { code: 'profile_unknown' },
       changes: [],
     });
   });
 
-  test('overrides name no tool that is not there', () => {
+  test('overrides of absent tools are ignored', () => {
     const overridden = session().takes('ToolOverridesSet', { scope: 'session', enable: ['spare'], disable: ['read'] });
     const turn = only(overridden.runRequested().observed([call('s', 'spare')]), without(SPARE, READ));
     expect(turn.fault).toBeNull();
     expect(inShort(turn)).toEqual(['s rejection runs@0 tool_unknown']);
   });
 
-  test('the tools that were offered count, and not those of a later registry', () => {
+  test('the offered tools count, not those of a later registry', () => {
     const changed = session()
       .runRequested()
       .takes('ToolRegistrySet', { registry: [BARRIER], profiles: [profileOf('all', [BARRIER])] })
       .observed([call('b', 'barrier'), call('w', 'write', { path: 'a' })]);
-    // Under one registry throughout both were offered and are there.
+    // Under one registry throughout, both were offered and exist.
     expect(inShort(only(changed, { registry, profiles }))).toEqual(['w rejection tool_unknown runs@1']);
   });
 });
@@ -139,8 +139,8 @@ describe('under another policy', () => {
     .runRequested()
     .observed([call('w', 'write', { path: 'a' }), call('r', 'read', { path: 'b' }), call('a', 'asks')]);
 
-  // The mode of `read` is that of a host tool whose name says nothing: local.
-  test('calls ask that did not, and are refused that were not', () => {
+  // The mode of `read` is local, that of a host tool whose name implies no mode.
+  test('calls ask or are denied that ran before', () => {
     expect(inShort(only(calls, { policy: CONSENT_PRESETS.careful }))).toEqual([
       'w approval runs@0 runs@0 asks',
       'r approval runs@0 runs@0 asks',
@@ -152,13 +152,13 @@ describe('under another policy', () => {
     ]);
   });
 
-  test('a tool that is always allowed asks no more', () => {
+  test('a tool that is always allowed no longer asks', () => {
     const { modes } = CONSENT_PRESETS.allow_all;
     const policy = { modes, tools: { asks: 'always_allow' as const } };
     expect(inShort(only(calls, { policy }))).toEqual(['a approval runs@0 runs@0 asks']);
   });
 
-  test('what a person granted on the way stays granted', () => {
+  test('grants of a person during the session stay', () => {
     const granted = calls
       .allowed('a', { grant: {} })
       .batchDone()
@@ -166,7 +166,7 @@ describe('under another policy', () => {
     expect(of(granted, { policy: CONSENT_PRESETS.allow_all }).flatMap(inShort)).toEqual([]);
   });
 
-  test('a session that is older than consent is asked as the policy says', () => {
+  test('a session that is older than consent follows the given policy', () => {
     const { consent: _, ...genesis } = calls.genesis;
     const records = recordsOf({ genesis, events: calls.events });
     expect(turns(records, {}).flatMap(inShort)).toEqual([]);
@@ -180,7 +180,7 @@ describe('arguments', () => {
   const strict = defineTool({ ...READ, input_schema: { type: 'object', required: ['depth'] } });
   const bad: Judged = { verdict: { valid: false, message: 'must have a depth' }, claims: [] };
 
-  test('are held against another schema once more, and no others are', () => {
+  test('are checked again when the schema differs, and only then', () => {
     const asked: string[] = [];
     const turn = only(story, instead(strict), ({ call_id }) => {
       asked.push(call_id);
@@ -190,13 +190,13 @@ describe('arguments', () => {
     expect(inShort(turn)).toEqual(['r rejection runs@1 tool_invalid_args']);
   });
 
-  test('that nobody judged keep the recorded verdict, and are counted', () => {
+  test('that cannot be checked keep the recorded verdict, and are counted', () => {
     const turn = only(story, instead(strict));
     expect(turn.unjudged).toBe(1);
     expect(inShort(turn)).toEqual([]);
   });
 
-  test('in a blob claim what was found in them, or else the whole space', () => {
+  test('in a blob claim what they contain, or else the whole space', () => {
     const ref = { ref: brand<'Digest'>(`sha256:${'1'.repeat(64)}`), bytes: 5_000, head: '{', tail: '}' };
     const { arguments: _, ...rest } = call('w', 'write');
     const stored = session()
@@ -220,7 +220,7 @@ describe('arguments', () => {
 describe('laws', () => {
   const folder = new URL('../../replay-fixtures/', import.meta.url);
 
-  test('of every recorded session nothing changes under nothing else', async () => {
+  test('no recorded session changes without an alternative', async () => {
     let calls = 0;
     for (const entry of await readdir(folder, { withFileTypes: true })) {
       if (!entry.isDirectory()) continue;
@@ -236,7 +236,7 @@ describe('laws', () => {
     expect(calls).toBeGreaterThan(5_000);
   });
 
-  test('of any stream nothing changes under its own tools', () => {
+  test('no stream changes under its own tools', () => {
     let seen = 0;
     for (let seed = 0; seed < roundsOf(60); seed += 1) {
       const walked = walk(seed, 60).session;
@@ -248,7 +248,7 @@ describe('laws', () => {
     expect(seen).toBeGreaterThan(100);
   });
 
-  test('what it says is what a session with those tools decides', () => {
+  test('the predicted decisions are those of a session with these tools', () => {
     let changed = 0;
     for (let seed = 0; seed < roundsOf(150); seed += 1) {
       const random = randomFrom(seed);
@@ -262,10 +262,10 @@ describe('laws', () => {
       for (const { call_id, index, alternative } of changes) {
         expect(alternative.accepted ? `runs@${alternative.group}` : alternative.code).toBe(expected(call_id, index));
       }
-      const told = new Set(changes.map(({ index }) => index));
+      const differing = new Set(changes.map(({ index }) => index));
       const recorded = decisions(here.plan());
       for (const [index, { call_id }] of calls.entries()) {
-        if (!told.has(index)) expect(recorded(call_id, index)).toBe(expected(call_id, index));
+        if (!differing.has(index)) expect(recorded(call_id, index)).toBe(expected(call_id, index));
       }
     }
     expect(changed).toBeGreaterThan(150);
@@ -273,7 +273,7 @@ describe('laws', () => {
 
   const randomCalls = (seed: number): readonly ToolCallObserved[] => {
     const random = randomFrom(seed + 1_000);
-    const names = [...registry.map(({ tool_name }) => tool_name as string), 'nobody'];
+    const names = [...registry.map(({ tool_name }) => tool_name as string), 'absent'];
     return Array.from({ length: 1 + random.below(12) }, (_, index) =>
       call(random.oneIn(15) ? 'twice' : `c${index}`, random.pick(names), {
         path: `d${random.below(2)}/f${random.below(3)}`,

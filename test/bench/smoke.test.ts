@@ -1,6 +1,6 @@
 // The bench works: a quick run of every figure gives rows of the promised shape. How fast anything is, no test says.
 import { expect, test } from 'vitest';
-import { refold } from '../support/e2e/refold.ts';
+import { refoldProcess } from '../support/e2e/refold.ts';
 
 interface Row {
   readonly figure: string;
@@ -35,7 +35,7 @@ const spread = {
 
 // A number that could not be measured is null in JSON, and no spread.
 test('a quick bench measures every figure', { timeout: 180_000 }, async () => {
-  const { code, stdout, stderr } = await refold(['bench', '--quick', '--json']);
+  const { code, stdout, stderr } = await refoldProcess(['bench', '--quick', '--json']);
   expect(stderr).toContain('planner');
   expect(code).toBe(0);
   const result = JSON.parse(stdout) as { readonly rows: readonly Row[] };
@@ -56,7 +56,7 @@ test('a quick bench measures every figure', { timeout: 180_000 }, async () => {
 });
 
 test('a figure that does not exist is refused, and the others are named', async () => {
-  const { code, stderr } = await refold(['bench', '--only', 'speed']);
+  const { code, stderr } = await refoldProcess(['bench', '--only', 'speed']);
   expect(code).toBe(2);
   for (const figure of FIGURES) expect(stderr).toContain(figure);
 });

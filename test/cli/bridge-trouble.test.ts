@@ -16,6 +16,7 @@ import {
   eventsUntil,
   freshDirectory,
   refold,
+  refoldProcess,
   start,
   writeRecording,
 } from '../support/e2e/refold.ts';
@@ -29,7 +30,7 @@ const at = (name: string): string => join(home, name);
 beforeAll(async () => {
   home = await freshDirectory();
   workspace = await freshDirectory(true);
-  // Too long to stay in the event, so that it is put into the store of blobs first.
+  // Too long for the event, so it is stored as a blob first.
   recording = await writeRecording(home, [{ content: 'long '.repeat(2_000) }]);
   engine = await start(['serve', '--port', '0', '--data-dir', at('data')]);
 });
@@ -41,7 +42,7 @@ afterAll(async () => {
 
 const work = (): readonly string[] => ['--data-dir', at('data'), '--workspace', workspace, '--recording', recording];
 
-test('a run that waits for storage says so, as its engine does, and goes on once there is some', async () => {
+test('a run that waits for storage reports it, as its engine does, and continues once storage works', async () => {
   const notices: unknown[] = [];
   const lines = createInterface({ input: engine.process.stdout as Readable });
   const isOver = new Promise<void>((resolve) => {
@@ -53,26 +54,26 @@ test('a run that waits for storage says so, as its engine does, and goes on once
   await rename(place, aside);
   const env = { ...process.env, NO_COLOR: '1' };
   const child = spawn(process.execPath, [CLI, 'run', 'go', ...work()], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let told = '';
+  let printed = '';
   let waited: Promise<void> | undefined;
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text;
-    if (told.includes('! the bridge waits for the engine: storage_failed, ')) waited ??= rename(aside, place);
+    printed += text;
+    if (printed.includes('! the bridge waits for the engine: storage_failed, ')) waited ??= rename(aside, place);
   });
   const [code] = (await once(child, 'close')) as [number];
   await waited;
-  expect({ code, told }).toMatchObject({
+  expect({ code, printed }).toMatchObject({
     code: 0,
-    told: expect.stringMatching(/the bridge goes on\n[^]*run-1 completed/),
+    printed: expect.stringMatching(/the bridge continues\n[^]*run-1 completed/),
   });
   await isOver;
   expect(notices).toEqual([
-    expect.stringMatching(/^the stores fail, and work is refused: writing a blob: ENOENT.* Look at the disk: /),
-    'the stores take everything again; what waited for them goes on',
+    expect.stringMatching(/^the stores fail, so work is refused: writing a blob: ENOENT.* Check the disk: /),
+    'the stores accept writes again; waiting work continues',
   ]);
 });
 
-test('a bridge for one session leaves the others alone', async () => {
+test('a bridge for one session works for no other', async () => {
   const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
   const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
   for (const id of ['one', 'other']) {
@@ -86,37 +87,37 @@ test('a bridge for one session leaves the others alone', async () => {
   await client.close();
 });
 
-test('a bridge that cannot work where it is told to says which file that is, and why', async () => {
-  const told = await refold(['bridge', ...work(), '--workspace', recording]);
+test('a bridge whose workspace is not a folder names it and the reason', async () => {
+  const finished = await refoldProcess(['bridge', ...work(), '--workspace', recording]);
   const stderr = `refold: the bridge cannot start: ${recording}: a part of its path is not a directory\n`;
-  expect(told).toEqual({ code: 2, stdout: '', stderr });
+  expect(finished).toEqual({ code: 2, stdout: '', stderr });
 });
 
-test('a run whose recording is none leaves no session behind', async () => {
+test('a run with an invalid recording leaves no session behind', async () => {
   const broken = at('broken.jsonl');
   await writeFile(broken, '{"turn":1,"content":\n');
-  const told = await refold(['run', 'go', ...work(), '--recording', broken, '--data-dir', at('never')]);
-  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining('line 1: the text is not JSON') });
+  const finished = await refoldProcess(['run', 'go', ...work(), '--recording', broken, '--data-dir', at('never')]);
+  expect(finished).toMatchObject({ code: 2, stderr: expect.stringContaining('line 1: the text is not JSON') });
   const sessions = await refold(['sessions', '--json', '--data-dir', at('never')]);
   expect(sessions).toEqual({ code: 0, stdout: '', stderr: '' });
 });
 
-test('a run in a session whose run is not over starts no bridge, and says how to go on', async () => {
+test('a run in a session with an unfinished run starts no bridge, and says how to continue', async () => {
   const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
   const id = brand<'SessionId'>('left');
   await must(client.createSession({ session_id: id }));
   await must(client.submit(id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
-  const told = await refold(['run', 'more', ...work(), '--session', id]);
-  expect(told).toMatchObject({
+  const finished = await refold(['run', 'more', ...work(), '--session', id]);
+  expect(finished).toMatchObject({
     code: 2,
     stdout: expect.not.stringContaining('bridge'),
-    stderr: `refold: run-1 of left is not over. To go on with it: refold serve and refold bridge; to end it: refold interrupt left\n`,
+    stderr: `refold: run-1 of left is not over. To continue it: refold serve and refold bridge; to end it: refold interrupt left\n`,
   });
   expect((await must(client.session(id))).state.version).toBe(1);
   await client.close();
 });
 
-test('a bridge that is killed ends its command with 2', async () => {
+test('refold bridge exits with 2 when the bridge is killed', async () => {
   const bridge = await start(['bridge', ...work()]);
   process.kill(Number(bridge.ready['pid']), 'SIGKILL');
   expect(await once(bridge.process, 'exit')).toEqual([2, null]);

@@ -1,4 +1,4 @@
-// Which engine a command finds by its data directory, and an engine that cannot be found.
+// How commands find the engine of a data directory, and what they report when they cannot.
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(home, { recursive: true });
 });
 
-test('a copy of a data directory that is in use is read itself, not through the engine of the other', async () => {
+test('a copy of a data directory in use is read directly, not through the engine of the original', async () => {
   await cp(at('data'), at('copy'), { recursive: true });
   const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
   await must(client.createSession({ session_id: brand('later') }));
@@ -33,7 +33,7 @@ test('a copy of a data directory that is in use is read itself, not through the 
   expect(await sessions('copy')).toEqual([]);
 });
 
-test('a second engine is told which process has the directory open, and where', async () => {
+test('a second engine reports which process has the directory open, and its address', async () => {
   const { url, pid } = engine.ready;
   const { code, stderr } = await refold(['serve', '--port', '0', '--data-dir', at('data')]);
   const who = `refold: another refold engine has this data directory open (process ${String(pid)}, at ${String(url)}). `;
@@ -41,32 +41,32 @@ test('a second engine is told which process has the directory open, and where', 
 });
 
 test.each([
-  ['is gone', /and it cannot be asked: its token cannot be read, .*token: no such file\)/],
-  ['is another', /and it cannot be asked: the token in .*token is not the one that it was started with\)/],
-])('a command is told why it cannot ask an engine whose token %s', async (how, told) => {
+  ['is gone', /and it cannot be asked: its token cannot be read: .*token: no such file\)/],
+  ['is another', /and it cannot be asked: the token in .*token is not the one it was started with\)/],
+])('a command reports why it cannot ask an engine whose token %s', async (how, message) => {
   const running = await start(['serve', '--port', '0', '--data-dir', at(how)]);
   await (how === 'is gone' ? rm(tokenFile(at(how))) : writeFile(tokenFile(at(how)), 'another\n'));
   const { code, stderr } = await refold(['gc', '--data-dir', at(how)]);
   await running.kill();
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(told) });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });
 });
 
-test('an engine that cannot tell where it listens ends, and says so', async () => {
+test('an engine that cannot publish its address exits with the reason', async () => {
   await mkdir(at('other/engine.json'), { recursive: true });
   const { code, stderr } = await refold(['serve', '--port', '0', '--data-dir', at('other')]);
   expect({ code, stderr }).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^refold: cannot tell where .*folder\n$/),
+    stderr: expect.stringMatching(/^refold: cannot publish the engine’s address: .*folder\n$/),
   });
 });
 
-describe('a data directory whose journal is gone', () => {
+describe('a data directory whose journal is missing', () => {
   test.each([
     ['deleted', 'sessions'],
     ['deleted', 'verify --all'],
     ['emptied', 'serve --port 0'],
     ['emptied', 'sessions'],
-  ])('%s, is told by refold %s, and no empty one made in its place', async (how, command) => {
+  ])('%s, is reported by refold %s, which creates no empty one', async (how, command) => {
     const lost = await mkdtemp(at('lost-'));
     await (await must(openEngine({ dataDir: lost }))).close();
     await rm(join(lost, 'journal'), { recursive: true });
@@ -75,7 +75,7 @@ describe('a data directory whose journal is gone', () => {
     const { code, stderr } = await refold([...command.split(' '), '--data-dir', lost]);
     expect({ code, stderr }).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^refold: an engine has worked in .* its journal is gone: .* from a backup/),
+      stderr: expect.stringMatching(/^refold: an engine has used .* its journal is missing: .* from a backup/),
     });
     expect(await readdir(lost, { recursive: true })).toEqual(before);
   });

@@ -1,4 +1,4 @@
-// What commands print of what others said: no terminal obeys it.
+// Commands escape foreign text, so a terminal does not obey it.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,30 +15,30 @@ const at = (name: string): string => join(home, name);
 
 beforeAll(async () => {
   home = await freshDirectory();
-  const told = (text: string): string =>
+  const withPath = (text: string): string =>
     linesOf(
       recordsOf(
-        session({ session_id: 'told' })
+        session({ session_id: 'hostile' })
           .runRequested()
           .observed([call('a', 'free', { path: text })]),
       ),
     );
-  await writeFile(at('a.jsonl'), told(HOSTILE));
-  await writeFile(at('b.jsonl'), told('other'));
+  await writeFile(at('a.jsonl'), withPath(HOSTILE));
+  await writeFile(at('b.jsonl'), withPath('other'));
   await refold(['import', at('a.jsonl'), '--data-dir', at('data')]);
 });
 afterAll(() => rm(home, { recursive: true }));
 
 const cases: readonly (readonly string[])[] = [
-  ['show', 'told'],
-  ['events', 'told'],
-  ['explain', 'told', '--call', 'a'],
-  ['explain', 'told', '--tool', HOSTILE],
+  ['show', 'hostile'],
+  ['events', 'hostile'],
+  ['explain', 'hostile', '--call', 'a'],
+  ['explain', 'hostile', '--tool', HOSTILE],
   ['diff', 'A', 'B'],
   ['show', HOSTILE],
 ];
 
-test.each(cases.map((args) => [args]))('case %#', async (args) => {
+test.each(cases.map((args) => [args]))('%j prints no control character', async (args) => {
   const named = args.map((arg) => (/^[AB]$/.test(arg) ? at(`${arg.toLowerCase()}.jsonl`) : arg));
   const { stdout, stderr }: Finished = await refold([...named, '--data-dir', at('data')]);
   const printed = stdout + stderr;
@@ -46,7 +46,7 @@ test.each(cases.map((args) => [args]))('case %#', async (args) => {
   expect(printed.split('\n').filter((line) => !SAFE.test(line))).toEqual([]);
 });
 
-test('programs get it as it is', async () => {
-  const { stdout } = await refold(['export', 'told', '--data-dir', at('data')]);
+test('an export contains the text unchanged', async () => {
+  const { stdout } = await refold(['export', 'hostile', '--data-dir', at('data')]);
   expect(stdout).toContain(canonicalText(HOSTILE).slice(1, -1));
 });

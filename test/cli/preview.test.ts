@@ -1,4 +1,4 @@
-// What people are shown of a call: the change it makes, in bounds, and nothing that could deceive them.
+// The preview of a call: it shows the change that the call makes, bounded, and no text of the call can deceive the reader.
 import * as fc from 'fast-check';
 import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +8,11 @@ import type { JsonObject } from '../../schemas/json.ts';
 import {
   PREVIEW_CHANGES_MAX,
   PREVIEW_CHARS_MAX,
+  PREVIEW_COMPARE_MS_MAX,
   PREVIEW_FILE_CHARS_MAX,
   PREVIEW_LINES_MAX,
 } from '../../schemas/limits.ts';
-import { type DiffLine, diffLines, hunksOf, linesOf } from '../../src/cli/preview/line-diff.ts';
+import { type Hunk, compareTexts, linesOf } from '../../src/cli/preview/compare-texts.ts';
 import { previewCall } from '../../src/cli/preview/preview-call.ts';
 import { visible } from '../../src/cli/preview/visible.ts';
 import { workspaceFile } from '../../src/cli/preview/workspace-file.ts';
@@ -33,7 +34,7 @@ function preview(tool: string, args: JsonObject, colors = false): readonly strin
 }
 
 describe('previewCall', () => {
-  test('an edit is a unified diff in its file', () => {
+  test('an edit is shown as a unified diff of its file', () => {
     const edit = { path: 'a.txt', old_string: 'line 10\nline 11\n', new_string: 'ten\n' };
     expect(preview('edit_file', edit)).toEqual([
       '» edit_file',
@@ -51,18 +52,18 @@ describe('previewCall', () => {
     ]);
   });
 
-  test('an edit that would not apply says so, and shows its passages', () => {
+  test('an edit that would not apply is shown as its passages, with the reason', () => {
     const passages = ['-nowhere', '+x'];
     const edit = (path: string, old_string: string): readonly string[] =>
       preview('edit_file', { path, old_string, new_string: 'x' }).slice(1);
-    expect(edit('a.txt', 'nowhere')).toEqual([expect.stringContaining('does not stand there'), ...passages]);
+    expect(edit('a.txt', 'nowhere')).toEqual([expect.stringContaining('does not contain the passage'), ...passages]);
     expect(edit('gone.txt', 'nowhere')).toEqual([expect.stringContaining('no such file'), ...passages]);
     expect(edit('twice.txt', 'same')).toEqual([expect.stringContaining('2 times'), '-same', '+x']);
     const all = preview('edit_file', { path: 'twice.txt', old_string: 'same', new_string: 'x', replace_all: true });
     expect(all.slice(1)).toEqual(['» twice.txt (+2 -2)', '@@ -1,3 +1,3 @@', '-same', '+x', ' other', '-same', '+x']);
   });
 
-  test('a write is the difference to the file as it is, or a new file', () => {
+  test('a write is shown as the difference from the current file, or as a new file', () => {
     expect(preview('write_file', { path: 'new.txt', text: 'a\nb' }).slice(1)).toEqual([
       '» new.txt: new file, 2 lines',
       '+a',
@@ -81,12 +82,12 @@ describe('previewCall', () => {
     expect(refused[1]).toContain('would be refused');
   });
 
-  test('a patch is itself, with what it does to each file in front', () => {
+  test('a patch is shown as itself, after its changes to each file', () => {
     const patch =
       '*** Begin Patch\n*** Add File: n\n+one\n*** Update File: o\n*** Move to: p\n@@\n-x\n+y\n+z\n*** Delete File: q\n*** End Patch';
     expect(preview('apply_patch', { patch, dry_run: true })).toEqual([
       '» apply_patch',
-      '» only checked, nothing is written',
+      '» dry run: nothing is written',
       '» add n (+1 -0)',
       '» update o, moved to p (+2 -1)',
       '» delete q (+0 -0)',
@@ -94,7 +95,7 @@ describe('previewCall', () => {
     ]);
   });
 
-  test('any other call is its arguments, and so is one whose arguments are wrong', () => {
+  test('any other call, and a call with wrong arguments, is shown as its arguments', () => {
     expect(preview('read_file', { path: 'a\nb', max_bytes: 7 })).toEqual([
       '» read_file',
       '| path: a',
@@ -112,13 +113,13 @@ describe('previewCall', () => {
     const shown = (readFile: () => string): readonly string[] =>
       previewCall({ tool, arguments: { path: 'a', text: 'b\n' }, readFile });
     const throwing = (): string => {
-      throw new Error('it is no regular file');
+      throw new Error('it is not a regular file');
     };
-    expect(shown(throwing)).toEqual(['» write_file', expect.stringContaining('it is no regular file'), '+b']);
-    expect(shown(() => 'x'.repeat(PREVIEW_FILE_CHARS_MAX + 1))[1]).toContain('too long to be compared');
+    expect(shown(throwing)).toEqual(['» write_file', expect.stringContaining('it is not a regular file'), '+b']);
+    expect(shown(() => 'x'.repeat(PREVIEW_FILE_CHARS_MAX + 1))[1]).toContain('too long to compare');
   });
 
-  test('is bounded in lines, in characters of a line, and in all', () => {
+  test('is bounded in lines, in characters of a line, and in total characters', () => {
     const many = preview('write_file', { path: 'n', text: 'x\n'.repeat(1_000) });
     expect(many).toHaveLength(PREVIEW_LINES_MAX + 1);
     expect(many.at(-1)).toBe(`… ${1_002 - PREVIEW_LINES_MAX} more lines`);
@@ -130,7 +131,7 @@ describe('previewCall', () => {
     expect(wide.at(-1)).toMatch(/^… \d+ more lines$/);
   });
 
-  test('colours only when asked, and the same text beneath', () => {
+  test('colours only on request, and colours change no text', () => {
     const edit = { path: 'a.txt', old_string: 'line 10', new_string: 'ten' };
     const colored = preview('edit_file', edit, true);
     // eslint-disable-next-line no-control-regex
@@ -140,7 +141,7 @@ describe('previewCall', () => {
 });
 
 describe('hostile text', () => {
-  test('control characters and invisible ones are shown as what they are', () => {
+  test('control characters and invisible characters are shown as pictures or code points', () => {
     expect(visible('a\u001b[2J\rb\u0007\u007f\u009b1m')).toBe('a␛[2J␍b␇␡<U+009B>1m');
     expect(visible('\u202eevil\u2066\u200b\u2028\u{e0041}')).toBe('<U+202E>evil<U+2066><U+200B><U+2028><U+E0041>');
     expect(visible('\ufff9\u3164')).toBe('<U+FFF9><U+3164>');
@@ -153,7 +154,7 @@ describe('hostile text', () => {
       fc.constantFrom('\u001b[2K', '\n', '\r', '» ', '+', '@@ ', '… 3 more lines', '\u202e', '\u009b'),
     ),
   );
-  test('no line of a call passes for a line of ours, whatever it holds', () => {
+  test('no line of a call can imitate a line of refold', () => {
     const text = hostile.map((parts) => parts.join(''));
     fc.assert(
       fc.property(
@@ -175,68 +176,75 @@ describe('hostile text', () => {
   });
 });
 
-const side = (lines: readonly DiffLine[], leaving: '+' | '-'): readonly string[] =>
-  lines.filter(({ kind }) => kind !== leaving).map(({ text }) => text);
+/** The lines of one side of a hunk, without their marks. */
+const side = ({ lines }: Hunk, leaving: '+' | '-'): readonly string[] =>
+  lines.filter((line) => !line.startsWith(leaving) && !line.startsWith('\\')).map((line) => line.slice(1));
 
-/** Lines that two texts have in common in order, at most: the textbook table. */
-function commonLength(a: readonly string[], b: readonly string[]): number {
-  let row = b.map(() => 0);
-  for (const left of a) {
-    const next: number[] = [];
-    for (const [index, right] of b.entries()) {
-      const before = index === 0 ? 0 : (row[index - 1] ?? 0);
-      next.push(left === right ? before + 1 : Math.max(row[index] ?? 0, next[index - 1] ?? 0));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const isChange = (line: string): boolean => /^[+-]/.test(line);
 
-describe('diffLines', () => {
-  const text = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd\n'), { maxLength: 24 });
-
-  test('holds both texts, and no shorter one does', () => {
-    fc.assert(
-      fc.property(text, text, (before, after) => {
-        const script = diffLines(before, after);
-        expect(side(script, '+')).toEqual(before);
-        expect(side(script, '-')).toEqual(after);
-        expect(script.filter(({ kind }) => kind === ' ')).toHaveLength(commonLength(before, after));
-      }),
-    );
-  });
-
-  test('hunks hold every change and are where they say', () => {
+describe('compareTexts', () => {
+  test('hunks hold every change, and are at the lines that they name', () => {
     const changed = fc.array(fc.nat(99), { maxLength: 8 });
     fc.assert(
       fc.property(changed, changed, (dropped, doubled) => {
-        const before = Array.from({ length: 100 }, (_, index) => `${index}\n`);
+        const before = Array.from({ length: 100 }, (_, index) => `${index}`);
         const after = before.flatMap((line, index) => [
           ...(dropped.includes(index) ? [] : [line]),
           ...(doubled.includes(index) ? [`new ${line}`] : []),
         ]);
-        const script = diffLines(before, after);
-        const hunks = hunksOf(script);
-        for (const { oldStart, oldCount, newStart, newCount, lines } of hunks) {
-          expect(side(lines, '+')).toEqual(before.slice(oldStart - 1, oldStart - 1 + oldCount));
-          expect(side(lines, '-')).toEqual(after.slice(newStart - 1, newStart - 1 + newCount));
-          expect(lines.findIndex(({ kind }) => kind !== ' ')).toBeLessThanOrEqual(3);
-          expect(lines.map(({ kind }) => kind).join('')).not.toContain(' '.repeat(7));
-          expect(lines.toReversed().findIndex(({ kind }) => kind !== ' ')).toBeLessThanOrEqual(3);
+        const hunks = compareTexts(textOf(before), textOf(after));
+        for (const hunk of hunks) {
+          const { oldStart, oldLines, newStart, newLines, lines } = hunk;
+          expect(side(hunk, '+')).toEqual(before.slice(oldStart - 1, oldStart - 1 + oldLines));
+          expect(side(hunk, '-')).toEqual(after.slice(newStart - 1, newStart - 1 + newLines));
+          expect(lines.findIndex(isChange)).toBeLessThanOrEqual(3);
+          expect(lines.map((line) => line[0]).join('')).not.toContain(' '.repeat(7));
+          expect(lines.toReversed().findIndex(isChange)).toBeLessThanOrEqual(3);
         }
-        const changes = (lines: readonly DiffLine[]): readonly DiffLine[] => lines.filter(({ kind }) => kind !== ' ');
-        expect(hunks.flatMap(({ lines }) => changes(lines))).toEqual(changes(script));
+        const changes = hunks.flatMap(({ lines }) => lines.filter(isChange));
+        expect(changes.filter((line) => line.startsWith('-'))).toHaveLength(new Set(dropped).size);
+        expect(changes.filter((line) => line.startsWith('+'))).toHaveLength(new Set(doubled).size);
       }),
     );
   });
 
-  test('texts with more changes than the limit are replaced whole', () => {
-    const before = Array.from({ length: PREVIEW_CHANGES_MAX }, (_, index) => `old ${index}\n`);
-    const after = before.map((line, index) => (index % 2 === 0 ? line : `new ${index}\n`));
-    expect(diffLines(before, after).filter(({ kind }) => kind === ' ')).toHaveLength(PREVIEW_CHANGES_MAX / 2);
-    const more = ['start\n', ...before.map((line) => `x${line}`), 'middle\n', ...before];
-    const other = ['begin\n', 'middle\n', ...before.map((line) => `y${line}`)];
-    expect(diffLines(more, other).some(({ kind }) => kind === ' ')).toBe(false);
+  const numbered = (name: string, count: number): readonly string[] =>
+    Array.from({ length: count }, (_, index) => `${name} ${index}`);
+
+  test('texts with as many changes as the limit are compared; with more, everything that differs is one hunk', () => {
+    const before = numbered('old', PREVIEW_CHANGES_MAX);
+    const after = before.map((line, index) => (index % 2 === 0 ? line : `new ${index}`));
+    const [hunk] = compareTexts(textOf(before), textOf(after));
+    expect(hunk?.lines.filter((line) => line.startsWith('-'))).toHaveLength(PREVIEW_CHANGES_MAX / 2);
+    const [head, tail] = [numbered('head', 10), numbered('tail', 10)];
+    const [more, other] = [
+      [...head, ...numbered('x', PREVIEW_CHANGES_MAX), 'middle', ...tail],
+      [...head, 'middle', ...numbered('y', PREVIEW_CHANGES_MAX), ...tail],
+    ];
+    const replaced = compareTexts(textOf(more), textOf(other));
+    expect(replaced).toMatchObject([
+      { oldStart: 8, oldLines: PREVIEW_CHANGES_MAX + 7, newStart: 8, newLines: PREVIEW_CHANGES_MAX + 7 },
+    ]);
+    expect(replaced[0]?.lines.filter((line) => line.startsWith(' '))).toEqual(
+      [...head.slice(-3), ...tail.slice(0, 3)].map((line) => ` ${line}`),
+    );
+  });
+
+  test('a last line without a line feed is marked, in a replacement too', () => {
+    const [lines] = compareTexts('a\n', 'a').map((hunk) => hunk.lines);
+    expect(lines).toEqual(['-a', '+a', '\\ No newline at end of file']);
+    const [before, after] = ['x', 'y'].map((name) => numbered(name, PREVIEW_CHANGES_MAX).join('\n'));
+    const [replaced] = compareTexts(before ?? '', after ?? '').map((hunk) => hunk.lines);
+    expect(replaced?.filter((line) => line.startsWith('\\'))).toHaveLength(2);
+  });
+
+  test('long files that differ in every line are compared in bounded time', () => {
+    const lines = (name: string): string => `${name}\n`.repeat(PREVIEW_FILE_CHARS_MAX / 16);
+    const startedAt = performance.now();
+    const [hunk] = compareTexts(lines('a'), lines('b'));
+    expect(hunk?.lines).toHaveLength(PREVIEW_FILE_CHARS_MAX / 8);
+    expect(performance.now() - startedAt).toBeLessThan(PREVIEW_COMPARE_MS_MAX + 10_000);
   });
 
   test('linesOf keeps every character', () => {
@@ -265,10 +273,10 @@ describe('workspaceFile', () => {
     expect(read('sub/../a.txt')).toBe('inside');
     expect(read('none')).toBeNull();
     for (const path of ['../secret', 'link', join(base, 'secret')]) expect(() => read(path)).toThrow('outside');
-    expect(() => read('sub')).toThrow('no regular file');
+    expect(() => read('sub')).toThrow('not a regular file');
     expect(() => read('binary')).toThrow('not UTF-8');
     expect(() => read('long')).toThrow('bytes');
-    expect(() => read('loop')).toThrow('cannot be followed');
-    expect(() => read('a\0b')).toThrow('cannot be followed');
+    expect(() => read('loop')).toThrow('cannot be resolved');
+    expect(() => read('a\0b')).toThrow('cannot be resolved');
   });
 });

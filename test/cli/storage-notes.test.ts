@@ -1,4 +1,4 @@
-// What is told of stores that refuse: once when it begins, once when it is over.
+// The notices about stores that refuse writes: one when they begin to refuse, one when they recover.
 import { left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
@@ -13,7 +13,7 @@ const FULL = reject('storage_full', '', 'writing a blob: ENOSPC: no space left o
 async function setUp() {
   const { engine } = await newWorld();
   const disk = { free: 100 * MEBIBYTE, events: true, blobs: true, fault: FULL };
-  const told: string[] = [];
+  const notices: string[] = [];
   const { client } = engine;
   const notes = noteStorage(
     {
@@ -22,7 +22,7 @@ async function setUp() {
       putBlob: (bytes) =>
         disk.blobs || bytes.length < disk.free ? client.putBlob(bytes) : async () => left(disk.fault),
     },
-    { tell: (message) => told.push(message), freeBytes: () => Promise.resolve(disk.free) },
+    { notify: (message) => notices.push(message), freeBytes: () => Promise.resolve(disk.free) },
   );
   const id = brand<'SessionId'>('s');
   await done(notes.createSession({ session_id: id }));
@@ -30,35 +30,35 @@ async function setUp() {
   const submit = (event_id = `e${(count += 1)}`): Promise<string> =>
     outcome(notes.submit(id, { events: [{ event_id: brand(event_id), kind: 'SessionConfigured', config: {} }] }));
   const put = (bytes: number): Promise<string> => outcome(notes.putBlob(new Uint8Array(bytes)));
-  return { disk, told, submit, put, close: () => engine.close() };
+  return { disk, notices, submit, put, close: () => engine.close() };
 }
 
-describe('the stores of an engine that serves', () => {
-  test('are told to be full once, and to go on once', async () => {
-    const { disk, told, submit, put, close } = await setUp();
+describe('the stores of a serving engine', () => {
+  test('cause one notice when they are full, and one when they recover', async () => {
+    const { disk, notices, submit, put, close } = await setUp();
     expect([await put(10), await submit()]).toEqual(['done', 'done']);
-    expect(told).toEqual([]);
+    expect(notices).toEqual([]);
     Object.assign(disk, { free: 0, events: false, blobs: false });
     expect([await put(20), await submit(), await put(30)]).toEqual(['storage_full', 'storage_full', 'storage_full']);
-    expect(told).toEqual([
-      'the disk is full, and work is refused: writing a blob: ENOSPC: no space left on device, write. ' +
-        'Free some space: what waits goes on then, without a restart.',
+    expect(notices).toEqual([
+      'the disk is full, so work is refused: writing a blob: ENOSPC: no space left on device, write. ' +
+        'Free some space: waiting work then continues without a restart.',
     ]);
     Object.assign(disk, { free: 100 * MEBIBYTE, events: true, blobs: true });
     await put(20);
-    expect(told).toHaveLength(1);
+    expect(notices).toHaveLength(1);
     await submit();
     await put(30);
     await submit();
-    expect(told.slice(1)).toEqual(['the stores take everything again; what waited for them goes on']);
+    expect(notices.slice(1)).toEqual(['the stores accept writes again; waiting work continues']);
     disk.events = false;
     await submit();
-    expect(told).toHaveLength(3);
+    expect(notices).toHaveLength(3);
     await close();
   });
 
-  test('are still full when only what is small is taken, and when what was there is put or sent again', async () => {
-    const { disk, told, submit, put, close } = await setUp();
+  test('stay full while only small writes succeed, or while repeated writes are answered', async () => {
+    const { disk, notices, submit, put, close } = await setUp();
     await submit('there');
     Object.assign(disk, { free: 2 * MEBIBYTE, blobs: false });
     expect(await put(3 * MEBIBYTE)).toBe('storage_full');
@@ -69,24 +69,24 @@ describe('the stores of an engine that serves', () => {
     disk.events = true;
     disk.free = 2 * MEBIBYTE;
     expect(await submit('there')).toBe('done');
-    expect(told).toHaveLength(1);
+    expect(notices).toHaveLength(1);
     disk.free = 3 * MEBIBYTE;
     await submit();
     await put(5);
-    expect(told).toHaveLength(2);
+    expect(notices).toHaveLength(2);
     await close();
   });
 
-  test('are told to fail when that is no question of space, and refusals of anything else are not told', async () => {
-    const { disk, told, submit, close } = await setUp();
+  test('cause a notice when they fail for another reason; other rejections cause none', async () => {
+    const { disk, notices, submit, close } = await setUp();
     Object.assign(disk, { events: false, fault: reject('queue_full', '', 'too much at once') });
     await submit();
-    expect(told).toEqual([]);
+    expect(notices).toEqual([]);
     disk.fault = reject('storage_failed', '', 'writing to the journal: EIO: i/o error');
     await submit();
-    expect(told).toEqual([
-      'the stores fail, and work is refused: writing to the journal: EIO: i/o error. ' +
-        'Look at the disk: what waits goes on once it takes writes again.',
+    expect(notices).toEqual([
+      'the stores fail, so work is refused: writing to the journal: EIO: i/o error. ' +
+        'Check the disk: waiting work continues once it accepts writes again.',
     ]);
     await close();
   });
@@ -96,9 +96,9 @@ test('the free space of a directory is that of its file system', async () => {
   expect(await freeBytesOf('.')).toBeGreaterThan(0);
 });
 
-test('a client that notes answers as the one behind it', async () => {
+test('the wrapped client answers like the original', async () => {
   const { engine } = await newWorld();
-  const notes = noteStorage(engine.client, { tell: () => undefined, freeBytes: () => Promise.resolve(0) });
+  const notes = noteStorage(engine.client, { notify: () => undefined, freeBytes: () => Promise.resolve(0) });
   expect(await notes.info()()).toEqual(right(await done(engine.client.info())));
   await engine.close();
 });

@@ -1,14 +1,14 @@
-// A turn as a picture, and the command that prints it.
+// The picture of a turn, and the command that prints it.
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { CallTimeline, TurnTimeline } from '../../src/core/index.ts';
-import { inWords, turnLines } from '../../src/cli/timeline-lines.ts';
+import { formatDuration, turnLines } from '../../src/cli/audit/timeline-lines.ts';
 import { ROOT, jsonLines, refold } from '../support/e2e/refold.ts';
 import { call } from '../support/session.ts';
 
 const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
-/** Room for bars of twenty cells, the least there is. */
+/** Leaves room for bars of twenty cells, the minimum. */
 const NARROW = 40;
 
 const span = (what: 'person' | 'queue' | 'run', from_ms: number, to_ms: number | null) => ({ what, from_ms, to_ms });
@@ -33,10 +33,9 @@ const turn = (calls: readonly CallTimeline[], rest: Partial<TurnTimeline> = {}):
 });
 
 const drawn = (of: TurnTimeline, now_ms = 3_000): readonly string[] =>
-  // Colours are off where nobody looks; a terminal that runs the tests would turn them on.
   turnLines(of, now_ms, NARROW).map((line) => stripVTControlCharacters(line));
 
-test('a turn is drawn on a scale of its own: what waited, and what ran beside what', () => {
+test('a turn is drawn on its own time scale, with waiting and concurrent calls', () => {
   const calls = [
     timeline('read', [span('queue', 1_500, 1_500), span('run', 1_500, 3_000)]),
     timeline('ask', [span('person', 1_500, 2_500), span('queue', 2_500, 2_600), span('run', 2_600, 2_601)]),
@@ -51,23 +50,23 @@ test('a turn is drawn on a scale of its own: what waited, and what ran beside wh
   ]);
 });
 
-test('a turn that goes on is drawn until now', () => {
+test('an open turn is drawn until now', () => {
   const calls = [timeline('slow', [span('queue', 1_500, 2_000), span('run', 2_000, null)], { status: 'running' })];
   expect(drawn(turn(calls, { over_ms: null }))).toEqual([
-    'turn 1 of run-1  2.00 s and goes on',
+    'turn 1 of run-1  2.00 s so far',
     '  model                         │▒▒▒▒▒               │ 500 ms',
     '  slow                          │     ·····██████████│ 1.00 s running',
   ]);
 });
 
-test('a turn that took no time at all is drawn all the same', () => {
+test('a turn of no duration is drawn too', () => {
   expect(drawn(turn([], { asked_ms: 1_500, over_ms: 1_500 }))).toEqual([
     'turn 1 of run-1  0 ms',
     '  model                         │▒                   │ 0 ms',
   ]);
 });
 
-test('of very many calls some are drawn', () => {
+test('of very many calls, the first hundred are drawn', () => {
   const lines = drawn(turn(Array.from({ length: 103 }, () => timeline('read', [span('run', 1_500, 2_000)]))));
   expect(lines).toHaveLength(103);
   expect(lines.at(-1)).toBe('  … and 3 more calls; --json has all');
@@ -79,11 +78,11 @@ test.each([
   [59_949, '59.9 s'],
   [61_000, '1 min 1 s'],
   [7_380_000, '2 h 3 min'],
-])('%d milliseconds are %s', (ms, words) => {
-  expect(inWords(ms)).toBe(words);
+])('%d milliseconds are printed as %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
 });
 
-test('refold timeline draws the turns of a session, or one of them', async () => {
+test('refold timeline draws all turns of a session, or one', async () => {
   const { stdout, code } = await refold(['timeline', DEMO]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/▒ model.*\nturn 1 of run-1 /);
@@ -98,7 +97,7 @@ test('refold timeline draws the turns of a session, or one of them', async () =>
   });
 });
 
-test('refold timeline says when there is no such turn', async () => {
+test('refold timeline reports a turn that does not exist', async () => {
   const { stderr, code } = await refold(['timeline', DEMO, '--turn', '7']);
   expect(code).toBe(2);
   expect(stderr).toMatch(/has no turn 7/);

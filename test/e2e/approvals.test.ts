@@ -1,16 +1,16 @@
-// People and real processes: a run waits for its person, who answers at another terminal, at this one, or not at all;
-// the engine may be killed meanwhile.
+// People and real processes: a run waits for a person, who answers at another terminal or at this one, even after the
+// engine was killed.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import type { EventRecord } from '../../schemas/record.ts';
 import { upcast } from '../../schemas/upcast.ts';
-import { ROOT, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
-
-const CLI = join(ROOT, 'dist/src/cli/main.js');
+import { must } from '../../src/client/must.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import { CLI, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -69,7 +69,7 @@ class Run {
     );
   }
 
-  say = (...args: readonly string[]) => refold([...args, '--data-dir', this.data]);
+  refold = (...args: readonly string[]) => refold([...args, '--data-dir', this.data]);
 }
 
 const APPEND = "require('node:fs').appendFileSync('ran', 'x')";
@@ -88,103 +88,92 @@ async function startRun(...calls: readonly { id: string; name: string; arguments
 const ranTimes = async ({ workspace }: Run): Promise<number> =>
   (await readFile(join(workspace, 'ran'), 'utf8').catch(() => '')).length;
 
-describe('a run that nobody sits at', () => {
-  test('waits for the word of another terminal, and goes on with it', async () => {
-    const run = await startRun(shell('a'), { id: 'b', name: 'list_dir', arguments: {} });
+describe('a run without a terminal', () => {
+  test('waits for answers from another terminal; an approved call runs once, a denied one never', async () => {
+    const run = await startRun(shell('a'), { id: 'b', name: 'list_dir', arguments: {} }, shell('c'));
     expect(await run.waits()).toMatchObject({ action: { call_id: 'a', tool_name: 'shell', mode: 'local' } });
-    const listed = await run.say('approvals', '--json');
-    expect(jsonLines(listed.stdout)).toMatchObject([{ action: { call_id: 'a', kind: 'agent.tool_use' } }]);
-    expect((await run.say('sessions')).stdout).toContain('active');
+    const listed = await run.refold('approvals', '--json');
+    expect(jsonLines(listed.stdout)).toMatchObject([
+      { action: { call_id: 'a', kind: 'agent.tool_use' } },
+      { action: { call_id: 'c', kind: 'agent.tool_use' } },
+    ]);
+    expect((await run.refold('sessions')).stdout).toContain('active');
     expect(await ranTimes(run)).toBe(0);
-    expect(await run.say('approve', 'a')).toMatchObject({ code: 0 });
+    expect(await run.refold('approve', 'a')).toMatchObject({ code: 0 });
+    expect(await run.refold('deny', 'c', '--message', 'not on a Friday')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
-    // The second word comes too late.
-    const late = await run.say('approve', 'a');
+    const { stdout } = await run.refold('show', String(await sessionOf(run)), '--json');
+    expect(stdout).toContain('error: permission_denied: not on a Friday');
+    // The second answer is too late.
+    const late = await run.refold('approve', 'a');
     expect(late).toMatchObject({ code: 2 });
     expect(late.stderr).toMatch(/no call "a" waits.*refold approvals/);
   });
 
-  test('a denial and its reason reach the model, and nothing runs', async () => {
-    const run = await startRun(shell('a'));
-    await run.waits();
-    expect(await run.say('deny', 'a', '--message', 'not on a Friday')).toMatchObject({ code: 0 });
-    expect(await run.ended()).toBe(0);
-    expect(await ranTimes(run)).toBe(0);
-    const id = jsonLines((await run.say('sessions', '--json')).stdout)[0]?.['session_id'];
-    const { stdout } = await run.say('show', String(id), '--json');
-    expect(stdout).toContain('error: permission_denied: not on a Friday');
-  });
-
-  test('the engine is killed while the call waits: it waits on, runs once it may, and only once', async () => {
+  test('a call keeps waiting when the engine is killed, and runs exactly once after the approval', async () => {
     const run = await startRun(shell('a'), shell('b'));
     await run.waits();
     const engine = await run.line((line) => line['event'] === 'engine');
     process.kill(Number(engine['pid']), 'SIGKILL');
     await run.line((line) => line['event'] === 'restart');
-    expect(await run.say('approve', 'a', '--for-session')).toMatchObject({ code: 0 });
+    expect(await run.refold('approve', 'a', '--for-session')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
-    // The grant answered the second call as well.
+    // The grant also answered the second call.
     expect(await ranTimes(run)).toBe(2);
     expect(run.events().filter(({ kind }) => kind === 'user.tool_confirmation')).toHaveLength(1);
   });
 
-  test('paused, nothing starts until the run is resumed', async () => {
-    const run = await startRun(shell('a'));
+  test('a paused run starts nothing until it is resumed; an interrupted run continues with the new instruction', async () => {
+    const run = await startRun(shell('a'), shell('b'));
     await run.waits();
     const id = String(await sessionOf(run));
-    const paused = await run.say('pause', id);
+    const paused = await run.refold('pause', id);
     expect(paused).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`paused_executing; go on: refold resume`),
+      stdout: expect.stringContaining('paused_executing; to continue: refold resume'),
     });
-    expect(await run.say('pause', id)).toMatchObject({
+    expect(await run.refold('pause', id)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('RunPaused is not allowed'),
     });
-    expect(await run.say('approve', 'a', '--session', id)).toMatchObject({ code: 0 });
-    expect(await run.say('resume', id)).toMatchObject({ code: 0 });
+    expect(await run.refold('approve', 'a', '--session', id)).toMatchObject({ code: 0 });
+    expect(await run.refold('resume', id)).toMatchObject({ code: 0 });
+    await run.line(() => run.events().some((event) => event.kind === 'ToolCallSettled' && event.call_id === 'a'));
+    expect(await run.refold('interrupt', id, '--say', 'leave it')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
+    expect(run.events().at(-2)).toMatchObject({ kind: 'user.interrupt', input: { text: 'leave it' } });
     const kinds = run.events().map(({ kind }) => kind);
     expect(kinds.lastIndexOf('ToolCallStarted')).toBeGreaterThan(kinds.indexOf('RunResumed'));
-    expect(await run.say('resume', id)).toMatchObject({ stderr: expect.stringContaining('start one: refold run') });
-  });
-
-  test('interrupted, the run goes on with what was said', async () => {
-    const run = await startRun(shell('a'));
-    await run.waits();
-    const id = String(await sessionOf(run));
-    expect(await run.say('interrupt', id, '--say', 'leave it')).toMatchObject({ code: 0 });
-    expect(await run.ended()).toBe(0);
-    expect(await ranTimes(run)).toBe(0);
-    expect(run.events().at(-2)).toMatchObject({ kind: 'user.interrupt', input: { text: 'leave it' } });
+    expect(await run.refold('resume', id)).toMatchObject({ stderr: expect.stringContaining('Start one: refold run') });
   });
 });
 
 const sessionOf = async (run: Run): Promise<unknown> =>
-  jsonLines((await run.say('sessions', '--json')).stdout)[0]?.['session_id'];
+  jsonLines((await run.refold('sessions', '--json')).stdout)[0]?.['session_id'];
 
 test('a policy is shown and set', async () => {
-  const run = await startRun(shell('a'));
-  await run.waits();
-  const id = String(await sessionOf(run));
-  expect((await run.say('policy', id)).stdout).toMatch(/local +ask/);
-  expect(await run.say('policy', id, 'nonsense')).toMatchObject({
+  const dataDir = join(await freshDirectory(), 'data');
+  await mkdir(dataDir);
+  const engine = await must(openEngine({ dataDir }));
+  const { session_id: id } = await must(engine.client.createSession({}));
+  await engine.close();
+  const policy = (...args: readonly string[]) => refold(['policy', id, ...args, '--data-dir', dataDir]);
+  expect((await policy()).stdout).toMatch(/local +ask/);
+  expect(await policy('nonsense')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('allow_all'),
   });
-  expect(await run.say('policy', id, 'careful', '--tool', 'host.exec=deny')).toMatchObject({ code: 0 });
-  expect((await run.say('policy', id)).stdout).toMatch(/host\.exec +deny/);
-  expect(await run.say('deny', 'a')).toMatchObject({ code: 0 });
-  expect(await run.ended()).toBe(0);
+  expect(await policy('careful', '--tool', 'host.exec=deny')).toMatchObject({ code: 0 });
+  expect((await policy()).stdout).toMatch(/host\.exec +deny/);
 });
 
 const terminal = spawnSync('script', ['--version']).status === 0;
 
 describe('at a terminal', () => {
   test('the demo asks once, shows the command, and takes the answer', async (context) => {
-    if (!terminal) context.skip('there is no script(1) to make a terminal with');
+    if (!terminal) context.skip('script(1) is not installed, so there is no terminal');
     const home = await freshDirectory();
     const command = `${process.execPath} ${CLI} demo --sandbox none --data-dir ${join(home, 'data')}`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });

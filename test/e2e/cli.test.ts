@@ -7,7 +7,15 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CLI, type Finished, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
+import {
+  CLI,
+  type Finished,
+  freshDirectory,
+  jsonLines,
+  refold,
+  refoldProcess,
+  writeRecording,
+} from '../support/e2e/refold.ts';
 
 const COMMANDS = [
   'demo',
@@ -48,12 +56,22 @@ beforeAll(async () => {
     },
     { content: 'It says hello.' },
   ]);
-  const ran = await onData('run', 'what does it say?', '--workspace', workspace, '--recording', recording, '--json');
+  const run = ['run', 'what does it say?', '--workspace', workspace, '--recording', recording, '--json'];
+  const ran = await refoldProcess([...run, '--data-dir', data]);
   if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await onData('sessions', '--json')).stdout)[0]?.['session_id']);
 });
 
-test.each(COMMANDS)('%s --help tells its options and ends with 0', async (command) => {
+test.each([
+  ['--version', 0, /^\d+\.\d+\.\d+\n$/, /^$/],
+  ['--help', 0, /verify/, /^$/],
+  ['--frob', 2, /^$/, /unknown option/],
+])('the process exits with the code of its command: %s', async (arg, code, out, err) => {
+  const finished = await refoldProcess([arg]);
+  expect(finished).toEqual({ code, stdout: expect.stringMatching(out), stderr: expect.stringMatching(err) });
+});
+
+test.each(COMMANDS)('%s --help lists its options and exits with 0', async (command) => {
   const { code, stdout } = await refold([command, '--help']);
   expect(code).toBe(0);
   expect(stdout).toContain('--data-dir');
@@ -68,29 +86,23 @@ test.each([
   [['serve', '--host', '0.0.0.0'], /--allow-remote/],
   [['run', 'hi', '--workspace', '/no/such/folder'], /no folder/],
   [['replay', 'no/such/file'], /refold sessions/],
-])('misuse %j ends with 2 and says what to do', async (args, says) => {
-  const { code, stderr, stdout } = await refold(
-    [...args, '--data-dir', join(home, 'other')].slice(0, args.length + 2),
-    {
-      OPENAI_API_KEY: '',
-    },
-  );
+])('misuse %j exits with 2 and says what to do', async (args, says) => {
+  const { code, stderr, stdout } = await refold([...args, '--data-dir', join(home, 'other')]);
   expect(code).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toMatch(says);
 });
 
-test('a reader that has seen enough ends the command without a word', async () => {
+test('a command whose reader closes the pipe ends silently', async () => {
   const child = spawn(process.execPath, [CLI, 'events', session, '--data-dir', data], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stdout.destroy();
-  const told = await text(child.stderr);
-  expect(told).toBe('');
+  expect(await text(child.stderr)).toBe('');
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(2);
 });
 
-test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure in one line', async () => {
+test.runIf(existsSync('/dev/full'))('a failure to write the output is reported in one line', async () => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [CLI, 'show', session, '--data-dir', data], {
     stdio: ['ignore', full, 'pipe'],
@@ -109,40 +121,43 @@ test.each([
   [['checkpoint', '--key', '/'], /^refold: cannot read \/: it is a directory\n$/],
   [['checkpoint', '--new-key', CLI], /^refold: cannot write \S+main\.js: it exists already\n$/],
   [['export', 's', '-o', '/no/such/file'], /^refold: cannot write \/no\/such\/file: no such folder\n$/],
-  [['serve', '--data-dir', CLI], /^refold: cannot make the data directory \S+main\.js: something else is there\n$/],
+  [
+    ['serve', '--data-dir', CLI],
+    /^refold: cannot create the data directory \S+main\.js: it exists and is not a directory\n$/,
+  ],
   [
     ['serve', '--host', '192.0.2.1', '--allow-remote'],
     /^refold: cannot listen on \S+: this machine has no such address\n$/,
   ],
-  [['run', ''], /^refold: the prompt is empty\. Say what is to be done: refold run "[^"]+"\n$/],
+  [['run', ''], /^refold: the prompt is empty\. Give a task: refold run "[^"]+"\n$/],
   [['run', ' \n'], /^refold: the prompt is empty\. /],
   [['serve', '--port', '65536'], /^refold: --port takes a whole number from 0 to 65535, not "65536"\n$/],
-  [['serve', '--lease-ttl', '1'], /^refold: --lease-ttl takes a whole number from 100 on, not "1"\n$/],
-  [['run', 'go', '--base-url', 'here'], /^refold: the server of the model must be an http or https URL, not "here"\n$/],
+  [['serve', '--lease-ttl', '1'], /^refold: --lease-ttl takes a whole number of at least 100, not "1"\n$/],
+  [['run', 'go', '--base-url', 'here'], /^refold: the model server must be an http or https URL, not "here"\n$/],
   [
     ['run', 'go', '--recording', CLI, '--turns-max', '100001'],
     /^refold: --turns-max takes a whole number from 1 to 100000, not "100001"\n$/,
   ],
-  [['show', 'a/b'], /^refold: "a\/b" is no session id \([^\n]+\)\. List them: refold sessions\n$/],
+  [['show', 'a/b'], /^refold: "a\/b" is not a session id \([^\n]+\)\. List the sessions: refold sessions\n$/],
   [['sessions', '--data-dir', CLI], /^refold: cannot read \S+main\.js: a part of its path is not a directory\n$/],
-  [['sessions', '--data-dir', ''], /^refold: no data directory is named: give --data-dir DIR\n$/],
+  [['sessions', '--data-dir', ''], /^refold: the data directory is empty\. Give --data-dir DIR\n$/],
   [['whatif', '--all', '--registry', '/dev/null'], /^refold: \/dev\/null: [^\n]*[^ ]\n$/],
-])('%j ends with 2 and one line', async (args, line) => {
+])('%j exits with 2 and one line', async (args, line) => {
   const { code, stdout, stderr } = await onData(...args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(line);
 });
 
-test.runIf(existsSync('/proc/self'))('a data directory is refused where none can be made', async () => {
+test.runIf(existsSync('/proc/self'))('a data directory is refused where none can be created', async () => {
   expect(await refold(['serve', '--port', '0', '--data-dir', '/proc/refold'])).toEqual({
     code: 2,
     stdout: '',
     stderr:
-      'refold: cannot make the data directory /proc/refold: cannot create a directory in /proc; choose another place\n',
+      'refold: cannot create the data directory /proc/refold: cannot create a directory in /proc; choose another place\n',
   });
 });
 
-describe('a data directory that is not there', () => {
+describe('a missing data directory', () => {
   const looking = [
     ['show', 's'],
     ['events', 's'],
@@ -167,17 +182,17 @@ describe('a data directory that is not there', () => {
     ['policy', 's'],
   ] as const;
 
-  test.each(looking.map((args) => [args.join(' '), args] as const))('is not made by %s', async (_line, args) => {
+  test.each(looking.map((args) => [args.join(' '), args] as const))('is not created by %s', async (_line, args) => {
     const missing = join(home, 'missing');
     expect(await refold([...args, '--data-dir', missing])).toEqual({
       code: 2,
       stdout: '',
-      stderr: `refold: there is no data directory at ${missing}. To make one: refold serve --data-dir ${missing}\n`,
+      stderr: `refold: there is no data directory at ${missing}. To create one: refold serve --data-dir ${missing}\n`,
     });
     expect(existsSync(missing)).toBe(false);
   });
 
-  test('is not made by signing what is in it', async () => {
+  test('is not created by refold checkpoint', async () => {
     const [missing, key] = [join(home, 'missing'), join(home, 'signing-key')];
     expect(await refold(['checkpoint', '--new-key', key, '--data-dir', missing])).toMatchObject({ code: 0 });
     expect(await refold(['checkpoint', '--key', key, '--data-dir', missing])).toMatchObject({
@@ -187,7 +202,7 @@ describe('a data directory that is not there', () => {
     expect(existsSync(missing)).toBe(false);
   });
 
-  test('has no sessions, and a bridge finds no engine there', async () => {
+  test('has no sessions, and a bridge finds no engine for it', async () => {
     const missing = join(home, 'missing');
     expect(await refold(['sessions', '--data-dir', missing])).toMatchObject({
       code: 0,
@@ -198,14 +213,14 @@ describe('a data directory that is not there', () => {
     expect(existsSync(missing)).toBe(false);
   });
 
-  test('is told of, and no file left, when a session of it is exported into one', async () => {
+  test('is reported by an export, which leaves no file', async () => {
     const file = join(home, 'nothing.jsonl');
     const exported = await refold(['export', 's', '-o', file, '--data-dir', join(home, 'missing')]);
     expect(exported).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no data directory at ') });
     expect(existsSync(file)).toBe(false);
   });
 
-  test('is not made in a folder of something else', async () => {
+  test('is not created in an unrelated folder', async () => {
     const folder = await freshDirectory();
     expect(await refold(['show', 's', '--data-dir', folder])).toMatchObject({
       code: 2,
@@ -215,8 +230,8 @@ describe('a data directory that is not there', () => {
   });
 });
 
-test('without a model, run says how to give one', async () => {
-  const { code, stderr } = await refold(['run', 'hi', '--data-dir', data], {
+test('without a model, run says how to configure one', async () => {
+  const { code, stderr } = await refoldProcess(['run', 'hi', '--data-dir', data], {
     OPENAI_BASE_URL: undefined,
     OPENAI_API_KEY: undefined,
   });
@@ -225,18 +240,18 @@ test('without a model, run says how to give one', async () => {
 });
 
 test('errors are objects with --json', async () => {
-  const { code, stdout, stderr } = await onData('show', 'nobody', '--json');
+  const { code, stdout, stderr } = await onData('show', 'absent', '--json');
   expect(code).toBe(2);
   expect(stderr).toBe('');
   expect(jsonLines(stdout)).toMatchObject([{ error: { code: 'unknown_session' } }]);
 });
 
-test('sessions lists what there is', async () => {
+test('sessions lists all sessions', async () => {
   expect((await onData('sessions')).stdout).toMatch(new RegExp(`^${session} +\\d+ events {2}idle`));
   expect((await refold(['sessions', '--data-dir', join(home, 'empty')])).stdout).toContain('refold demo');
 });
 
-test('show tells why each tool is in or out', async () => {
+test('show gives the reasons why each tool is in or out', async () => {
   const { stdout } = await onData('show', session);
   expect(stdout).toMatch(/in +read_file +in_profile/);
   expect(stdout).toMatch(/out +edit_file +not_in_profile/);
@@ -245,7 +260,7 @@ test('show tells why each tool is in or out', async () => {
   expect(object).toMatchObject({ state: { session_id: session }, effects: [], tools: expect.any(Array) });
 });
 
-test('events prints one line each, from a position on', async () => {
+test('events prints one line per event, from a position on', async () => {
   const all = jsonLines((await onData('events', session, '--json')).stdout);
   expect(all.map((record) => record['position'])).toEqual(all.map((_, index) => index));
   const last = jsonLines((await onData('events', session, '--json', '--from', '3')).stdout);
@@ -268,28 +283,28 @@ describe('an exported session', () => {
     return await refold(['replay', path, '--json']);
   };
 
-  test('is told of', () => {
+  test('is reported', () => {
     expect(exported).toMatchObject({ code: 0, stdout: expect.stringContaining('records of') });
   });
 
-  test('replays from the file alone, to the digest of the session', async () => {
+  test('replays from the file alone to the state digest of the session', async () => {
     const [fromFile] = jsonLines((await refold(['replay', file, '--json'])).stdout);
     const [fromLog] = jsonLines((await onData('replay', session, '--json')).stdout);
     expect(fromFile).toMatchObject({ replay: 'byte-identical', state_digest: fromLog?.['state_digest'] });
   });
 
-  test('goes to standard output when no file is named', async () => {
+  test('is written to standard output when no file is given', async () => {
     expect((await onData('export', session)).stdout).toBe(await readFile(file, 'utf8'));
   });
 
-  test('is not written over a file that is there', async () => {
+  test('does not overwrite an existing file', async () => {
     expect(await onData('export', session, '--output', file)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('cannot write'),
     });
   });
 
-  test('comes in again elsewhere, once', async () => {
+  test('can be imported into another data directory, once', async () => {
     const other = join(home, 'imported');
     expect(await refold(['import', file, '--data-dir', other])).toMatchObject({ code: 0 });
     const [replayed] = jsonLines((await refold(['replay', session, '--data-dir', other, '--json'])).stdout);
@@ -313,13 +328,13 @@ describe('an exported session', () => {
       (lines: string[]) => void lines.splice(0, 1, String(lines[0]).replace('"model":"', '"model":"x')),
       -1,
     ],
-  ])('%s is found, with its position, and ends with 1', async (_, change, position) => {
+  ])('%s is found with its position, and the command exits with 1', async (_, change, position) => {
     const { code, stdout } = await tampered(change);
     expect(code).toBe(1);
     expect(jsonLines(stdout)).toMatchObject([{ replay: 'diverged', divergence: { position } }]);
   });
 
-  test('a line that is no record ends with 1 and names the line', async () => {
+  test('a line that is not a record is named, and the command exits with 1', async () => {
     const { code, stdout } = await tampered((lines) => void lines.splice(2, 1, '{"kind":'));
     expect(code).toBe(1);
     expect(stdout).toContain('line 3');

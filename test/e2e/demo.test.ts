@@ -1,4 +1,4 @@
-// The first thing a new user sees: `npm start`.
+// `refold demo`, which `npm start` runs: the first thing a new user sees.
 import { upcast } from '../../schemas/upcast.ts';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
 import type { EventRecord } from '../../schemas/record.ts';
-import { type Finished, ROOT, jsonLines, refold } from '../support/e2e/refold.ts';
+import { type Finished, ROOT, jsonLines, refoldProcess } from '../support/e2e/refold.ts';
 
 const SHIPPED = join(ROOT, 'replay-fixtures/demo/workspace');
 
@@ -28,7 +28,7 @@ describe('refold demo', () => {
 
   beforeAll(async () => {
     before = await digestOfTree(SHIPPED);
-    finished = await refold(['demo', '--json']);
+    finished = await refoldProcess(['demo', '--json']);
     const lines = jsonLines(finished.stdout);
     events = lines
       .filter((line) => line['event'] === 'folded')
@@ -42,18 +42,18 @@ describe('refold demo', () => {
   const of = <K extends IngressEvent['kind']>(kind: K): readonly EventOfKind<K>[] =>
     events.filter((event): event is EventOfKind<K> => event.kind === kind);
 
-  test('ends well, and its replay in a fresh process is byte-identical', () => {
+  test('succeeds, and its replay in a fresh process is byte-identical', () => {
     expect(finished).toMatchObject({ code: 0, stderr: '' });
     expect(summary).toMatchObject({ replay: 'byte-identical', events: events.length });
   });
 
-  test('two processes did it', () => {
+  test('runs in two other processes', () => {
     const lines = jsonLines(finished.stdout);
     const pids = ['engine', 'bridge'].map((event) => lines.find((line) => line['event'] === event)?.['pid']);
     expect(new Set([...pids, process.pid]).size).toBe(3);
   });
 
-  test('commands ran in the sandbox that was said, and not as root', () => {
+  test('runs commands in the reported sandbox, and not as root', () => {
     const bridge = jsonLines(finished.stdout).find((line) => line['event'] === 'bridge');
     const [opened] = of('ToolCallSettled');
     expect(opened?.host_session).toMatchObject({ host_session_status: 'ready', sandbox: bridge?.['sandbox'] });
@@ -61,7 +61,7 @@ describe('refold demo', () => {
     expect(bridge?.['sandbox_note']).toContain(unprivileged);
   });
 
-  test('the test command failed first and passed in the end', () => {
+  test('runs the test command, which fails first and passes in the end', () => {
     const exits = of('ToolCallSettled').flatMap((event) => {
       const code = event.result.data?.['exit_code'];
       return typeof code === 'number' ? [code] : [];
@@ -69,12 +69,12 @@ describe('refold demo', () => {
     expect(exits).toEqual([1, 0]);
   });
 
-  test('a call to a tool that was not available yet was rejected, and the model was told', () => {
+  test('rejects a call to a tool that is not available yet', () => {
     expect(of('ToolCallSettled').map((event) => event.call_id)).not.toContain('call_1_2');
     expect(of('ToolCallsObserved')[0]?.calls.map((call) => call.tool_name)).toEqual(['open_session', 'list_dir']);
   });
 
-  test('edits of one file were made one after the other', () => {
+  test('runs edits of one file one after the other', () => {
     const order = events.flatMap((event) =>
       event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' ? [`${event.kind} ${event.call_id}`] : [],
     );
@@ -82,14 +82,14 @@ describe('refold demo', () => {
     expect(order.indexOf('ToolCallStarted call_4_1')).toBeLessThan(order.indexOf('ToolCallStarted call_4_3'));
   });
 
-  test('the shipped workspace was not touched, the copy was', async () => {
+  test('changes the copy, not the shipped workspace', async () => {
     expect(await digestOfTree(SHIPPED)).toBe(before);
     const copy = await readFile(join(String(summary['workspace']), 'src/tax.js'), 'utf8');
     expect(copy).toContain('reduced: 0.07');
   });
 
-  test('for people: turns, groups, states, rejections, and what to do next', async () => {
-    const { code, stdout } = await refold(['demo']);
+  test('prints turns, groups, results, rejections, and the next commands', async () => {
+    const { code, stdout } = await refoldProcess(['demo']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/turn 2 .*\n {2}group 0 \(7 in parallel\)/);
     expect(stdout).toContain('list_dir rejected: tool_unavailable');

@@ -1,4 +1,4 @@
-// Whoever starts a bridge may have files open that are none of a command's business: they end with the bridge.
+// A bridge may inherit open files from the process that starts it; commands must not inherit them from the bridge.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { CLI, freshDirectory, jsonLines, writeRecording } from '../support/e2e/refold.ts';
 
-/** Higher than what Node keeps to itself. */
+/** Higher than the descriptors that Node uses itself. */
 const DESCRIPTOR = 40;
 
 const settledOutputs = (printed: readonly Readonly<Record<string, unknown>>[]): readonly string[] =>
@@ -18,7 +18,7 @@ const settledOutputs = (printed: readonly Readonly<Record<string, unknown>>[]): 
     .filter((output) => output !== undefined);
 
 test.runIf(existsSync('/proc/self/fdinfo'))(
-  'a command gets no descriptor that its bridge was started with',
+  'a command inherits no descriptor that its bridge was started with',
   async () => {
     const home = await freshDirectory();
     const workspace = await freshDirectory(true);
@@ -37,7 +37,7 @@ test.runIf(existsSync('/proc/self/fdinfo'))(
     closeSync(file);
     const printed = jsonLines(await text(child.stdout as Readable));
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
-    // The last one is what `ls` itself lists them with.
+    // The last one is the directory that `ls` itself reads.
     expect(settledOutputs(printed)).toContain('exit code 0\n[stdout]\n0\n1\n2\n3\n');
   },
 );

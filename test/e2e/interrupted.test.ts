@@ -1,4 +1,4 @@
-// Ctrl-C at `refold run`: the run is cancelled, the command it runs is stopped, and the log says so.
+// Ctrl-C at `refold run` cancels the run, stops its command, and is recorded.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -7,10 +7,10 @@ import { expect, test } from 'vitest';
 import type { EventRecord } from '../../schemas/record.ts';
 import { ROOT, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
 
-// It says which process it is, and would go on for an hour.
+// Writes its process id and would run for an hour.
 const ENDLESS = "require('node:fs').writeFileSync('pid', String(process.pid)); setTimeout(() => {}, 3_600_000);";
 
-test('the run ends as cancelled, the call too, and nothing of it is left running', async () => {
+test('the run and its call end as cancelled, and no process is left', async () => {
   const home = await freshDirectory();
   const workspace = await freshDirectory(true);
   const data = join(home, 'data');
@@ -54,7 +54,7 @@ test('the run ends as cancelled, the call too, and nothing of it is left running
   expect(isAlive(pid)).toBe(false);
 });
 
-/** False for 0: the command was stopped before it could say which process it is. */
+/** False for 0: the command was stopped before it wrote its process id. */
 function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0);

@@ -1,4 +1,4 @@
-// Killing either process in the middle of a run loses nothing, and nothing that may not be repeated runs twice.
+// Killing the engine or the bridge during a run loses nothing, and no call that must not be repeated runs twice.
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { readFileSync, readdirSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ const startEngine = (dataDir: string, port = 0): Promise<Started> =>
 const startBridge = ({ dataDir, workspace, recording }: Pick<System, 'dataDir' | 'workspace' | 'recording'>) =>
   run(['bridge', '--data-dir', dataDir, '--workspace', workspace, '--recording', recording]);
 
-// The command tells that it runs by writing a line, and ends when it is told to: it can be killed in the middle.
+// The command writes a line when it starts and exits when the file `go` exists, so it can be killed in between.
 const SCRIPT = `
 const { appendFileSync, existsSync } = require('node:fs');
 appendFileSync('marks.txt', 'ran\\n');
@@ -48,8 +48,8 @@ setInterval(() => { if (existsSync('go')) process.exit(0); }, 20);
 `;
 
 /**
- * Commands that name a path, still running. Not counted is bubblewrap itself: killed while it sets a sandbox up, it may
- * leave an empty one in which nothing was started and nothing can be.
+ * Running commands that name a path. bubblewrap itself is not counted: killed during the set-up of a sandbox, it may leave
+ * an empty one in which nothing runs.
  */
 const commandsNaming = (path: string): readonly string[] =>
   readdirSync('/proc').flatMap((pid) => {
@@ -102,13 +102,13 @@ async function expectIdenticalReplay({ client, id }: System): Promise<void> {
 const settledOf = (events: readonly EventRecord[], call: string) =>
   events.flatMap(({ event }) => (event.kind === 'ToolCallSettled' && event.call_id === call ? [event] : []));
 
-test('given a bridge that is killed in the middle of a call, another one finishes the run', async () => {
+test('when a bridge is killed during a call, another bridge finishes the run', async () => {
   const system = await startSystem();
   const first = await startBridge(system);
   await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
   await eventsUntil(system.client, system.id, hasStarted);
   await first.kill();
-  await until('nothing of a killed bridge is left', () => commandsNaming(system.workspace).length === 0);
+  await until('no command of the killed bridge is left', () => commandsNaming(system.workspace).length === 0);
   await startBridge(system);
   const events = await eventsUntil(system.client, system.id, hasEnded);
   expect(settledOf(events, 'slow')).toEqual([]);
@@ -116,14 +116,14 @@ test('given a bridge that is killed in the middle of a call, another one finishe
   expect(settledOf(events, 'after')).toHaveLength(1);
   const { state } = await must(system.client.session(system.id));
   expect(state.run_history.at(-1)?.ending.outcome).toBe('completed');
-  const told = state.transcript.open.find((entry) => entry.call_id === 'slow');
-  expect(told).toMatchObject({ is_error: true, content: { text: expect.stringContaining('outcome_unknown') } });
-  // It may have been killed before the command ran; it never ran twice.
+  const result = state.transcript.open.find((entry) => entry.call_id === 'slow');
+  expect(result).toMatchObject({ is_error: true, content: { text: expect.stringContaining('outcome_unknown') } });
+  // The bridge may have been killed before the command ran; the command never ran twice.
   expect(await marks(system.workspace)).toBeLessThanOrEqual(1);
   await expectIdenticalReplay(system);
 });
 
-test('given an engine that is killed in the middle of a call, the run goes on when it is back', async () => {
+test('when the engine is killed during a call, the run continues after its restart', async () => {
   const system = await startSystem();
   await startBridge(system);
   await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
@@ -139,7 +139,7 @@ test('given an engine that is killed in the middle of a call, the run goes on wh
   await expectIdenticalReplay(system);
 });
 
-test('given both killed at once, the run ends all the same', async () => {
+test('when both are killed at once, the run still ends', async () => {
   const system = await startSystem();
   const bridge = await startBridge(system);
   await must(system.client.submit(system.id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));
@@ -151,11 +151,4 @@ test('given both killed at once, the run ends all the same', async () => {
   expect(events.filter(({ event }) => event.kind === 'LeaseExpired')).toHaveLength(1);
   expect(await marks(system.workspace)).toBeLessThanOrEqual(1);
   await expectIdenticalReplay(system);
-});
-
-test('a second engine on the same data directory is told so', async () => {
-  const system = await startSystem();
-  await expect(start(['serve', '--data-dir', system.dataDir, '--port', '0'])).resolves.toMatchObject({
-    ready: { error: { code: 'in_use', message: expect.stringContaining('open') } },
-  });
 });

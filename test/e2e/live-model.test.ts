@@ -1,10 +1,10 @@
-// `refold run` against an OpenAI-compatible server: here one on loopback that plays a model.
+// `refold run` against an OpenAI-compatible server: a simulated model on loopback.
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshDirectory, refold } from '../support/e2e/refold.ts';
+import { freshDirectory, refold, refoldProcess } from '../support/e2e/refold.ts';
 
 interface Asked {
   readonly authorization: string | undefined;
@@ -64,7 +64,7 @@ afterAll(() => {
   server.close();
 });
 
-test('a live model works in a workspace until it has ended, and sees every result', async () => {
+test('a live model works in a workspace until the run ends, and receives every result', async () => {
   const workspace = await freshDirectory(true);
   await writeFile(join(workspace, 'a.txt'), 'copied\n');
   const data = join(await freshDirectory(), 'data');
@@ -80,7 +80,7 @@ test('a live model works in a workspace until it has ended, and sees every resul
     '--model',
     'played',
   ];
-  const { code, stdout, stderr } = await refold(args, { OPENAI_API_KEY: 'sk-canary-31415' });
+  const { code, stdout, stderr } = await refoldProcess(args, { OPENAI_API_KEY: 'sk-canary-31415' });
   expect(stderr).toBe('');
   expect(stdout).toContain('run-1 completed');
   expect(code).toBe(0);
@@ -93,8 +93,8 @@ test('a live model works in a workspace until it has ended, and sees every resul
   expect(stdout).not.toContain('sk-canary');
   const id = String(/session (s-\S+)/.exec(stdout)?.[1]);
   const again = ['run', 'again', '--session', id, '--workspace', workspace, '--data-dir', data, '--base-url', baseUrl];
-  expect(await refold(again)).toMatchObject({ code: 0 });
-  // Nobody named another model than the one of the session.
+  expect(await refoldProcess(again)).toMatchObject({ code: 0 });
+  // The command named no model, so the session's model is used.
   expect(asked[3]?.body.model).toBe('played');
   const { stdout: exported } = await refold(['events', '--json', id, '--data-dir', data]);
   expect(exported).toContain('Copied.');

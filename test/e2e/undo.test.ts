@@ -1,8 +1,17 @@
-// `refold undo`: real processes, real files; the engine started for the command, or running already.
+// `refold undo` with real processes and files, with an engine started for the command or already running.
 import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type Finished, freshDirectory, jsonLines, refold, start, writeRecording } from '../support/e2e/refold.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Finished,
+  type Started,
+  freshDirectory,
+  jsonLines,
+  refold,
+  refoldProcess,
+  start,
+  writeRecording,
+} from '../support/e2e/refold.ts';
 
 const PATCH = '*** Begin Patch\n*** Delete File: gone.sh\n*** Add File: new/deep/added.txt\n+added\n*** End Patch';
 
@@ -12,9 +21,10 @@ const EDIT = '*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Pat
 let data: string;
 let workspace: string;
 let session: string;
+let engine: Started | undefined;
 
 const undo = (call: string, ...more: readonly string[]): Promise<Finished> =>
-  refold(['undo', session, '--call', call, '--data-dir', data, ...more]);
+  refoldProcess(['undo', session, '--call', call, '--data-dir', data, ...more]);
 
 beforeAll(async () => {
   const home = await freshDirectory();
@@ -36,13 +46,15 @@ beforeAll(async () => {
     { content: 'Done.' },
   ]);
   const run = ['run', 'change things', '--workspace', workspace, '--recording', recording, '--sandbox', 'none'];
-  const ran = await refold([...run, '--data-dir', data, '--json']);
+  const ran = await refoldProcess([...run, '--data-dir', data, '--json']);
   if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout)[0]?.['session_id']);
 });
 
+afterAll(() => engine?.kill());
+
 describe('refold undo', () => {
-  test('puts deleted files back with their mode and removes added ones with their folders', async () => {
+  test('puts deleted files back with their mode and removes added files with their folders', async () => {
     const { code, stdout, stderr } = await undo('patch');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('put back  gone.sh\nremoved   new/deep/added.txt\n');
@@ -51,38 +63,36 @@ describe('refold undo', () => {
     expect((await stat(join(workspace, 'gone.sh'))).mode & 0o777).toBe(0o755);
   });
 
-  test('refuses what a later call has changed; undone in order it works, with a running engine too', async () => {
+  test('refuses a file that a later call changed; in reverse order it succeeds', async () => {
+    // All later commands use this engine.
+    engine = await start(['serve', '--data-dir', data, '--port', '0']);
     const early = await undo('edit');
     expect(early).toMatchObject({ code: 1, stderr: '' });
     expect(early.stdout).toContain('a.txt changed after the call');
     expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('1\n2\n');
-    const engine = await start(['serve', '--data-dir', data, '--port', '0']);
-    try {
-      expect((await undo('again')).code).toBe(0);
-      const [last] = jsonLines((await undo('edit', '--json')).stdout);
-      expect(last).toMatchObject({ event: 'undo', settled: { success: true, call_id: 'edit' } });
-    } finally {
-      await engine.kill();
-    }
+    expect((await undo('again')).code).toBe(0);
+    const [last] = jsonLines((await undo('edit', '--json')).stdout);
+    expect(last).toMatchObject({ event: 'undo', settled: { success: true, call_id: 'edit' } });
     expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
   });
 
-  test('says what cannot be undone, and why', async () => {
+  test('names what cannot be undone, and why', async () => {
     for (const [call, says] of [
       ['patch', /put back already/],
       ['look', /recorded no changes/],
-      ['nobody', /no call "nobody" has settled/],
+      ['absent', /no call "absent" has settled/],
     ] as const) {
       const { code, stderr } = await undo(call);
       expect(code).toBe(2);
       expect(stderr).toMatch(says);
     }
-    const elsewhere = await undo('patch', '--workspace', '/no/such/folder');
+    const nowhere = ['--workspace', '/no/such/folder'];
+    const elsewhere = await refold(['undo', session, '--call', 'patch', '--data-dir', data, ...nowhere]);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining('--workspace DIR') as string });
     expect((await refold(['undo', session, '--data-dir', data])).code).toBe(2);
   });
 
-  test('leaves a log that verifies, blobs of before included', async () => {
+  test('leaves a log that verifies, with the blobs of the earlier files', async () => {
     const { code, stdout } = await refold(['verify', session, '--data-dir', data]);
     expect({ code, stdout }).toMatchObject({ code: 0 });
     expect(stdout).toContain(session);

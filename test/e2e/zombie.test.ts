@@ -1,5 +1,5 @@
-// A bridge that is stopped for longer than its leases last, and then goes on as if nothing had happened: what it says
-// then is refused as stale, somebody else has done its work, and nothing that may not be repeated runs twice.
+// A bridge that is stopped for longer than its leases last, then continued: its reports are refused as stale, another
+// bridge has done its work, and no call that must not be repeated runs twice.
 import { afterEach, expect, test } from 'vitest';
 import { type SessionId, brand } from '../../schemas/ids.ts';
 import { replay } from '../../src/core/index.ts';
@@ -21,12 +21,12 @@ async function startRun(seconds: number): Promise<{ readonly crash: CrashWorld; 
   return { crash, id };
 }
 
-const goOn = (crash: CrashWorld, id: SessionId): Promise<void> =>
-  crash.tell(id, { kind: 'RunRequested', event_id: brand('go'), input: { text: 's0-r0' } });
+const requestRun = (crash: CrashWorld, id: SessionId): Promise<void> =>
+  crash.submit(id, { kind: 'RunRequested', event_id: brand('go'), input: { text: 's0-r0' } });
 
 const by = (bridge: string, event: string) => (line: LogLine) => line['bridge'] === bridge && line['event'] === event;
 
-/** It has learnt that it was away for too long: by its heartbeat, or by what it was told when it reported. */
+/** Whether bridge one has learned that its lease is lost: from its heartbeat, or from the refusal of a report. */
 const isTooLate = (line: LogLine): boolean =>
   by('one', 'lease_lost')(line) || (by('one', 'report_refused')(line) && LATE.has(String(line['code'])));
 
@@ -42,17 +42,17 @@ async function expectOneEnd(crash: CrashWorld, id: SessionId): Promise<void> {
   expect(new Set(marks).size).toBe(marks.length);
 }
 
-test('stopped while the model thinks: the answer of the one that has the turn now counts, and no other', async () => {
+test('a bridge stopped during a model request: only the answer of its successor counts', async () => {
   const { crash, id } = await startRun(0);
   crash.model.hold();
-  await goOn(crash, id);
-  await crash.said('the first asks', by('one', 'generate_started'));
+  await requestRun(crash, id);
+  await crash.said('bridge one asks the model', by('one', 'generate_started'));
   crash.signal('one', 'SIGSTOP');
   await crash.startBridge('two');
-  await crash.said('the second asks, once the lease is lost', by('two', 'generate_started'));
+  await crash.said('bridge two asks the model after the lease expired', by('two', 'generate_started'));
   crash.model.release();
   crash.signal('one', 'SIGCONT');
-  await crash.said('the first is told', isTooLate);
+  await crash.said('bridge one learns that its lease is lost', isTooLate);
   await expectOneEnd(crash, id);
   const records = await must(crash.client.records(id));
   const turns = records.flatMap((record) =>
@@ -61,16 +61,16 @@ test('stopped while the model thinks: the answer of the one that has the turn no
   expect(turns).toEqual([1, 2, 3]);
 });
 
-test('stopped amid a call that may not be repeated: it is settled as unknown once, and never runs again', async () => {
+test('a bridge stopped during a call that must not be repeated: the call settles as unknown once and never runs again', async () => {
   const { crash, id } = await startRun(2);
-  await goOn(crash, id);
+  await requestRun(crash, id);
   await crash.said('a command runs', (line) => by('one', 'call_started')(line) && line['tool_id'] === 'host.exec');
   crash.signal('one', 'SIGSTOP');
   await crash.startBridge('two');
   const events = await eventsUntil(crash.client, id, ({ event }) => event.kind === 'LeaseExpired');
   const lost = events.flatMap(({ event }) => (event.kind === 'LeaseExpired' ? [event.call_id] : []));
   crash.signal('one', 'SIGCONT');
-  await crash.said('the first is told', isTooLate);
+  await crash.said('bridge one learns that its lease is lost', isTooLate);
   await expectOneEnd(crash, id);
   const records = await must(crash.client.records(id));
   const ends = records.flatMap((record) =>

@@ -1,16 +1,16 @@
-// `refold bridge`: the host bridge process, against an engine that is running.
+// `refold bridge`: starts the host bridge process for a running engine.
 import pc from 'picocolors';
 import { tokenFile } from '../../server/token.ts';
 import { bridgeStateDir } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { startBridgeProcess } from '../processes.ts';
-import { untilStopped } from './serve.ts';
+import { untilStopped } from '../until-stopped.ts';
 
 export interface BridgeCommand {
   readonly dataDir: string;
   readonly workspace: string;
-  /** Where it keeps its ledger; beside the engine's data when absent. */
+  /** The directory of its ledger; in the data directory when absent. */
   readonly stateDir?: string;
   readonly args: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-// `refold checkpoint`: makes a signing key, signs what every session is now, proves that a checkpoint holds a session.
+// `refold checkpoint`: creates a signing key, signs the heads of all sessions, or proves that a checkpoint contains one.
 import { open, rm, stat } from 'node:fs/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
@@ -13,15 +13,15 @@ import { withEngine } from '../with-engine.ts';
 import { cannotWrite, readText } from '../files.ts';
 import { must, mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { readCheckpointFile } from './audit-checkpoint.ts';
+import { readCheckpointFile } from '../audit/checkpoint-check.ts';
 
 export interface CheckpointCommand {
   /** The private key to sign with. */
   readonly key?: string;
-  /** Makes a key here, and its public half beside it. */
+  /** Where to create a key; the public key is written beside it. */
   readonly newKey?: string;
   readonly prove?: SessionId;
-  /** The checkpoint to prove from. */
+  /** The checkpoint that the proof is taken from. */
   readonly checkpoint?: string;
   /** A new file; standard output when absent. */
   readonly file?: string;
@@ -33,13 +33,13 @@ export async function checkpointCommand(command: CheckpointCommand, output: Outp
   if ([key, newKey, prove].filter((given) => given !== undefined).length !== 1) {
     throw new CommandFailure(
       'invalid_shape',
-      'give one of: --new-key FILE, --key FILE, --prove SESSION --checkpoint FILE',
+      'give exactly one of --new-key FILE, --key FILE, or --prove SESSION --checkpoint FILE',
     );
   }
   if (newKey !== undefined) return await makeKey(newKey, output);
   if (key !== undefined) return await signSessions(key, command, output);
   if (checkpoint === undefined) {
-    throw new CommandFailure('invalid_shape', '--prove takes the checkpoint to prove from: --checkpoint FILE');
+    throw new CommandFailure('invalid_shape', '--prove requires the checkpoint: give --checkpoint FILE');
   }
   return await proveFrom(checkpoint, prove as SessionId, { file: command.file, output });
 }
@@ -49,8 +49,8 @@ async function makeKey(file: string, output: Output): Promise<number> {
   await writeNew(file, privatePem, 0o600);
   await writeNew(`${file}.pub`, publicPem, 0o644);
   output.object({ key: file, public_key: `${file}.pub` });
-  output.line(`private key  ${file} ${pc.dim('(yours alone: whoever has it can sign)')}`);
-  output.line(`public key   ${file}.pub ${pc.dim('(for whoever checks)')}`);
+  output.line(`private key  ${file} ${pc.dim('(keep it secret: its holder can sign)')}`);
+  output.line(`public key   ${file}.pub ${pc.dim('(give it to those who verify)')}`);
   return 0;
 }
 
@@ -58,12 +58,12 @@ async function signSessions(keyFile: string, { dataDir, file }: CheckpointComman
   const privatePem = await readKey(keyFile);
   const leaves = await withEngine(dataDir, (client) => readLeaves(client, output));
   const checkpoint = mustBe(signCheckpoint(leaves, { privatePem, created_at_ms: Date.now() }));
-  await writeOut(checkpoint, file);
-  if (file !== undefined) tellCheckpoint(checkpoint, file, output);
+  await writeOut(checkpoint, file, output);
+  if (file !== undefined) reportCheckpoint(checkpoint, file, output);
   return 0;
 }
 
-/** The head of every session. Each is loaded, and so verified, before it is signed for. */
+/** The head of every session. Loading verifies each session before it is signed for. */
 async function readLeaves(client: EngineClient, output: Output): Promise<readonly CheckpointLeaf[]> {
   const sessions = await must(client.sessions());
   const leaves: CheckpointLeaf[] = [];
@@ -79,20 +79,20 @@ async function readLeaves(client: EngineClient, output: Output): Promise<readonl
   const named = bad.slice(0, NAMED_MAX).join(', ');
   throw new CommandFailure(
     'damaged',
-    `nothing was signed: ${bad.length} of ${sessions.length} sessions do not verify: ${named}. Look: refold verify --all`,
+    `nothing was signed: ${bad.length} of ${sessions.length} sessions do not verify: ${named}. For details: refold verify --all`,
     1,
   );
 }
 
 const NAMED_MAX = 10;
 
-function tellCheckpoint({ head, sessions }: Checkpoint, file: string, output: Output): void {
+function reportCheckpoint({ head, sessions }: Checkpoint, file: string, output: Output): void {
   output.object({ file, ...head });
   const events = sessions.reduce((sum, { version }) => sum + version, 0);
   output.line(`${head.tree_size} session${head.tree_size === 1 ? '' : 's'}, ${events} events, signed into ${file}`);
   output.line(`root     ${head.root}`);
   output.line(
-    pc.dim(`keep it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`),
+    pc.dim(`store it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`),
   );
 }
 
@@ -103,29 +103,29 @@ async function proveFrom(
 ): Promise<number> {
   const checkpoint = await readCheckpointFile(path);
   if (checkpoint.kind !== 'checkpoint') {
-    throw new CommandFailure('invalid_shape', `${path} is a proof already. Prove from the whole checkpoint`);
+    throw new CommandFailure('invalid_shape', `${path} is a proof, not a checkpoint. Give the whole checkpoint`);
   }
   const proof = proveSession(checkpoint, id);
   if (proof === null) {
     throw new CommandFailure(
       'unknown_session',
-      `${path} holds no session ${id}; it holds ${checkpoint.sessions.length}`,
+      `${path} does not contain session ${id}, only ${checkpoint.sessions.length} others`,
     );
   }
-  await writeOut(proof, file);
+  await writeOut(proof, file, output);
   if (file === undefined) return 0;
   output.object({ file, ...proof.head, session: proof.session, steps: proof.path.length });
   output.line(`${id} at ${proof.session.version} events: ${proof.path.length} digests to the root, written to ${file}`);
   return 0;
 }
 
-async function writeOut(value: CheckpointFile, file: string | undefined): Promise<void> {
+async function writeOut(value: CheckpointFile, file: string | undefined, { stdout }: Output): Promise<void> {
   const text = `${canonicalText(value)}\n`;
-  if (file === undefined) process.stdout.write(text);
+  if (file === undefined) stdout.write(text);
   else await writeNew(file, text, 0o644);
 }
 
-// A key or a checkpoint is never written over another one.
+// A key or a checkpoint must not overwrite another file.
 async function writeNew(file: string, text: string, mode: number): Promise<void> {
   const unwritable = (error: unknown): never => {
     throw cannotWrite(file, error);
@@ -134,7 +134,7 @@ async function writeNew(file: string, text: string, mode: number): Promise<void>
   try {
     await opened.writeFile(text);
   } catch (error) {
-    // Half of it is of no use, and would stand in the way of the next one.
+    // A partial file is useless and would block the next attempt.
     await rm(file, { force: true });
     unwritable(error);
   } finally {
@@ -146,7 +146,7 @@ async function readKey(file: string): Promise<string> {
   const text = await readText(file, AUDIT_FILE_BYTES_MAX);
   const { mode } = await stat(file);
   if ((mode & 0o077) !== 0) {
-    throw new CommandFailure('key_invalid', `others may read ${file}. Take that away first: chmod 600 ${file}`);
+    throw new CommandFailure('key_invalid', `other users may read ${file}. Restrict it first: chmod 600 ${file}`);
   }
   return text;
 }

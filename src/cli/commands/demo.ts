@@ -1,4 +1,4 @@
-// `refold demo`: a whole session on a small workspace that ships with the package. The model's turns are a recording;
+// `refold demo`: a whole session on a small workspace that ships with the package. The model's turns are recorded;
 // everything else is real: two processes, the tools, the tests they run, and the replay in a third process.
 import { chmod, chown, cp, mkdtemp, readdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { type RunSummary, runPrompt } from './run.ts';
 const FIXTURE = fileURLToPath(new URL('../../../../replay-fixtures/demo/', import.meta.url));
 
 export interface DemoCommand {
-  /** Where the engine keeps its data; a new temporary directory when absent. */
+  /** The engine's data directory; a new temporary one when absent. */
   readonly dataDir?: string;
   readonly sandbox: string;
 }
@@ -39,15 +39,20 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
     output,
   );
   const outcome = summary.state.run_history.at(-1)?.ending.outcome;
-  if (outcome !== 'completed') throw new CommandFailure('demo_failed', `the demo run was ${outcome ?? 'not ended'}`, 1);
+  if (outcome !== 'completed')
+    throw new CommandFailure(
+      'demo_failed',
+      `the demo run did not complete: it ${outcome === undefined ? 'has not ended' : `ended as ${outcome}`}`,
+      1,
+    );
   if (summary.lastExitCode !== 0) {
-    const message = `the tests still fail: the last command ended with ${summary.lastExitCode ?? 'nothing'}. See above, or --sandbox none`;
+    const message = `the tests still fail: the last command exited with ${summary.lastExitCode ?? 'no code'}. See the output above, or try --sandbox none`;
     throw new CommandFailure('demo_failed', message, 1);
   }
   return await proveReplay(summary, { data, workspace }, output);
 }
 
-/** Whoever starts the demo as root has its commands run as nobody, so the copy is nobody's. */
+/** When root starts the demo, its commands run as the user `nobody`, who must own the copy. */
 const NOBODY = 65_534;
 
 async function copyWorkspace(home: string, workspace: string): Promise<void> {
@@ -64,7 +69,7 @@ interface Places {
   readonly workspace: string;
 }
 
-/** Folds the log again in a fresh process, now that the engine is gone, and compares what comes out. */
+/** Folds the log again in a fresh process, after the engine has stopped, and compares the state digests. */
 async function proveReplay(summary: RunSummary, { data, workspace }: Places, output: Output): Promise<number> {
   const { sessionId, stateDigest, state } = summary;
   let printed = '';
@@ -89,7 +94,7 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
   output.line(`state    ${stateDigest}`);
   output.line(
     same
-      ? `replay   ${pc.green(pc.bold('byte-identical'))} ${pc.dim('(folded again from the log by a fresh process)')}`
+      ? `replay   ${pc.green(pc.bold('byte-identical'))} ${pc.dim('(the log folded again by a fresh process)')}`
       : `replay   ${pc.red(pc.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
   );
   output.line(`log      ${journalOf(data)}`);

@@ -1,17 +1,17 @@
-// `refold diff`: where two recorded streams part, and what became of their states.
+// `refold diff`: where two recorded streams first differ, and how their states differ then and at the end.
 import pc from 'picocolors';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { JsonDiff, JsonDifference } from '../../core/diff.ts';
 import { IGNORED_IN_RECORDS, IGNORED_IN_STATE, type StreamDiff, newStreamDiffer } from '../../core/diff-streams.ts';
 import type { Output } from '../output.ts';
-import { type Source, clipJson, doesNotFold, withSources } from './audit-source.ts';
+import { type Source, clipJson, doesNotFold, withSources } from '../audit/source.ts';
 
 export interface DiffCommand {
   /** Session ids or paths of exported streams. */
   readonly a: string;
   readonly b: string;
   readonly strict: boolean;
-  /** Most paths that are shown of each comparison. */
+  /** The most paths to show for each comparison. */
   readonly pathsMax: number;
   readonly dataDir: string;
 }
@@ -46,57 +46,59 @@ async function nextOf(records: AsyncGenerator<StreamRecord, void>): Promise<Stre
 
 const isNone = ({ differences, rest }: JsonDiff): boolean => differences.length + rest === 0;
 
-type Told = DiffCommand & { readonly same: boolean };
+type Reported = DiffCommand & { readonly same: boolean };
 
-function report({ first, stateAfterFirst, stateAtEnd, events }: StreamDiff, told: Told, output: Output): void {
-  const ignored = told.strict ? null : { records: IGNORED_IN_RECORDS, state: IGNORED_IN_STATE };
+function report({ first, stateAfterFirst, stateAtEnd, events }: StreamDiff, command: Reported, output: Output): void {
+  const ignored = command.strict ? null : { records: IGNORED_IN_RECORDS, state: IGNORED_IN_STATE };
   output.object({
-    a: { source: told.a, events: events.a },
-    b: { source: told.b, events: events.b },
-    same: told.same,
+    a: { source: command.a, events: events.a },
+    b: { source: command.b, events: events.b },
+    same: command.same,
     ignored,
     first: first === null ? null : { ...first, paths: clipped(first.paths) },
     state_after_first: stateAfterFirst === null ? null : clipped(stateAfterFirst),
     state_at_end: clipped(stateAtEnd),
   });
-  output.line(`a  ${told.a}  ${events.a} events`);
-  output.line(`b  ${told.b}  ${events.b} events`);
-  if (!told.strict) {
-    output.line(pc.dim(`not compared (--strict does): ${IGNORED_IN_RECORDS.join(' ')}`));
-    output.line(pc.dim(`nor in the state: ${IGNORED_IN_STATE.join(' ')}`));
+  output.line(`a  ${command.a}  ${events.a} events`);
+  output.line(`b  ${command.b}  ${events.b} events`);
+  if (!command.strict) {
+    output.line(pc.dim(`not compared without --strict, in the events: ${IGNORED_IN_RECORDS.join(' ')}`));
+    output.line(pc.dim(`not compared without --strict, in the state: ${IGNORED_IN_STATE.join(' ')}`));
   }
   if (first === null) output.line(`events  ${pc.green('the same')}`);
   else {
-    output.line(`events  ${pc.red(`differ first at position ${first.position}`)}: ${inWords(first)}`);
-    tellPaths(first.paths, output);
+    output.line(`events  ${pc.red(`differ first at position ${first.position}`)}: ${kindsOf(first)}`);
+    reportPaths(first.paths, output);
   }
-  if (stateAfterFirst !== null) tellState('right after it', stateAfterFirst, output);
-  tellState('at the end', stateAtEnd, output);
+  if (stateAfterFirst !== null) reportState('right after it', stateAfterFirst, output);
+  reportState('at the end', stateAtEnd, output);
 }
 
-const inWords = ({ a, b }: NonNullable<StreamDiff['first']>): string =>
+const kindsOf = ({ a, b }: NonNullable<StreamDiff['first']>): string =>
   a === b ? String(a) : `a ${a ?? 'has ended'}, b ${b ?? 'has ended'}`;
 
-function tellState(when: string, diff: JsonDiff, output: Output): void {
+function reportState(when: string, diff: JsonDiff, output: Output): void {
   const count = diff.differences.length + diff.rest;
   const how = count === 0 ? pc.green('the same') : pc.red(`${count} ${count === 1 ? 'path differs' : 'paths differ'}`);
   output.line(`state ${when}  ${how}`);
-  tellPaths(diff, output);
+  reportPaths(diff, output);
 }
 
 const LINE_WIDTH = 60;
 const JSON_WIDTH = 400;
 const ABSENT = 'nothing';
 
-function tellPaths({ differences, rest }: JsonDiff, output: Output): void {
+function reportPaths({ differences, rest }: JsonDiff, output: Output): void {
   for (const difference of differences) {
     const { path, a, b } = clipSides(difference, LINE_WIDTH);
-    output.line(`  ${path === '' ? '(the whole)' : path}\n    a ${a ?? pc.dim(ABSENT)}\n    b ${b ?? pc.dim(ABSENT)}`);
+    output.line(
+      `  ${path === '' ? '(the whole value)' : path}\n    a ${a ?? pc.dim(ABSENT)}\n    b ${b ?? pc.dim(ABSENT)}`,
+    );
   }
   if (rest > 0) output.line(pc.dim(`  and ${rest} more`));
 }
 
-/** Values as JSON text, clipped; a side that has nothing there is absent. */
+/** Values as clipped JSON text; a side without a value is absent. */
 const clipped = ({ differences, rest }: JsonDiff): object => ({
   differences: differences.map((difference) => clipSides(difference, JSON_WIDTH)),
   rest,

@@ -1,4 +1,4 @@
-// `refold explain`: why a tool was in or out, and what became of a call and why.
+// `refold explain`: why a tool was in or out, or what happened to a call and why.
 import pc from 'picocolors';
 import { type CallId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -7,13 +7,13 @@ import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts
 import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
 import { schemaFault } from '../../engine/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { callLines } from './audit-call.ts';
-import { type Source, foldSource, withSources } from './audit-source.ts';
+import { callLines } from '../audit/call-lines.ts';
+import { type Source, foldSource, withSources } from '../audit/source.ts';
 
 export interface ExplainCommand {
   /** A session id, or the path of an exported stream. */
   readonly source: string;
-  /** After so many events; all of them when absent. */
+  /** After this many events; after all when absent. */
   readonly at?: number;
   /** A tool's name or id. */
   readonly tool?: string;
@@ -37,7 +37,10 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
   const wanted = all.filter((row) => tool === undefined || row.tool_name === tool || row.tool_id === tool);
   if (wanted.length === 0) {
     const names = all.map(({ tool_name }) => tool_name).join(', ');
-    throw new CommandFailure('tool_unknown', `there is no tool "${tool}" after ${events} events. There are: ${names}`);
+    throw new CommandFailure(
+      'tool_unknown',
+      `there is no tool "${tool}" after ${events} events. The tools are: ${names}`,
+    );
   }
   head(state, events, output);
   output.line(`profile  ${describeProfile(state)}`);
@@ -49,7 +52,7 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
       profile_id: state.effective_tools.profile_id,
       tool: { ...row, unchecked },
     });
-    for (const line of [...toolLines(row), doesLine(state, row), ...unchecked.map(uncheckedLine)]) output.line(line);
+    for (const line of [...toolLines(row), effectsLine(state, row), ...unchecked.map(uncheckedLine)]) output.line(line);
   }
 }
 
@@ -62,14 +65,16 @@ function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplan
   ];
 }
 
-/** What the tool does to the world, and whether a call of it would ask. */
-function doesLine({ tool_registry, consent }: SessionState, { tool_id }: ToolExplanation): string {
+/** The effects of the tool, and whether a call of it would ask a person. */
+function effectsLine({ tool_registry, consent }: SessionState, { tool_id }: ToolExplanation): string {
   const spec = tool_registry[tool_id];
-  if (spec === undefined) return pc.dim('     not registered any more');
+  if (spec === undefined) return pc.dim('     no longer registered');
   const { mode, effects, ownership, executor } = spec;
   const decided = consent === undefined ? null : decideConsent(consent, spec, null);
   const asks =
-    decided === null ? 'older than consent: asks nobody' : `${decided.decision} ${decided.reasons.join(', ')}`;
+    decided === null
+      ? 'the session is older than consent: no call asks'
+      : `${decided.decision} ${decided.reasons.join(', ')}`;
   const does = effects.length === 0 ? 'no named effects' : effects.join(', ');
   return pc.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
 }
@@ -79,7 +84,7 @@ interface Unchecked {
   readonly why: string;
 }
 
-/** What of the tool is held against nothing, because its schema does not compile. */
+/** What is not checked, because its schema does not compile. */
 function uncheckedBy({ tool_registry }: SessionState, { tool_id }: ToolExplanation): readonly Unchecked[] {
   const { input_schema, output_schema } = tool_registry[tool_id] ?? {};
   return [
@@ -103,7 +108,7 @@ async function explainCalls(
   const { state, events } = await foldSource(source, at, (record, before, after) => history.add(record, before, after));
   const found: readonly CallExplanation[] = history.result();
   if (found.length === 0) {
-    const message = `no call "${call}" was made in the first ${events} events of ${source.name}. Find it: refold events`;
+    const message = `the first ${events} events of ${source.name} contain no call "${call}". List the events: refold events`;
     throw new CommandFailure('unknown_call', message);
   }
   head(state, events, output);

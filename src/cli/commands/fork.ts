@@ -1,4 +1,4 @@
-// `refold fork`: a new session with the first events of another one.
+// `refold fork`: a new session that begins with the first events of another session.
 import pc from 'picocolors';
 import { callStateOf } from '../../../reducers/batch-index.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
@@ -14,7 +14,7 @@ import { readSession } from '../stream-file.ts';
 
 export interface ForkCommand {
   readonly source: SessionId;
-  /** How many events to share; all of them when absent. */
+  /** The number of events to share; all when absent. */
   readonly at?: number;
   readonly to?: SessionId;
   readonly run: 'pause' | 'go' | 'end';
@@ -41,11 +41,11 @@ interface Fork {
   readonly facts: readonly EventRecord[];
 }
 
-/** The fork as it is stored: what it says of itself is read back, not assumed. */
+/** The fork as stored: read back, not assumed. */
 async function readFork(client: EngineClient, id: SessionId): Promise<Fork> {
   const [genesis] = await must(client.records(id));
   const from = genesis?.kind === 'genesis' ? genesis.genesis.forked_from : undefined;
-  if (from === undefined) throw new Error(`${id} does not say whose fork it is`);
+  if (from === undefined) throw new Error(`the genesis record of ${id} names no source`);
   const facts: EventRecord[] = [];
   for await (const record of readSession(client, id, from.position)) if (record.kind === 'event') facts.push(record);
   return { view: await must(client.session(id)), from, facts };
@@ -57,28 +57,29 @@ function report({ view: { state, state_digest, chain }, from, facts }: Fork, out
   output.line(`${pc.bold(session_id)}  forked from ${from.session_id} after ${from.position} events`);
   output.line(`source   ${pc.dim(`chain ${from.chain}`)}`);
   output.line(`chain    ${chain}`);
-  if (facts.length === 0) output.line('added    nothing: no run was live there, or it goes on as it was');
+  if (facts.length === 0) output.line('added    nothing: no run was active there, or it continues unchanged');
   for (const { position, event } of facts) {
-    output.line(`added    position ${position}  ${event.kind}${inWords(event, state)}`);
+    output.line(`added    position ${position}  ${event.kind}${describeFact(event, state)}`);
   }
   output.line(`now      ${run === null ? 'idle' : `${run.run_id} ${run.phase}, turn ${run.turn}`}`);
   for (const line of nextLines(session_id, run?.phase ?? 'idle')) output.line(line);
 }
 
-function inWords(event: RecordedEvent, { active_tool_batch: batch }: SessionState): string {
+function describeFact(event: RecordedEvent, { active_tool_batch: batch }: SessionState): string {
   if (event.kind === 'LeaseExpired') {
     const now = batch === null ? 'ended' : (callStateOf(batch, event.call_id)?.status ?? 'ended');
-    return `  ${event.call_id}: the bridge of the source runs it, not this session; it is ${now} here`;
+    return `  ${event.call_id}: the source’s bridge runs it, not this session’s; here it is ${now}`;
   }
   if (event.kind === 'ToolCallSettled') {
-    return `  ${event.call_id}: not run here, because it may not run twice; the model is told`;
+    return `  ${event.call_id}: not run here, because it must not run twice; the model is informed`;
   }
-  if (event.kind === 'UndoSettled') return `  ${event.call_id}: not undone here, because its source was asked to`;
+  if (event.kind === 'UndoSettled')
+    return `  ${event.call_id}: not undone here, because the source was asked to undo it`;
   return '';
 }
 
 function nextLines(id: SessionId, phase: string): readonly string[] {
   if (phase === 'idle') return [`next     refold run "..." --session ${id}`];
-  if (!phase.startsWith('paused_')) return ['next     a bridge may work for it: refold bridge'];
-  return [`next     refold resume ${id}, or fork with --run end to have the run be over`];
+  if (!phase.startsWith('paused_')) return ['next     a bridge can run it: refold bridge'];
+  return [`next     refold resume ${id}, or fork again with --run end to end the run`];
 }

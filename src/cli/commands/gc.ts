@@ -1,4 +1,4 @@
-// `refold gc`: the blobs that no session refers to.
+// `refold gc`: finds and deletes the blobs that no session refers to.
 import { join } from 'node:path';
 import pc from 'picocolors';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
@@ -12,20 +12,23 @@ import { CommandFailure, type Output } from '../output.ts';
 
 export interface GcCommand {
   readonly dataDir: string;
-  /** Delete what is found; otherwise it is only told. */
+  /** Delete what is found; otherwise only report it. */
   readonly remove: boolean;
   readonly graceMs: number;
 }
 
 export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output: Output): Promise<number> {
   if ((await findEngine(dataDir)) !== null) {
-    throw new CommandFailure('engine_running', `an engine has ${dataDir} open. Stop it, collect, and start it again.`);
+    throw new CommandFailure(
+      'engine_running',
+      `an engine has ${dataDir} open. Stop the engine, run gc, then start it again.`,
+    );
   }
   await requireData(dataDir);
   const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
   try {
     if ((journal.damage?.vanished.length ?? 0) > 0) {
-      const message = `sessions may be gone whose blobs would be collected: ${journal.notices.join('; ')}. Restore ${dataDir} from a backup first.`;
+      const message = `sessions may be missing, and gc would delete their blobs: ${journal.notices.join('; ')}. Restore ${dataDir} from a backup first.`;
       throw new CommandFailure('damaged', message);
     }
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
@@ -34,8 +37,8 @@ export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output:
     const { referenced, young, unreferenced } = found;
     output.object({ ...found, deleted: remove ? unreferenced.length : 0 });
     for (const ref of unreferenced) output.line(`${remove ? pc.red('deleted') : pc.yellow('unreferenced')}  ${ref}`);
-    output.line(`${referenced} referenced, ${young} put lately, ${unreferenced.length} unreferenced`);
-    if (!remove && unreferenced.length > 0) output.line('nothing was deleted; add --delete to delete them');
+    output.line(`${referenced} referenced, ${young} recent, ${unreferenced.length} unreferenced`);
+    if (!remove && unreferenced.length > 0) output.line('nothing was deleted. To delete them: --delete');
   } finally {
     await journal.close();
   }

@@ -1,5 +1,4 @@
-// `refold interrupt`: a person changes direction. Nothing that waits is started any more; the run goes on with what they
-// say, or ends.
+// `refold interrupt`: stops the queued calls of the active run. The run continues with a new instruction, or ends.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
@@ -9,20 +8,21 @@ import { storeContent } from '../store-content.ts';
 
 interface Interruption {
   readonly id: SessionId;
-  /** What the run goes on with; without it, the run ends. */
+  /** The instruction the run continues with; without it, the run ends. */
   readonly say?: string;
 }
 
 export async function interruptCommand(dataDir: string, { id, say }: Interruption, output: Output): Promise<number> {
   return await withEngine(dataDir, async (client) => {
     const { state } = await must(client.session(id));
-    if (state.run === null) throw new CommandFailure('run_not_active', `no run of ${id} is active`);
+    if (state.run === null)
+      throw new CommandFailure('run_not_active', `${id} has no active run. Start one: refold run`);
     const input = say === undefined ? {} : { input: await must(storeContent(client, say)) };
     const event = { kind: 'user.interrupt' as const, run_id: state.run.run_id, by: userName(), ...input };
     const receipt = await must(client.submit(id, { events: [event] }));
     output.object({ event, receipt });
     output.line(
-      `${state.run.run_id} of ${id} is interrupted${say === undefined ? ' and ends' : ' and goes on with what you said'}`,
+      `${state.run.run_id} of ${id} is interrupted${say === undefined ? ' and ends' : ' and continues with your instruction'}`,
     );
     return 0;
   });

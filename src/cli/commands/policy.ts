@@ -1,4 +1,4 @@
-// `refold policy`: shows whom the calls of a session ask, or sets it. What was granted is taken back with a new policy.
+// `refold policy`: shows or sets which calls of a session ask a person. A new policy revokes all grants.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { decode } from '../../../schemas/codec.ts';
@@ -13,7 +13,7 @@ import { userName } from '../people/user-name.ts';
 
 interface PolicyChange {
   readonly id: SessionId;
-  /** A preset by name; the session's own policy when absent. */
+  /** A preset by name; the session's current policy when absent. */
   readonly name?: string;
   /** `tool.id=permission,…` */
   readonly tools?: string;
@@ -31,14 +31,17 @@ export async function policyCommand(dataDir: string, change: PolicyChange, outpu
     const event = { kind: 'ConsentPolicySet' as const, policy, by: userName() };
     const receipt = await must(client.submit(change.id, { events: [event] }));
     output.object({ event, receipt });
-    output.line(`the policy of ${change.id} is set; what was granted is taken back`);
+    output.line(`the policy of ${change.id} is set; earlier grants are revoked`);
     return 0;
   });
 }
 
 function policyFrom({ consent }: SessionState, { name, tools }: PolicyChange): ConsentPolicy {
   if (name !== undefined && !Object.hasOwn(CONSENT_PRESETS, name)) {
-    throw new CommandFailure('not_found', `there is no policy "${name}": ${Object.keys(CONSENT_PRESETS).join(', ')}`);
+    throw new CommandFailure(
+      'not_found',
+      `there is no policy "${name}". The presets are ${Object.keys(CONSENT_PRESETS).join(', ')}`,
+    );
   }
   const base =
     name === undefined
@@ -48,14 +51,14 @@ function policyFrom({ consent }: SessionState, { name, tools }: PolicyChange): C
   const given = Object.fromEntries(exceptions.map((entry) => entry.split('=')));
   const decoded = decode(ConsentPolicy, { ...base, tools: { ...base.tools, ...given } });
   if (isLeft(decoded)) {
-    const message = `--tool takes TOOL_ID=always_allow, always_ask or deny, with commas between (at ${decoded.left.path})`;
+    const message = `--tool takes TOOL_ID=always_allow, always_ask or deny, separated by commas (at ${decoded.left.path})`;
     throw new CommandFailure(decoded.left.code, message);
   }
   return decoded.right;
 }
 
 function describePolicy({ consent }: SessionState): readonly string[] {
-  if (consent === undefined) return ['this session is older than consent: its calls ask nobody'];
+  if (consent === undefined) return ['this session is older than consent: no call asks'];
   const modes = Object.entries(consent.policy.modes).map(([mode, does]) => `${mode.padEnd(12)} ${pc.bold(does)}`);
   const tools = Object.entries(consent.policy.tools).map(([id, permission]) => `${id}  ${pc.bold(permission)}`);
   const grants = consent.grants.map(({ tool_id, argument, pattern }) =>

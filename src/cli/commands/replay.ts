@@ -1,13 +1,12 @@
-// `refold replay`: folds a recorded session again and holds every digest against the record.
+// `refold replay`: folds a recorded session again and compares every digest with the recorded one.
 import { existsSync } from 'node:fs';
 import pc from 'picocolors';
-import { isRight } from 'fp-ts/lib/Either.js';
-import { decode } from '../../../schemas/codec.ts';
-import { SessionId } from '../../../schemas/ids.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import { type Replay, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
-import { CommandFailure, type Output } from '../output.ts';
+import type { Output } from '../output.ts';
+import { sessionIdOf } from '../audit/source.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
 export interface ReplayCommand {
@@ -27,13 +26,6 @@ export async function replayCommand({ source, dataDir }: ReplayCommand, output: 
 
 const replaySession = (id: SessionId, dataDir: string, output: Output): Promise<Replay> =>
   withEngine(dataDir, (client) => replayRecords(readSession(client, id), output));
-
-/** A session id, or the end of the command. */
-export function sessionIdOf(text: string): SessionId {
-  const id = decode(SessionId, text);
-  if (isRight(id)) return id.right;
-  throw new CommandFailure('invalid_shape', `"${text}" is neither a file nor a session id. List them: refold sessions`);
-}
 
 const PROGRESS_EVERY = 10_000;
 

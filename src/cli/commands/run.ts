@@ -1,4 +1,4 @@
-// `refold run`: one prompt, from the first turn to the end, with live progress.
+// `refold run`: runs one prompt until the run ends, with live progress.
 import { randomUUID } from 'node:crypto';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
@@ -16,9 +16,10 @@ import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
-import { type Child, type KeptChild, keepGoing, startBridgeProcess, startEngineProcess } from '../processes.ts';
-import { newTerminalAsker, type Asker } from '../people/terminal.ts';
-import { newAllowingAsker, newTellingAsker } from '../people/unattended.ts';
+import { type KeptChild, keepGoing } from '../keep-going.ts';
+import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
+import { newAllowingAsker, newPrintingAsker } from '../people/unattended-asker.ts';
 import { userName } from '../people/user-name.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../store-content.ts';
@@ -28,16 +29,16 @@ export interface RunCommand {
   readonly prompt: string;
   readonly dataDir: string;
   readonly workspace: string;
-  /** Continues this session instead of a new one. */
+  /** The session to continue; a new one when absent. */
   readonly session?: SessionId;
   readonly config: RunConfigPatch;
   readonly bridgeArgs: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
   /** The policy of a new session; the default one when absent. */
   readonly policy?: ConsentPreset;
-  /** Allows what asks when nobody sits at a terminal, and says why; without it the run waits for an answer. */
+  /** Allows each call that asks when no terminal is attached, with this reason; when absent, the run waits for an answer. */
   readonly allowBecause?: string;
-  /** Never reads the terminal, even where there is one. */
+  /** Never reads the terminal, even if one is attached. */
   readonly unattended?: boolean;
 }
 
@@ -45,7 +46,7 @@ export interface RunSummary extends WatchEnd {
   readonly sessionId: SessionId;
   readonly events: number;
   readonly elapsedMs: number;
-  /** How the last command that a tool ran has ended; null when there was none. */
+  /** The exit code of the last command that a tool ran; null when none ran. */
   readonly lastExitCode: number | null;
 }
 
@@ -55,7 +56,7 @@ export async function runCommand(command: RunCommand, output: Output): Promise<n
   return summary.state.run_history.at(-1)?.ending.outcome === 'completed' ? 0 : 1;
 }
 
-/** Starts what is missing (engine, bridge), runs the prompt, and stops what it started. */
+/** Starts an engine if none runs, and a bridge; runs the prompt; stops what it started. */
 export async function runPrompt(command: RunCommand, output: Output): Promise<RunSummary> {
   const started: Child[] = [];
   try {
@@ -64,7 +65,7 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
     if (command.session !== undefined) await refuseWhileRunning(client, id);
     const bridge = await startBridge(command, { url, id }, output);
     started.push(bridge);
-    // Not before: a bridge that cannot start (its recording is none) would leave an empty session behind.
+    // Created after the bridge has started: a bridge that cannot start must not leave an empty session behind.
     if (command.session === undefined) await must(client.createSession({ ...newSession(command), session_id: id }));
     const lost = [bridge.givenUp, ...(engine === undefined ? [] : [engine.givenUp])];
     const summary = await Promise.race([follow(command, client, id, output), ...lost]);
@@ -75,14 +76,14 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
   }
 }
 
-/** A session that was left amid a run takes no other: its bridge would go on with that one, and nobody would watch. */
+/** A session with an unfinished run takes no other: a bridge would continue the old run unwatched. */
 async function refuseWhileRunning(client: EngineClient, id: SessionId): Promise<void> {
   const { run } = (await must(client.session(id))).state;
   if (run === null) return;
-  const goOn = run.phase.startsWith('paused_')
+  const next = run.phase.startsWith('paused_')
     ? `refold resume ${id}, then a bridge`
     : 'refold serve and refold bridge';
-  const message = `${run.run_id} of ${id} is not over. To go on with it: ${goOn}; to end it: refold interrupt ${id}`;
+  const message = `${run.run_id} of ${id} is not over. To continue it: ${next}; to end it: refold interrupt ${id}`;
   throw new CommandFailure('run_already_active', message);
 }
 
@@ -96,13 +97,13 @@ async function engineFor(
 ): Promise<{ client: EngineClient; url: string; engine?: KeptChild }> {
   const running = await findEngine(dataDir);
   if (running !== null) {
-    output.line(`engine ${running.url} ${pc.dim('(was running)')}`);
+    output.line(`engine ${running.url} ${pc.dim('(already running)')}`);
     return running;
   }
-  // Started again where it was, so that bridge and watcher find it.
+  // A restart uses the same port, so the bridge and this command find the engine again.
   const engine = await keepGoing(
     (before) => startEngineProcess(dataDir, before === null ? 0 : Number(new URL(String(before.ready['url'])).port)),
-    (problem) => tellRestart('engine', problem, output),
+    (problem) => reportRestart('engine', problem, output),
   );
   started.push(engine);
   const url = String(engine.ready['url']);
@@ -121,9 +122,9 @@ async function startBridge(
   const bridge = await keepGoing(
     () =>
       startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets }, (line) =>
-        tellWaiting(line, output),
+        reportWaiting(line, output),
       ),
-    (problem) => tellRestart('bridge', problem, output),
+    (problem) => reportRestart('bridge', problem, output),
   );
   const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;
   output.line(`bridge ${owner ?? ''} ${pc.dim(`pid ${String(bridge.process.pid)}, workspace ${workspace}`)}`);
@@ -132,17 +133,17 @@ async function startBridge(
   return bridge;
 }
 
-/** That the bridge waits for the engine, and why: a run that stands still should say so. */
-function tellWaiting({ event, code, message }: Readonly<Record<string, unknown>>, output: Output): void {
+/** Reports that the bridge waits for the engine and why, so a stalled run explains itself. */
+function reportWaiting({ event, code, message }: Readonly<Record<string, unknown>>, output: Output): void {
   if (event !== 'reconnecting' && event !== 'reconnected') return;
-  const what = event === 'reconnected' ? 'goes on' : `waits for the engine: ${String(code)}, ${String(message)}`;
+  const what = event === 'reconnected' ? 'continues' : `waits for the engine: ${String(code)}, ${String(message)}`;
   output.line(pc.yellow(`  ! the bridge ${what}`));
   output.object({ event, code, message });
 }
 
-function tellRestart(who: string, problem: string | null, output: Output): void {
-  output.line(pc.yellow(`  ! the ${who} ended unexpectedly; ${problem ?? 'starting it again'}`));
-  output.object({ event: 'restart', process: who, problem });
+function reportRestart(name: string, problem: string | null, output: Output): void {
+  output.line(pc.yellow(`  ! the ${name} ended unexpectedly; ${problem ?? 'restarting it'}`));
+  output.object({ event: 'restart', process: name, problem });
 }
 
 async function follow(command: RunCommand, client: EngineClient, id: SessionId, output: Output): Promise<RunSummary> {
@@ -173,17 +174,17 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
   return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt), lastExitCode };
 }
 
-/** Who answers when a call waits for a person: the one at the terminal, or whoever is told how. */
+/** What happens when a call waits for a person: the terminal asks, or the commands that answer are printed. */
 function askerFor({ allowBecause, unattended, workspace }: RunCommand, client: EngineClient, output: Output): Asker {
   const attended = unattended !== true && !output.json && process.stdin.isTTY && process.stdout.isTTY;
   if (attended) {
     const print = (line: string): void => output.line(line);
     return newTerminalAsker({ client, by: userName(), readFile: workspaceFile(workspace), print });
   }
-  return allowBecause === undefined ? newTellingAsker(output) : newAllowingAsker(client, allowBecause, output);
+  return allowBecause === undefined ? newPrintingAsker(output) : newAllowingAsker(client, allowBecause, output);
 }
 
-/** A person pressed Ctrl-C: the run is cancelled, and its end is watched like any other. */
+/** Ctrl-C cancels the run; the command still follows it to its end. */
 async function cancel(client: EngineClient, id: SessionId): Promise<void> {
   const view = await client.session(id)();
   if (isLeft(view) || view.right.state.run === null) return;

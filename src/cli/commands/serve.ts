@@ -1,4 +1,4 @@
-// `refold serve`: the engine process.
+// `refold serve`: the engine process, which owns a data directory and serves it over HTTP.
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
 import { reasonOf, whatFailed } from '../../files/file-failure.ts';
@@ -10,6 +10,7 @@ import { namingHolder, publishAddress, withdrawAddress } from '../engine-address
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
+import { untilStopped } from '../until-stopped.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;
@@ -19,34 +20,34 @@ export interface ServeCommand {
   readonly exitWithParent: boolean;
   /** How long a lease lasts without a heartbeat; the engine's default when absent. */
   readonly leaseTtlMs?: number;
-  /** How many sessions may be at work at a time; the engine's default when absent. */
+  /** The most sessions that may be active at a time; the engine's default when absent. */
   readonly atWorkMax?: number;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
   const { dataDir, port, host } = command;
   if (!command.allowRemote && ![...LOOPBACK_HOSTS, '::1'].includes(host)) {
-    const message = `${host} is not loopback. Add --allow-remote to listen there; put TLS in front of it.`;
+    const message = `${host} is not a loopback address. To listen there, add --allow-remote and put TLS in front of it.`;
     throw new CommandFailure('forbidden', message);
   }
   await makeDataDir(dataDir);
   const { leaseTtlMs, atWorkMax } = command;
-  const tell = (message: string): void => {
+  const notify = (message: string): void => {
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
   };
   const token = await ensureToken(dataDir).catch((error: unknown) => {
-    throw new CommandFailure('storage_failed', `cannot keep a token in ${tokenFile(dataDir)}: ${reasonOf(error)}`);
+    throw new CommandFailure('storage_failed', `cannot store a token in ${tokenFile(dataDir)}: ${reasonOf(error)}`);
   });
   const bounds = {
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(atWorkMax === undefined ? {} : { atWorkMax }),
   };
-  const opening = openEngine({ dataDir, tell, ...bounds })().then(async (opened) =>
+  const opening = openEngine({ dataDir, tell: notify, ...bounds })().then(async (opened) =>
     mustBe(await namingHolder(dataDir, opened)),
   );
   const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
-  const opened = opening.then(({ client }) => noteStorage(client, { tell, freeBytes }));
+  const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
   const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
     await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
@@ -58,14 +59,14 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   await publishAddress(dataDir, { url: serving.url, pid: process.pid }).catch(async (error: unknown) => {
     await serving.close();
     await engine.close();
-    throw new CommandFailure('storage_failed', `cannot tell where the engine listens: ${whatFailed(error)}`);
+    throw new CommandFailure('storage_failed', `cannot publish the engine’s address: ${whatFailed(error)}`);
   });
   const stopped = untilStopped(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);
-  for (const message of engine.notices) tell(message);
+  for (const message of engine.notices) notify(message);
   for (const { message } of engine.faults) {
-    output.line(pc.yellow(`left aside: ${message}`));
+    output.line(pc.yellow(`unavailable: ${message}`));
     output.object({ event: 'fault', message });
   }
   await stopped;
@@ -75,17 +76,8 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   return 0;
 }
 
-/** What stands in the way of listening, and what to do. */
+/** Why listening fails, and what to do. */
 const ADDRESSES = {
-  EADDRINUSE: 'another process listens there; choose another with --port, or 0 for any that is free',
+  EADDRINUSE: 'another process listens there; choose another port with --port, or 0 for any free port',
   EADDRNOTAVAIL: 'this machine has no such address',
 };
-
-/** Resolves at SIGINT or SIGTERM, and with `withParent` when standard input ends. */
-export function untilStopped(withParent: boolean): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-    if (withParent) process.stdin.resume().once('end', () => resolve());
-  });
-}

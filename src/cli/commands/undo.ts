@@ -1,5 +1,5 @@
-// `refold undo`: puts the files of a settled call back, and waits until that is done or refused. A bridge of its own
-// does the work, in the workspace the session has worked in, and nothing else.
+// `refold undo`: puts the files that a settled call changed back, and waits until that is done or refused. A separate
+// bridge does only this, in the workspace of the session.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import pc from 'picocolors';
@@ -20,9 +20,9 @@ export interface UndoCommand {
   readonly dataDir: string;
   readonly session: SessionId;
   readonly call: CallId;
-  /** Which batch, when calls of several batches have this id; the last one when absent. */
+  /** The batch, when calls of several batches have this id; the last one when absent. */
   readonly batch?: BatchId;
-  /** Where the files are; where the session's tools last worked when absent. */
+  /** The folder of the files; the session's last workspace when absent. */
   readonly workspace?: string;
 }
 
@@ -33,7 +33,7 @@ export async function undoCommand(command: UndoCommand, output: Output): Promise
   try {
     const { state } = await must(engine.client.session(session));
     const workspace = workspaceOf(command, state.tool_runtime_context.workspace);
-    // Before the request: an undo that nobody can do is not asked for.
+    // Started before the request: an undo must not be requested when no bridge can do it.
     started.push(
       await startBridgeProcess({
         url: engine.url,
@@ -64,7 +64,7 @@ function workspaceOf({ workspace, session }: UndoCommand, recorded: string | nul
   const found = workspace ?? recorded;
   if (found !== null && existsSync(found)) return resolve(found);
   const why = found === null ? `${session} has recorded no workspace` : `there is no folder ${found}`;
-  throw new CommandFailure('no_workspace', `${why}; give the folder its tools worked in: --workspace DIR`);
+  throw new CommandFailure('no_workspace', `${why}. Give the folder that its tools worked in: --workspace DIR`);
 }
 
 async function undo({ session, call, batch }: UndoCommand, client: EngineClient, output: Output): Promise<number> {
@@ -72,13 +72,13 @@ async function undo({ session, call, batch }: UndoCommand, client: EngineClient,
   const receipt = await must(client.submit(session, { events: [named] }));
   const position = receipt.events[0]?.position ?? (0 as Position);
   const changes = await requestedAt(client, session, position);
-  const settled = await answerTo(client, session, position);
+  const settled = await settlementOf(client, session, position);
   output.object({ event: 'undo', session_id: session, position, settled, changes });
   if (!settled.success) {
     output.line(pc.red(`not undone: ${visible(settled.message ?? settled.code ?? 'no reason given')}`));
     return 1;
   }
-  for (const change of changes) output.line(`${whatWasDone(change)}  ${visible(change.path)}`);
+  for (const change of changes) output.line(`${outcomeOf(change)}  ${visible(change.path)}`);
   return 0;
 }
 
@@ -87,7 +87,7 @@ async function requestedAt(client: EngineClient, id: SessionId, at: Position): P
   return record?.kind === 'event' && record.event.kind === 'UndoRequested' ? (record.event.changes ?? []) : [];
 }
 
-async function answerTo(client: EngineClient, id: SessionId, at: Position): Promise<EventOfKind<'UndoSettled'>> {
+async function settlementOf(client: EngineClient, id: SessionId, at: Position): Promise<EventOfKind<'UndoSettled'>> {
   const over = new AbortController();
   try {
     for await (const { event } of client.follow(id, { from: at, signal: over.signal })) {
@@ -96,10 +96,13 @@ async function answerTo(client: EngineClient, id: SessionId, at: Position): Prom
   } finally {
     over.abort();
   }
-  throw new CommandFailure('closing', 'the engine went away; the undo is still owed, and done by the next bridge');
+  throw new CommandFailure(
+    'closing',
+    'the connection to the engine ended; the undo is still pending, and the next bridge will do it',
+  );
 }
 
-function whatWasDone({ before, after_digest }: FileChange): string {
+function outcomeOf({ before, after_digest }: FileChange): string {
   if (before === null) return pc.red('removed ');
   return after_digest === null ? pc.green('put back') : pc.yellow('restored');
 }

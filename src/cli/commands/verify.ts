@@ -1,4 +1,4 @@
-// `refold verify`: every digest, every chain value, every blob and every snapshot of one or many streams.
+// `refold verify`: checks every digest, chain value, blob and snapshot of one or more streams.
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
@@ -8,53 +8,28 @@ import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';
-import { type BlobsChecked, newBlobCheck } from './audit-blobs.ts';
-import { openCheckpoint } from './audit-checkpoint.ts';
-import { reportFindings } from './audit-findings.ts';
-import { type Against, type Held, heldLines, heldObject, newHeldCheck } from './audit-held.ts';
-import { type SnapshotsChecked, newSnapshotCheck } from './audit-snapshots.ts';
-import { type Source, sessionSource, withSources } from './audit-source.ts';
+import { type BlobsChecked, newBlobCheck } from '../audit/blob-check.ts';
+import { openCheckpoint } from '../audit/checkpoint-check.ts';
+import { type ComparedWith, newComparison } from '../audit/comparisons.ts';
+import { reportFindings } from '../audit/journal-findings.ts';
+import { type SnapshotsChecked, newSnapshotCheck } from '../audit/snapshot-check.ts';
+import { type Source, sessionSource, withSources } from '../audit/source.ts';
+import { type Fault, type Verdict, report, summarise } from '../audit/verdict.ts';
 
 export interface VerifyCommand {
   /** Session ids and paths of exported streams. */
   readonly sources: readonly string[];
-  /** Every session of the data directory besides. */
+  /** Also every session of the data directory. */
   readonly all: boolean;
-  /** A checkpoint that was kept, and the public key that is trusted. */
+  /** A checkpoint to compare with, and the trusted public key. */
   readonly checkpoint?: string;
   readonly publicKey?: string;
   readonly dataDir: string;
 }
 
-/** What is wrong at the first place where something is: -1 is the genesis record. */
-interface Fault {
-  readonly position: number;
-  readonly what: string;
-  readonly message: string;
-  readonly recorded?: string;
-  readonly replayed?: string;
-}
-
-interface Verdict {
-  readonly source: string;
-  readonly sessionId: string | null;
-  readonly events: number;
-  readonly chain: string | null;
-  readonly stateDigest: string | null;
-  /** Null for a file: an export holds no blobs. */
-  readonly blobs: BlobsChecked | null;
-  /** Null for a file: an export holds no snapshots either. */
-  readonly snapshots: SnapshotsChecked | null;
-  readonly held: Held;
-  readonly fault: Fault | null;
-  /** The stream could not be read at all, which says nothing about it. */
-  readonly unreadable: CommandFailure | null;
-  readonly elapsedMs: number;
-}
-
 export async function verifyCommand(command: VerifyCommand, output: Output): Promise<number> {
   const { all, dataDir, checkpoint: kept, publicKey } = command;
-  refuseNothing(command);
+  refuseNoSources(command);
   const checkpoint = kept === undefined ? null : await openCheckpoint(kept, publicKey, output);
   const sources = command.sources.length === 0 && !all ? (checkpoint?.sessions ?? []) : command.sources;
   const startedAt = performance.now();
@@ -69,23 +44,23 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   await withSources(sources, dataDir, verify);
   if (all) {
     await withEngine(dataDir, async (client) => {
-      const there = (await must(client.sessions())).map(({ session_id }) => session_id);
-      // A session that was signed for has to be there.
-      const wanted = new Set([...there, ...(checkpoint?.unseen() ?? [])]);
+      const stored = (await must(client.sessions())).map(({ session_id }) => session_id);
+      // Every session that was signed for must exist.
+      const wanted = new Set([...stored, ...(checkpoint?.unseen() ?? [])]);
       await verify([...wanted].map((id) => sessionSource(client, id)));
     });
   }
   const ofData = all || verdicts.some(({ snapshots }) => snapshots !== null);
   const gone = ofData ? await reportFindings(dataDir, output) : 0;
   const unseen = checkpoint?.unseen().length ?? 0;
-  if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not looked at; --all looks at each`));
-  // Sessions that were named are there or not; only of all of them may some be missing.
+  if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not checked. To check all: --all`));
+  // Missing sessions count only with --all: a named session that is missing is its own fault.
   return summarise(verdicts, { gone: all ? gone : 0, elapsedMs: since(startedAt) }, output);
 }
 
-/** Throws where there is nothing to verify: all of nothing is well. */
-function refuseNothing({ all, sources, checkpoint }: VerifyCommand): void {
-  // A checkpoint names what is to be there.
+/** Refuses a command that names nothing: an empty check would succeed. */
+function refuseNoSources({ all, sources, checkpoint }: VerifyCommand): void {
+  // A checkpoint names the sessions itself.
   if (checkpoint !== undefined || sources.length > 0 || all) return;
   throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
 }
@@ -94,26 +69,26 @@ const PROGRESS_EVERY = 10_000;
 
 async function verifySource(
   source: Source,
-  against: Against & { readonly dataDir: string },
+  against: ComparedWith & { readonly dataDir: string },
   output: Output,
 ): Promise<Verdict> {
   const startedAt = performance.now();
   const replayer = newReplayer();
   const beside = await checksBeside(source, against.dataDir);
-  const holding = newHeldCheck(source, against);
+  const comparison = newComparison(source, against);
   const add = (record: StreamRecord): void => {
     beside?.add(record, replayer);
-    holding.add(record);
+    comparison.add(record);
   };
   const { broken, unreadable } = await foldSource(source, { replayer, add }, output);
   const { state, stateDigest, chain, events, divergence } = replayer.result();
   const whole = broken === null && unreadable === null;
   const { blobs, snapshots } = (await beside?.finish(state, whole)) ?? NOTHING_BESIDE;
   const gone = unreadable?.code === 'unknown_session';
-  const held = await holding.finish({ events, whole: whole && divergence === null, gone });
-  // A session that was signed for and is not there is no question of reading.
-  const missing = gone ? held.fault : null;
-  const fault = broken ?? divergence ?? held.fault ?? firstOf(blobs, snapshots);
+  const compared = await comparison.finish({ events, whole: whole && divergence === null, gone });
+  // A session that was signed for and does not exist is a fault, not unreadable.
+  const missing = gone ? compared.fault : null;
+  const fault = broken ?? divergence ?? compared.fault ?? firstOf(blobs, snapshots);
   return {
     source: source.name,
     sessionId: state?.session_id ?? null,
@@ -122,7 +97,7 @@ async function verifySource(
     stateDigest,
     blobs,
     snapshots,
-    held,
+    compared,
     fault: unreadable === null ? fault : missing,
     unreadable: missing === null ? unreadable : null,
     elapsedMs: since(startedAt),
@@ -135,7 +110,7 @@ interface Folding {
   readonly add: (record: StreamRecord) => void;
 }
 
-/** Folds a source as far as it verifies, and says what stopped it. */
+/** Folds a source as far as it verifies; returns what stopped it. */
 async function foldSource(
   source: Source,
   { replayer, add }: Folding,
@@ -163,7 +138,7 @@ async function foldSource(
   return { broken: null, unreadable: null };
 }
 
-/** Where what a stream lost begins. Nothing of such a stream is given out, so that the fold does not get there. */
+/** The first position that a damaged stream lost. The journal returns nothing of such a stream, so the fold cannot tell. */
 function lostFrom(message: string): number | null {
   const [, first] = /^session \S+, positions? (?:from )?(-?\d+)/.exec(message) ?? [];
   return first === undefined ? null : Number(first);
@@ -176,7 +151,7 @@ interface ChecksBeside {
 
 const NOTHING_BESIDE = { blobs: null, snapshots: null };
 
-/** What a data directory keeps beside a stream; null for a file. */
+/** Checks what a data directory keeps beside a stream; null for a file. */
 async function checksBeside({ client, name }: Source, dataDir: string): Promise<ChecksBeside | null> {
   if (client === null) return null;
   const blobs = newBlobCheck(client);
@@ -191,7 +166,7 @@ async function checksBeside({ client, name }: Source, dataDir: string): Promise<
   };
 }
 
-/** Why this record stops the stream, or null. A record that was tampered with may be one that nothing ever admitted. */
+/** The fault of this record, or null. A tampered record may hold an event that admission would refuse. */
 function addSafely(replayer: Replayer, record: StreamRecord, position: number): Fault | null {
   try {
     return replayer.add(record) ? null : replayer.result().divergence;
@@ -201,11 +176,11 @@ function addSafely(replayer: Replayer, record: StreamRecord, position: number): 
   }
 }
 
-/** The first fault beside a stream that is itself right. */
+/** The first fault of blobs and snapshots, for a stream that itself verifies. */
 function firstOf(blobs: BlobsChecked | null, snapshots: SnapshotsChecked | null): Fault | null {
   const [blob] = blobs?.bad ?? [];
   const [snapshot] = snapshots?.bad ?? [];
-  // A snapshot stands where the last event stands that it covers.
+  // The position of a snapshot is that of the last event it covers.
   if (snapshot !== undefined && (blob === undefined || snapshot.version - 1 < blob.position)) {
     const { version, message } = snapshot;
     return { position: version - 1, what: 'snapshot', message: `the snapshot at version ${version}: ${message}` };
@@ -215,78 +190,8 @@ function firstOf(blobs: BlobsChecked | null, snapshots: SnapshotsChecked | null)
     : { position: blob.position, what: 'blob', message: `${blob.message} (${blob.path})` };
 }
 
-// Everything else (no such session, no such file, no engine) is about where the stream should have come from.
+// Every other failure (no such session, file or engine) is about the source, not the stream.
 const isAboutTheStream = ({ code, exitCode }: CommandFailure): boolean => exitCode === 1 || code === 'damaged';
 
 const since = (startedAt: number): number => Math.max(1, Math.round(performance.now() - startedAt));
 const rate = (events: number, startedAt: number): number => Math.round(events / (since(startedAt) / 1000));
-
-function report(verdict: Verdict, output: Output): void {
-  const { source, sessionId, events, chain, stateDigest, blobs, snapshots, held, fault, unreadable, elapsedMs } =
-    verdict;
-  output.object({
-    source,
-    session_id: sessionId,
-    verified: fault === null && unreadable === null,
-    events,
-    state_digest: stateDigest,
-    chain,
-    blobs,
-    snapshots,
-    ...heldObject(held),
-    ...(fault === null ? {} : { fault }),
-    ...(unreadable === null ? {} : { error: { code: unreadable.code, message: unreadable.message } }),
-    elapsed_ms: elapsedMs,
-    events_per_s: Math.round((events * 1000) / elapsedMs),
-  });
-  if (unreadable !== null) {
-    output.line(`${pc.yellow('unreadable')}  ${source}: ${unreadable.message}`);
-    return;
-  }
-  const hints = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
-  const beside = blobs === null ? '' : `, ${blobs.checked} blobs${hints}`;
-  const told = `${source}  ${events} events${beside}`;
-  const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file holds none' : ''}`);
-  if (fault === null) {
-    output.line(`${pc.green('verified')}    ${told} ${speed}`);
-    output.line(pc.dim(`            chain ${chain ?? 'none'}`));
-    for (const line of heldLines(held, events)) output.line(`            ${line}`);
-    return;
-  }
-  output.line(`${pc.red('bad')}         ${told} ${speed}`);
-  reportFault(fault, verdict, output);
-}
-
-function reportFault(fault: Fault, { blobs, snapshots }: Verdict, output: Output): void {
-  output.line(`            ${pc.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
-  if (fault.recorded !== undefined) {
-    output.line(`            recorded ${fault.recorded}\n            replayed ${fault.replayed ?? 'none'}`);
-  }
-  for (const { version, message } of snapshots?.bad ?? []) {
-    output.line(`            snapshot at version ${version}: ${message}`);
-  }
-  for (const { position, path, message } of blobs?.bad.slice(0, BAD_BLOBS_SHOWN) ?? []) {
-    output.line(`            blob, position ${position} ${path}: ${message}`);
-  }
-}
-
-const BAD_BLOBS_SHOWN = 20;
-
-interface Beside {
-  /** In how many places sessions may be gone without a trace. */
-  readonly gone: number;
-  readonly elapsedMs: number;
-}
-
-function summarise(verdicts: readonly Verdict[], { gone, elapsedMs }: Beside, output: Output): number {
-  const bad = verdicts.filter(({ fault }) => fault !== null).length;
-  const unreadable = verdicts.filter((verdict) => verdict.unreadable !== null).length;
-  const events = verdicts.reduce((sum, verdict) => sum + verdict.events, 0);
-  const streams = verdicts.length;
-  const lost = gone === 0 ? {} : { gone };
-  output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events, ...lost } });
-  const ofStreams = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
-  const found = gone === 0 ? ofStreams : `${ofStreams}, ${pc.red('and sessions may be gone')}`;
-  output.line(`${streams} stream${streams === 1 ? '' : 's'}, ${events} events in ${elapsedMs} ms: ${found}`);
-  return bad + gone > 0 ? 1 : unreadable > 0 ? 2 : 0;
-}

@@ -1,5 +1,5 @@
-// `refold whatif`: what recorded sessions would have decided under other tools or another policy. Ends with 1 when any decision changes,
-// so that it can stand before a change of the tools.
+// `refold whatif`: what recorded sessions would have decided under other tools or another policy. Exits with 1 when any
+// decision changes, so it can gate a change of tools in CI.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { claimsOf } from '../../../reducers/claims.ts';
@@ -14,21 +14,21 @@ import { type SchemaCheck, newSchemaCheck } from '../../engine/schema-check.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';
-import { type Source, addRecord, doesNotFold, sessionSource, withSources } from './audit-source.ts';
-import { type AlternativeFiles, readAlternative } from './whatif-alternative.ts';
-import { turnLines, turnObject } from './whatif-lines.ts';
+import { type Source, addRecord, doesNotFold, sessionSource, withSources } from '../audit/source.ts';
+import { type AlternativeFiles, readAlternative } from '../audit/whatif-alternative.ts';
+import { turnLines, turnObject } from '../audit/whatif-lines.ts';
 
 export interface WhatIfCommand extends AlternativeFiles {
   readonly sources: readonly string[];
   readonly all: boolean;
-  /** A changed offer counts too. */
+  /** A changed offer counts as a change. */
   readonly strict: boolean;
-  /** Most changes that are told of one session. */
+  /** The most changes to report for one session. */
   readonly changesMax: number;
   readonly dataDir: string;
 }
 
-/** What came of one session. */
+/** The result for one session. */
 interface Outcome {
   readonly source: string;
   readonly turns: number;
@@ -41,14 +41,17 @@ interface Outcome {
 export async function whatIfCommand(command: WhatIfCommand, output: Output): Promise<number> {
   const { sources, all, registry, profile, policy, dataDir } = command;
   if (registry === undefined && profile === undefined && policy === undefined) {
-    throw new CommandFailure('invalid_shape', 'say what is different: --registry FILE, --profile ID, --policy FILE');
+    throw new CommandFailure(
+      'invalid_shape',
+      'no alternative is given. Give --registry FILE, --profile ID or --policy FILE',
+    );
   }
   if (sources.length === 0 && !all) {
     throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
   }
   const alternative = await readAlternative(command);
   const outcomes: Outcome[] = [];
-  const look = async (found: readonly Source[]): Promise<void> => {
+  const redecideAll = async (found: readonly Source[]): Promise<void> => {
     const checkSchema = newSchemaCheck();
     for (const [index, source] of found.entries()) {
       output.note(`${index + 1} of ${found.length}: ${source.name}`);
@@ -58,11 +61,11 @@ export async function whatIfCommand(command: WhatIfCommand, output: Output): Pro
       report(outcome, command, output);
     }
   };
-  await withSources(sources, dataDir, look);
+  await withSources(sources, dataDir, redecideAll);
   if (all) {
     await withEngine(dataDir, async (client) => {
       const sessions = await must(client.sessions());
-      await look(sessions.map(({ session_id }) => sessionSource(client, session_id)));
+      await redecideAll(sessions.map(({ session_id }) => sessionSource(client, session_id)));
     });
   }
   return summarise(outcomes, command, output);
@@ -115,7 +118,7 @@ async function judge(
   return judged;
 }
 
-/** Arguments that are kept as a blob; null when they are not at hand, or are no object. */
+/** Arguments that are stored as a blob; null when they are not available or not an object. */
 async function storedArguments(client: Source['client'], call: ToolCallObserved): Promise<JsonObject | null> {
   const { arguments_ref: ref } = call;
   if (ref === undefined) return null;
@@ -171,26 +174,26 @@ function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output:
     return;
   }
   const mark = isChanged(counts, strict) ? pc.red('changes') : pc.green('same   ');
-  output.line(`${mark}  ${source}  ${turns} turns, ${calls} calls: ${inWords(counts)}`);
+  output.line(`${mark}  ${source}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`);
   if (unjudged > 0) {
     output.line(
-      pc.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not here`),
+      pc.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not available`),
     );
   }
   const lines = changed.flatMap((turn, index) => turnLines(turn, changed[index - 1] ?? null));
   for (const line of lines.slice(0, changesMax)) output.line(`  ${line}`);
-  if (lines.length > changesMax) output.line(pc.dim(`  and ${lines.length - changesMax} lines more (--max)`));
+  if (lines.length > changesMax) output.line(pc.dim(`  and ${lines.length - changesMax} more lines (--max)`));
 }
 
-function inWords({ rejections, approvals, plans, offers, faults }: Counts): string {
-  const told = [
+function describeCounts({ rejections, approvals, plans, offers, faults }: Counts): string {
+  const rows = [
     [rejections, 'rejection'],
     [approvals, 'approval'],
     [plans, 'plan of a call'],
     [offers, 'offer'],
     [faults, 'turn without any tools'],
   ] as const;
-  const some = told
+  const some = rows
     .filter(([count]) => count > 0)
     .map(([count, what]) => `${count} ${count === 1 ? what : plural(what)}`);
   return some.length === 0 ? 'nothing changes' : some.join(', ');
@@ -205,9 +208,9 @@ function summarise(outcomes: readonly Outcome[], { strict }: WhatIfCommand, outp
   const counts = countsOf(outcomes.flatMap((outcome) => outcome.changed));
   output.object({ summary: { sessions: outcomes.length, changed, unreadable, ...counts } });
   const verb = changed === 1 ? 'decides' : 'decide';
-  const found = changed === 0 ? pc.green('none decides otherwise') : pc.red(`${changed} ${verb} otherwise`);
+  const found = changed === 0 ? pc.green('none decides differently') : pc.red(`${changed} ${verb} differently`);
   const sessions = outcomes.length === 1 ? 'session' : 'sessions';
   const rest = unreadable === 0 ? '' : pc.yellow(`, ${unreadable} unreadable`);
-  output.line(`${outcomes.length} ${sessions}: ${found}${rest}; ${inWords(counts)}`);
+  output.line(`${outcomes.length} ${sessions}: ${found}${rest}; ${describeCounts(counts)}`);
   return changed > 0 ? 1 : unreadable > 0 ? 2 : 0;
 }

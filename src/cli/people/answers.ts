@@ -1,4 +1,4 @@
-// The events that people's answers become. Each names the batch, the call and the digest of the arguments it speaks of.
+// The events of people's answers. Each names the batch, the call and the digest of the arguments that it answers.
 import type { GrantScope } from '../../../schemas/consent.ts';
 import type { Content } from '../../../schemas/content.ts';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -21,7 +21,7 @@ export const allowing = (action: RequiredAction, by: string, grant?: GrantScope)
 
 export interface Denial {
   readonly message?: string;
-  /** Other arguments to make the call with. */
+  /** Arguments for a new call that replaces the denied one. */
   readonly instead?: JsonObject;
 }
 

@@ -1,4 +1,4 @@
-// What waits for a person, in words: the tool, why it asks, what the call would do, and what else waits.
+// Describes a call that waits for a person: the tool, why it asks, what the call would do, and what else waits.
 import pc from 'picocolors';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -8,28 +8,28 @@ import { previewCall } from '../preview/preview-call.ts';
 import { visible } from '../preview/visible.ts';
 
 export interface DescribeOptions {
-  /** Reads a file of the workspace for the preview; absent where the workspace is not on this machine. */
+  /** Reads a workspace file for the preview; absent when the workspace is not on this machine. */
   readonly readFile?: (path: string) => string | null;
-  /** The arguments when they are in a blob. */
+  /** The arguments, when they are stored in a blob. */
   readonly storedArguments?: JsonObject;
-  /** The other actions that wait beside this one. */
+  /** The other actions that wait. */
   readonly others: readonly RequiredAction[];
 }
 
-/** The lines that show one action; text of the call is made visible, so that it cannot pass for ours. */
+/** The lines that show one action. Text of the call is escaped, so it cannot imitate refold's own lines. */
 export function describeAction(action: RequiredAction, options: DescribeOptions): readonly string[] {
   const args = action.arguments ?? options.storedArguments ?? null;
   const asks = action.kind === 'agent.tool_use';
-  const what = asks ? 'may this call run?' : 'a person is asked to do this';
+  const what = asks ? 'may this call run?' : 'a person must carry out this call';
   const reasons = asks ? ` ${pc.dim(`(${action.consent.reasons.join(', ')})`)}` : '';
   const head = `${pc.yellow('?')} ${pc.bold(visible(action.tool_name))} ${pc.dim(action.mode)} ${what}${reasons}`;
   const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
   const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
-  const others = options.others.length === 0 ? [] : [pc.dim(`waiting too: ${namesOf(options.others)}`)];
+  const others = options.others.length === 0 ? [] : [pc.dim(`also waiting: ${namesOf(options.others)}`)];
   return [head, ...[...preview, ...due, ...others].map((line) => `  ${line}`)];
 }
 
-/** Names of what else waits, the first few of them. */
+/** The names of the first few actions. */
 function namesOf(actions: readonly RequiredAction[]): string {
   const names = actions.slice(0, NAMES_MAX).map(({ tool_name, call_id }) => visible(`${tool_name} (${call_id})`));
   const more = actions.length - names.length;
@@ -66,7 +66,7 @@ export const actionLine = (session: string, action: RequiredAction): string =>
 
 const clip = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 79)}…`);
 
-/** The name people give to a batch's call, as long as it is the only one that waits. */
+/** The command that answers an action. */
 export const commandFor = (state: SessionState, action: RequiredAction): string =>
   action.kind === 'agent.tool_use'
     ? `refold approve ${action.call_id} --session ${state.session_id}   or   refold deny ${action.call_id} --session ${state.session_id} --message "…"`

@@ -1,7 +1,6 @@
-// What a call would do, as lines a person reads before saying yes. File tools are shown as the change they make to the
-// file as it is now; a patch is shown as it is; anything else as its arguments. Bounded in lines and characters, and
-// nothing in a call can pass for a line of ours: text of the call always stands behind a mark (" ", "+", "-" or "|"),
-// and so do our own notes ("»").
+// What a call would do, as lines that a person reads before allowing it. A file tool is shown as its change to the current
+// file, a patch as itself, any other call as its arguments. The lines are bounded in number and length. Text of a call
+// cannot imitate refold's own lines: each line of it begins with a mark (" ", "+", "-" or "|"), each note with "»".
 import pc from 'picocolors';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
 import {
@@ -12,18 +11,18 @@ import {
 } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { reasonOf } from '../../files/file-failure.ts';
-import { type Hunk, diffLines, hunksOf, linesOf } from './line-diff.ts';
+import { type Hunk, compareTexts, linesOf } from './compare-texts.ts';
 import { visible } from './visible.ts';
 
 export interface PreviewRequest {
   readonly tool: Pick<ToolSpec, 'tool_id' | 'tool_name'>;
   readonly arguments: JsonObject;
-  /** The text of a file of the workspace as it is now; null when there is none. May throw when it cannot be read. */
+  /** The current text of a workspace file; null when the file does not exist. Throws when it cannot be read. */
   readonly readFile: (path: string) => string | null;
   readonly colors?: boolean;
 }
 
-/** A line before it is cut and made visible. `note` is ours, the others are text of the call or of a file. */
+/** A line before it is clipped and escaped. `note` and `place` are refold's own; the others are text of a call or file. */
 interface Line {
   readonly mark: 'note' | 'place' | ' ' | '+' | '-' | '|';
   readonly text: string;
@@ -33,14 +32,14 @@ type Files = PreviewRequest['readFile'];
 
 const note = (text: string): Line => ({ mark: 'note', text });
 
-/** At most {@link PREVIEW_LINES_MAX} lines, and one that says how many are left out. Never throws. */
+/** At most {@link PREVIEW_LINES_MAX} lines, then one that counts the omitted lines. Never throws. */
 export function previewCall({ tool, arguments: args, readFile, colors = false }: PreviewRequest): readonly string[] {
   const show = Object.hasOwn(PREVIEWS, tool.tool_id) ? PREVIEWS[tool.tool_id] : undefined;
   const lines = show?.(args, readFile) ?? previewArguments(args);
   return printed([note(tool.tool_name), ...lines], colors);
 }
 
-/** What shows a call of each tool; null for arguments that are not what the tool takes. */
+/** The preview of each file tool; null when the tool does not take these arguments. */
 const PREVIEWS: Readonly<Record<string, (args: JsonObject, files: Files) => readonly Line[] | null>> = {
   'host.fs.write_file': previewWrite,
   'host.fs.edit_file': previewEdit,
@@ -52,7 +51,7 @@ function previewWrite({ path, text, mode }: JsonObject, files: Files): readonly 
   const current = readCurrent(path, files);
   if (typeof current === 'object') return [current.fault, ...added(text)];
   if (current === undefined) return [note(`${path}: new file, ${countLines(text)}`), ...added(text)];
-  const refused = mode === 'create_new' ? [note(`${path} exists already: the call would be refused`)] : [];
+  const refused = mode === 'create_new' ? [note(`${path} already exists: the call would be refused`)] : [];
   return [...refused, ...changeOf(path, current, text)];
 }
 
@@ -65,16 +64,14 @@ function previewEdit(args: JsonObject, files: Files): readonly Line[] | null {
     ...passage('-', before),
     ...passage('+', after),
   ];
-  if (typeof current === 'object') return [current.fault, ...alone('the passage alone')];
-  if (current === undefined) return alone('there is no such file; the call would be refused');
+  if (typeof current === 'object') return [current.fault, ...alone('only the passage is shown')];
+  if (current === undefined) return alone('no such file: the call would be refused');
   const parts = current.split(before);
   const count = parts.length - 1;
   if (count === 0)
-    return alone(
-      'the passage does not stand there as it is written here; only its white space, quotes or dashes may differ',
-    );
+    return alone('the file does not contain the passage exactly; it may differ in white space, quotes or dashes');
   if (count > 1 && replace_all !== true)
-    return alone(`the passage stands there ${count} times; it must be the only one`);
+    return alone(`the file contains the passage ${count} times: the call would be refused`);
   return changeOf(path, current, parts.join(after));
 }
 
@@ -92,7 +89,7 @@ function previewPatch({ patch, dry_run }: JsonObject): readonly Line[] | null {
     else if (line.startsWith('-')) file.removed += 1;
   }
   return [
-    ...(dry_run === true ? [note('only checked, nothing is written')] : []),
+    ...(dry_run === true ? [note('dry run: nothing is written')] : []),
     ...files.map(({ title, added, removed }) => note(`${title} (+${added} -${removed})`)),
     ...lines.map((text): Line => ({ mark: '|', text })),
   ];
@@ -106,45 +103,43 @@ function previewArguments(args: JsonObject): readonly Line[] {
 
 const spelt = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** The file's text; undefined when there is none; a fault to show when it cannot be compared. */
+/** The text of the file; undefined when it does not exist; a note when it cannot be compared. */
 function readCurrent(path: string, files: Files): string | undefined | { readonly fault: Line } {
   try {
     const text = files(path);
     if (text === null) return undefined;
     if (text.length <= PREVIEW_FILE_CHARS_MAX) return text;
-    return { fault: note(`${path} is too long to be compared; it has ${text.length} characters now`) };
+    return { fault: note(`${path} is too long to compare: it has ${text.length} characters`) };
   } catch (error) {
-    return { fault: note(`${path} cannot be read here (${reasonOf(error)}); what stands there now is not shown`) };
+    return { fault: note(`${path} cannot be read here (${reasonOf(error)}); its current text is not shown`) };
   }
 }
 
 function changeOf(path: string, before: string, after: string): readonly Line[] {
   if (before === after) return [note(`${path}: no change`)];
   if (after.length > PREVIEW_FILE_CHARS_MAX) {
-    return [
-      note(`${path}: ${countLines(before)} become ${countLines(after)}, too long to be compared`),
-      ...added(after),
-    ];
+    return [note(`${path}: ${countLines(before)} become ${countLines(after)}, too long to compare`), ...added(after)];
   }
-  const script = diffLines(linesOf(before), linesOf(after));
-  const [plus, minus] = ['+', '-'].map((kind) => script.filter((line) => line.kind === kind).length);
-  return [note(`${path} (+${plus ?? 0} -${minus ?? 0})`), ...hunksOf(script).flatMap(hunkLines)];
+  const hunks = compareTexts(before, after);
+  const count = (mark: '+' | '-'): number =>
+    hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0);
+  return [note(`${path} (+${count('+')} -${count('-')})`), ...hunks.flatMap(hunkLines)];
 }
 
-const hunkLines = ({ oldStart, oldCount, newStart, newCount, lines }: Hunk): readonly Line[] => [
-  { mark: 'place', text: `@@ -${oldStart},${oldCount} +${newStart},${newCount} @@` },
-  ...lines.flatMap(({ kind, text }) => contentLine(kind, text)),
+const hunkLines = ({ oldStart, oldLines, newStart, newLines, lines }: Hunk): readonly Line[] => [
+  { mark: 'place', text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` },
+  ...lines.map((line): Line => {
+    const mark = line[0] as ' ' | '+' | '-' | '\\';
+    return mark === '\\' ? NO_LINE_FEED : { mark, text: line.slice(1) };
+  }),
 ];
 
-const contentLine = (mark: ' ' | '+' | '-', text: string): readonly Line[] =>
-  text.endsWith('\n')
-    ? [{ mark, text: text.slice(0, -1) }]
-    : [
-        { mark, text },
-        { mark: 'place', text: '\\ no line feed at the end of the file' },
-      ];
+const NO_LINE_FEED: Line = { mark: 'place', text: '\\ no line feed at the end of the file' };
 
-const added = (text: string): readonly Line[] => linesOf(text).flatMap((line) => contentLine('+', line));
+const added = (text: string): readonly Line[] =>
+  linesOf(text).flatMap((line): readonly Line[] =>
+    line.endsWith('\n') ? [{ mark: '+', text: line.slice(0, -1) }] : [{ mark: '+', text: line }, NO_LINE_FEED],
+  );
 const passage = (mark: '+' | '-', text: string): readonly Line[] =>
   linesOf(text).map((line) => ({ mark, text: line.replace(/\n$/, '') }));
 
@@ -155,7 +150,7 @@ function countLines(text: string): string {
 
 const LEADS = { note: '» ', place: '', ' ': ' ', '+': '+', '-': '-', '|': '| ' } as const;
 
-/** Cuts, makes visible, and colours: in this order, so that no cut can fall into an escape sequence of ours. */
+/** Clips, escapes, then colours, in this order: clipping must not cut one of refold's own escape sequences. */
 function printed(lines: readonly Line[], colors: boolean): readonly string[] {
   const paint = pc.createColors(colors);
   const paints = {

@@ -1,8 +1,8 @@
-// Text of others as it may be printed at a terminal: whatever is no visible character (control characters, which a
-// terminal obeys; marks that turn the direction of text; characters of no width) is shown as what it is. A tab stays.
+// Escapes foreign text for a terminal: every invisible character (control characters, which a terminal obeys; marks that
+// change the direction of text; characters of no width) is shown by a picture or its code point. A tab stays.
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-/** Where Unicode keeps pictures of the characters below the space (Control Pictures). */
+/** The Unicode block Control Pictures, which depicts the characters below the space. */
 const PICTURES = 0x24_00;
 const PICTURE_OF_DELETE = '\u2421';
 

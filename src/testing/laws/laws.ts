@@ -1,1 +1,21 @@
-export const LAWS = ['replay identity','effects from state','durable first','settle once','pairing','deny wins','bounded','the world is recorded','approvals bound','only the plan runs','no conflicting calls overlap','runs at most once','retried when due','honest reports','nothing is lost','undone once','leases are fenced','live bridges keep their calls','every run ends'] as const;
+export const LAWS = [
+  'replay identity',
+  'effects from state',
+  'durable first',
+  'settle once',
+  'pairing',
+  'deny wins',
+  'bounded',
+  'the world is recorded',
+  'approvals bound',
+  'only the plan runs',
+  'no conflicting calls overlap',
+  'runs at most once',
+  'retried when due',
+  'honest reports',
+  'nothing is lost',
+  'undone once',
+  'leases are fenced',
+  'live bridges keep their calls',
+  'every run ends',
+] as const;

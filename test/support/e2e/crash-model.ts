@@ -1,5 +1,5 @@
-// A model server that makes calls by itself: what a run is asked decides them, and every call has an id of its own in
-// the whole world, so that whatever happens twice shows. It also checks that no request holds a call without a result.
+// A model server whose calls depend only on the prompt. Every call has a globally unique id, so a call that runs twice is
+// detected. The server also checks that no request contains a call without a result.
 import { type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -21,23 +21,20 @@ export interface CrashModel {
   readonly url: string;
   /** Requests in which calls and results did not match. */
   readonly unpaired: string[];
-  /** Answers wait while this holds. */
+  /** Delays answers until `release`. */
   hold(): void;
-  /** How many answers wait. */
+  /** The number of delayed answers. */
   held(): number;
   release(): void;
   close(): Promise<void>;
 }
 
-/** The variable by which a command of the world is known. */
+/** The environment variable that identifies the commands of one world. */
 export const MARK_VARIABLE = 'REFOLD_CRASH_WORLD';
 
 const TURNS = 2;
 
-/**
- * The calls of one turn of a run: a command that leaves a mark, for a while, with a child that would not end by itself,
- * and one call beside it.
- */
+/** The calls of one turn: a command that leaves a mark and starts a child that never exits, and one other call. */
 function callsOf(run: string, turn: number, { world, seconds }: CrashModelOptions): readonly Call[] {
   const id = `${run}-${turn}`;
   const slow = (run.length + turn) % 2 === 0;
@@ -51,9 +48,9 @@ function callsOf(run: string, turn: number, { world, seconds }: CrashModelOption
 }
 
 interface CrashModelOptions {
-  /** What the commands of this world are known by. */
+  /** The value that identifies the commands of this world. */
   readonly world: string;
-  /** How long every second command takes. */
+  /** How long every second command runs. */
   readonly seconds: number;
 }
 
@@ -112,7 +109,7 @@ function reply(response: ServerResponse, calls: readonly Call[]): void {
   response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason }] }));
 }
 
-/** Every call of every turn has exactly one result, in order, before anything else is said. */
+/** Whether every call of every turn has exactly one result, in order, before any other message. */
 function isPaired(messages: readonly Message[]): boolean {
   let open: string[] = [];
   for (const { role, tool_calls = [], tool_call_id } of messages) {

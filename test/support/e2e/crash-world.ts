@@ -1,5 +1,5 @@
-// A world of real processes that are killed: one engine, bridges that share a state directory, a model, and a client
-// that keeps what it was acknowledged.
+// Real processes for crash tests: one engine, bridges that share a state directory, a model server, and a client that
+// records what was acknowledged.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,20 +33,20 @@ const LEASE_TTL_MS = 1_500;
 export class CrashWorld {
   readonly name = `world-${process.pid}-${performance.now()}`;
   readonly acked: Acked[] = [];
-  /** Everything that bridges have said. */
+  /** Every line that bridges have printed. */
   readonly lines: LogLine[] = [];
   readonly #bridges = new Map<string, Running>();
   #engine: Running | null = null;
   #port = 0;
   #home = '';
   #onLine: (() => void)[] = [];
-  /** Those who wait for an engine that is not there. */
+  /** Callbacks that wait for a running engine; null while one runs. */
   #absent: (() => void)[] | null = [];
   workspace = '';
   model!: CrashModel;
   client!: EngineClient;
 
-  /** `seconds`: how long every second command takes. */
+  /** `seconds`: how long every second command runs. */
   static async open(seconds = 0.1): Promise<CrashWorld> {
     const world = new CrashWorld();
     world.#home = await freshDirectory();
@@ -90,7 +90,7 @@ export class CrashWorld {
     );
   }
 
-  /** Ends them without warning, all in the same moment, and waits until nothing of them is left. */
+  /** Kills processes at the same moment and waits until none of their commands is left. */
   async kill(...names: readonly string[]): Promise<void> {
     const victims = names.map((name) => (name === 'engine' ? this.#engine : this.#bridges.get(name)));
     if (names.includes('engine')) this.#absent ??= [];
@@ -104,36 +104,36 @@ export class CrashWorld {
     this.#bridges.get(bridge)?.child.kill(signal);
   }
 
-  /** Commands of this world that are nobody's any more. */
+  /** Commands of this world without a living bridge. */
   orphans(): readonly number[] {
     const bridges = new Set([...this.#bridges.values()].map(({ child }) => child.pid));
     const belongs = (pid: number): boolean => ancestorsOf(pid).some((above) => bridges.has(above));
     const stray = processesWith(MARK_VARIABLE, this.name).filter((pid) => !belongs(pid));
-    // One that ended between the two looks is no orphan.
+    // A command that ended between the two scans is not an orphan.
     const still = new Set(processesWith(MARK_VARIABLE, this.name));
     return stray.filter((pid) => still.has(pid) && !belongs(pid));
   }
 
-  /** Waits until a line of a bridge fits, among all it has said or will say. */
+  /** Waits for a bridge line that fits, printed already or later. */
   async said(what: string, fits: (line: LogLine) => boolean, limitMs = 20_000): Promise<LogLine> {
     const end = performance.now() + limitMs;
     for (let from = 0; ;) {
       const line = this.lines.slice(from).find(fits);
       from = this.lines.length;
       if (line !== undefined) return line;
-      if (performance.now() > end) throw new Error(`never said: ${what}`);
+      if (performance.now() > end) throw new Error(`no bridge printed: ${what}`);
       await this.#nextLine(end);
     }
   }
 
-  /** Waits until bridges have said so many lines more. */
+  /** Waits until bridges have printed this many more lines. */
   async steps(count: number): Promise<void> {
     const goal = this.lines.length + count;
     await this.said(`${count} lines`, () => this.lines.length >= goal);
   }
 
-  /** Tells the engine, again and again until it has answered; what it acknowledged is kept. */
-  async tell(session: SessionId, event: Ingress & { readonly event_id: string }): Promise<void> {
+  /** Submits an event, repeatedly until the engine answers, and records the acknowledgement. */
+  async submit(session: SessionId, event: Ingress & { readonly event_id: string }): Promise<void> {
     for (;;) {
       await this.#engineThere();
       const answer = await this.client.submit(session, { events: [event] })();
@@ -154,7 +154,7 @@ export class CrashWorld {
     return (await must(this.client.createSession({ session_id, config, consent }))).session_id;
   }
 
-  /** Waits until a session has nothing left to do. */
+  /** Waits until a session has neither a run nor queued follow-ups. */
   async idle(id: SessionId): Promise<void> {
     for (;;) {
       const { state } = await must(this.client.session(id));
@@ -171,7 +171,7 @@ export class CrashWorld {
       }
       clearTimeout(late);
       over.abort();
-      if (more === 0) throw new Error(`session ${id} does not go on: ${state.run?.phase ?? 'no run'}`);
+      if (more === 0) throw new Error(`session ${id} makes no progress: ${state.run?.phase ?? 'no run'}`);
     }
   }
 
@@ -205,7 +205,7 @@ const turn = (): Promise<void> =>
     setTimeout(resolve, 5);
   });
 
-/** Looks again until it holds. */
+/** Checks a condition repeatedly until it holds. */
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -213,7 +213,7 @@ export async function eventually(
 ): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`never came true: ${what}`);
+    if (performance.now() > end) throw new Error(`timed out: ${what}`);
     await turn();
   }
 }
@@ -241,7 +241,7 @@ async function startScript(
   return { child, ready, exited };
 }
 
-// The last line of a process that is killed may be cut.
+// The last line of a killed process may be incomplete.
 function parse(text: string): LogLine | null {
   try {
     return JSON.parse(text) as LogLine;

@@ -1,12 +1,15 @@
-// Real processes for end-to-end tests: the built command line, engines and bridges that can be killed.
+// The command line for tests: in the test's own process where no process is tested, and as the built program, with
+// engines and bridges that can be killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, chown, mkdtemp, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord } from '../../../schemas/record.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
 import type { EngineClient } from '../../../src/client/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -19,8 +22,31 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs `refold` to its end. */
-export function refold(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+/**
+ * Runs a command in this process, without the start-up time of a process. Commands that start processes by path (`run`,
+ * `undo`, `bridge`, `demo`, `bench`), and those that wait for a signal, take {@link refoldProcess}.
+ */
+export async function refold(args: readonly string[]): Promise<Finished> {
+  const [stdout, stderr] = [new Capture(), new Capture()];
+  const code = await runCommandLine(args, { stdout, stderr });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+class Capture extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+}
+
+/** Runs the built `refold` as a process until it exits. */
+export function refoldProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
   const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, NO_COLOR: '1', ...env } });
   let stdout = '';
   let stderr = '';
@@ -45,7 +71,7 @@ export const jsonLines = (text: string): readonly Readonly<Record<string, unknow
 export interface Started {
   readonly process: ChildProcess;
   readonly ready: Readonly<Record<string, unknown>>;
-  /** Ends it without warning, and waits until it is gone. */
+  /** Kills it and waits until it has exited. */
   kill(): Promise<void>;
 }
 
@@ -61,7 +87,7 @@ export async function start(args: readonly string[]): Promise<Started> {
     process: child,
     ready,
     kill: async () => {
-      // The bridge proper is a process of its own below `refold bridge`: it must not have time to say goodbye.
+      // `refold bridge` starts the bridge as a child process, which must be killed first so it cannot shut down cleanly.
       if (typeof ready['pid'] === 'number' && ready['pid'] !== child.pid && isAlive(child)) {
         process.kill(ready['pid'], 'SIGKILL');
       }
@@ -73,7 +99,7 @@ export async function start(args: readonly string[]): Promise<Started> {
 
 const isAlive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
 
-/** A fresh directory that an unprivileged user may enter, and write when asked. */
+/** A fresh directory that an unprivileged user may enter; `writable`: and write to. */
 export async function freshDirectory(writable = false): Promise<string> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'refold-e2e-')));
   await chmod(directory, 0o755);
@@ -94,7 +120,7 @@ export async function writeRecording(directory: string, turns: readonly Recorded
   return path;
 }
 
-/** Follows a session until an event fits; gives all events up to it. */
+/** Follows a session until an event fits; returns all events up to it. */
 export async function eventsUntil(
   client: EngineClient,
   id: SessionId,

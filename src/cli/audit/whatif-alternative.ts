@@ -1,4 +1,4 @@
-// The alternatives of `refold whatif`, read from files: tools as their authors write them.
+// Reads the alternatives of `refold whatif` from files: tools as their authors write them, profiles and policies.
 import { existsSync } from 'node:fs';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { findPackageFault } from '../../../reducers/registry.ts';
@@ -28,7 +28,7 @@ export interface AlternativeFiles {
 export async function readAlternative({ registry, profile, policy }: AlternativeFiles): Promise<Alternative> {
   return {
     ...(registry === undefined ? {} : await readRegistry(registry)),
-    ...(profile === undefined ? {} : { profile: taken('--profile', decode(ProfileId, profile)) }),
+    ...(profile === undefined ? {} : { profile: decodedOrThrow('--profile', decode(ProfileId, profile)) }),
     ...(policy === undefined ? {} : { policy: await readPolicy(policy) }),
   };
 }
@@ -39,9 +39,9 @@ async function readPolicy(given: string): Promise<ConsentPolicy> {
   if (preset !== undefined) return preset;
   if (!existsSync(given)) {
     const names = Object.keys(presets).join(', ');
-    throw new CommandFailure('file_unreadable', `${given} is no file and no preset. The presets are ${names}`);
+    throw new CommandFailure('file_unreadable', `${given} is neither a file nor a preset. The presets are ${names}`);
   }
-  return taken(given, decode(ConsentPolicy, await readJsonFile(given)));
+  return decodedOrThrow(given, decode(ConsentPolicy, await readJsonFile(given)));
 }
 
 async function readRegistry(path: string): Promise<Alternative> {
@@ -51,7 +51,7 @@ async function readRegistry(path: string): Promise<Alternative> {
   if (!Array.isArray(tools) || Object.keys(unknown).length > 0) {
     throw notRegistry(path, 'it holds neither a list of tools nor { registry, profiles?, provider_profiles? }');
   }
-  const registry = taken(path, decode(list(ToolSpec, TOOLS_MAX), tools.map(defined)), '/registry');
+  const registry = decodedOrThrow(path, decode(list(ToolSpec, TOOLS_MAX), tools.map(defined)), '/registry');
   const alternative = {
     registry,
     ...optional('profiles', profiles, list(ToolProfile, PROFILES_MAX), path),
@@ -62,11 +62,11 @@ async function readRegistry(path: string): Promise<Alternative> {
     profiles: alternative.profiles ?? [],
     provider_profiles: alternative.profiles === undefined ? [] : (alternative.provider_profiles ?? []),
   });
-  if (fault !== null) throw notRegistry(path, placed(fault.message, fault.path));
+  if (fault !== null) throw notRegistry(path, withPath(fault.message, fault.path));
   return alternative;
 }
 
-// Whoever edits a definition cannot know its digest, and what is not said of a tool is assumed to be the worst.
+// The author of a definition cannot know its digest, so it is computed. Omitted fields take the safest default.
 function defined(tool: Json): unknown {
   if (!isPlainObject(tool) || typeof tool['tool_name'] !== 'string' || !isPlainObject(tool['input_schema']))
     return tool;
@@ -81,19 +81,19 @@ function optional<Name extends 'profiles' | 'provider_profiles', T>(
   path: string,
 ): { readonly [K in Name]?: T } {
   if (value === undefined) return {};
-  return { [name]: taken(path, decode(codec, value), `/${name}`) } as { readonly [K in Name]?: T };
+  return { [name]: decodedOrThrow(path, decode(codec, value), `/${name}`) } as { readonly [K in Name]?: T };
 }
 
-function taken<T>(path: string, decoded: Either<Rejection, T>, below = ''): T {
-  if (isLeft(decoded)) throw notRegistry(path, placed(decoded.left.message, `${below}${decoded.left.path}`));
+function decodedOrThrow<T>(path: string, decoded: Either<Rejection, T>, below = ''): T {
+  if (isLeft(decoded)) throw notRegistry(path, withPath(decoded.left.message, `${below}${decoded.left.path}`));
   return decoded.right;
 }
 
-const placed = (message: string, at: string): string => (at === '' ? message : `${message} at ${at}`);
+const withPath = (message: string, at: string): string => (at === '' ? message : `${message} at ${at}`);
 
 const notRegistry = (path: string, why: string): CommandFailure =>
   new CommandFailure('registry_invalid', `${path}: ${why}`);
 
 async function readJsonFile(path: string): Promise<Json> {
-  return taken(path, parseJson(await readText(path, AUDIT_FILE_BYTES_MAX), AUDIT_FILE_BYTES_MAX));
+  return decodedOrThrow(path, parseJson(await readText(path, AUDIT_FILE_BYTES_MAX), AUDIT_FILE_BYTES_MAX));
 }

@@ -1,32 +1,14 @@
-// `refold sessions`, `refold show`, `refold events`: what an engine holds, for people and programs.
+// `refold show`: the state of a session, its tools with reasons, the open plan, and the effects it waits for.
 import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { EventRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
-import type { EngineClient } from '../../client/client.ts';
 import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain-tools.ts';
-import { hasData } from '../data-dir.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import type { Output } from '../output.ts';
 import { countStatuses, describeCall } from '../progress.ts';
-import { readSession } from '../stream-file.ts';
-import { untilStopped } from './serve.ts';
-
-export async function sessionsCommand(dataDir: string, output: Output): Promise<number> {
-  const sessions = (await hasData(dataDir)) ? await withEngine(dataDir, (client) => must(client.sessions())) : [];
-  for (const session of sessions) {
-    output.object(session);
-    output.line(
-      `${session.session_id}  ${String(session.version).padStart(6)} events  ${session.owing ? pc.cyan('active') : pc.dim('idle')}`,
-    );
-  }
-  if (sessions.length === 0)
-    output.line(`no sessions in ${dataDir}. Make one: refold demo, or refold run "..." --workspace DIR`);
-  return 0;
-}
 
 export async function showCommand(dataDir: string, id: SessionId, output: Output): Promise<number> {
   const view = await withEngine(dataDir, (client) => must(client.session(id)));
@@ -82,45 +64,4 @@ function batchLines({ active_tool_batch: batch, last_tool_plan_hash }: SessionSt
 function owedLines(state: SessionState): readonly string[] {
   const owed = effects(state).map((effect) => `  ${effect.kind}  ${pc.dim(effect.effect_id)}`);
   return owed.length === 0 ? ['owed     nothing'] : ['owed', ...owed];
-}
-
-export interface EventsCommand {
-  readonly dataDir: string;
-  readonly id: SessionId;
-  readonly follow: boolean;
-  readonly from: number;
-}
-
-export function eventsCommand({ dataDir, id, follow, from }: EventsCommand, output: Output): Promise<number> {
-  return withEngine(dataDir, async (client) => {
-    if (follow) await followEvents(client, { id, from }, output);
-    else {
-      for await (const record of readSession(client, id)) {
-        if (record.kind === 'event' && record.position >= from) printEvent(record, output);
-      }
-    }
-    return 0;
-  });
-}
-
-async function followEvents(
-  client: EngineClient,
-  { id, from }: { readonly id: SessionId; readonly from: number },
-  output: Output,
-): Promise<void> {
-  await must(client.session(id));
-  const over = new AbortController();
-  void untilStopped(false).then(() => over.abort());
-  const events = client.follow(id, { from, signal: over.signal });
-  for await (const record of events) printEvent(record, output);
-}
-
-function printEvent(record: EventRecord, output: Output): void {
-  const { position, event, chain } = record;
-  const { kind, at_ms, v: _version, event_id: _id, ...rest } = event;
-  const body = JSON.stringify(rest);
-  output.object(record);
-  output.line(
-    `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${pc.bold(kind)}  ${pc.dim(`${chain.slice(7, 15)}  ${body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body}`)}`,
-  );
 }

@@ -1,5 +1,5 @@
-// What happens to questions when nobody sits at the terminal: they are printed with the commands that answer them, or,
-// where that was asked for, allowed and said so.
+// What happens to waiting actions without a terminal: they are printed with the commands that answer them or, on request,
+// allowed with a recorded reason.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { EffectId } from '../../../schemas/ids.ts';
@@ -8,16 +8,16 @@ import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
 import { allowing } from './answers.ts';
 import { actionLine, commandFor } from './describe-action.ts';
-import type { Asker } from './terminal.ts';
+import type { Asker } from './terminal-asker.ts';
 
-/** Tells of every action once, and leaves it to whoever runs the command it names. */
-export function newTellingAsker(output: Output): Asker {
-  const told = new Set<EffectId>();
+/** Prints every action once, with the command that answers it. */
+export function newPrintingAsker(output: Output): Asker {
+  const printed = new Set<EffectId>();
   return {
     update(state) {
       for (const action of requiredActions(state)) {
-        if (told.has(action.effect_id)) continue;
-        told.add(action.effect_id);
+        if (printed.has(action.effect_id)) continue;
+        printed.add(action.effect_id);
         output.object({ event: 'requires_action', action });
         output.line(`  ${pc.yellow('?')} waits for a person: ${actionLine(state.session_id, action)}`);
         output.line(`    ${commandFor(state, action)}`);
@@ -27,14 +27,14 @@ export function newTellingAsker(output: Output): Asker {
   };
 }
 
-/** Allows every call that asks, its tool for the rest of the session; `why` is said and recorded with it. */
+/** Allows every call that asks, and its tool for the rest of the session; `why` is recorded as the author. */
 export function newAllowingAsker(client: EngineClient, why: string, output: Output): Asker {
-  const telling = newTellingAsker(output);
+  const printing = newPrintingAsker(output);
   const allowed = new Set<EffectId>();
 
   async function allow(action: RequiredAction): Promise<void> {
     const submitted = await client.submit(action.session_id, { events: [allowing(action, why, {})] })();
-    // What is recorded is told as every other event is: allowed, by whom and why.
+    // The recorded confirmation is printed like every other event.
     if (isLeft(submitted)) output.line(pc.yellow(`  ! ${submitted.left.message}`));
     output.object({ event: 'allowed', by: why, action });
   }
@@ -42,7 +42,7 @@ export function newAllowingAsker(client: EngineClient, why: string, output: Outp
   return {
     update(state) {
       for (const action of requiredActions(state)) {
-        if (action.kind === 'agent.custom_tool_use') telling.update(state);
+        if (action.kind === 'agent.custom_tool_use') printing.update(state);
         else if (!allowed.has(action.effect_id)) {
           allowed.add(action.effect_id);
           void allow(action);

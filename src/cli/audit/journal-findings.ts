@@ -1,4 +1,4 @@
-// What opening a journal found that no stream of it tells: last writes that were torn, and damage that was put aside.
+// Findings about a journal that no stream records: torn last writes, and damage that was repaired by a rebuild.
 import pc from 'picocolors';
 import { mentionsVanishedSessions } from '../../journal/salvage/damage-record.ts';
 import { describeTornTail, readTornTails } from '../../journal/level/torn-tail.ts';
@@ -7,8 +7,8 @@ import { journalOf } from '../data-dir.ts';
 import type { Output } from '../output.ts';
 
 /**
- * Tells what was found: it is not to be kept from the operator. Gives in how many places sessions may be gone of which
- * nothing is left to verify.
+ * Reports the findings to the operator. Returns the number of places where sessions may be gone without a trace, so that
+ * nothing of them is left to verify.
  */
 export async function reportFindings(dataDir: string, output: Output): Promise<number> {
   const torn = await readTornTails(journalOf(dataDir));

@@ -1,5 +1,6 @@
-// Holds streams against a checkpoint that somebody kept, for `refold verify --checkpoint`.
-import { isLeft } from 'fp-ts/lib/Either.js';
+// Compares streams with a checkpoint that was kept, for `refold verify --checkpoint`.
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import pc from 'picocolors';
 import { digestText } from '../../../schemas/canonical.ts';
 import { CheckpointFile, type CheckpointLeaf } from '../../../schemas/checkpoint.ts';
@@ -13,24 +14,24 @@ import { findCheckpointFault } from '../../audit/signature.ts';
 import { type CheckpointFault, newCheckpointWatch } from '../../core/checkpoint.ts';
 import { readText } from '../files.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import type { Source } from './audit-source.ts';
+import type { Source } from './source.ts';
 
-/** What the checkpoint has to say of one source. */
+/** Compares one source with the checkpoint. */
 export interface SourceCheck {
   add(record: StreamRecord): void;
   finish(): CheckpointFault | null;
-  /** What was signed of it; null when the checkpoint does not hold it. */
+  /** What was signed for it; null when the checkpoint does not contain it. */
   leaf(): CheckpointLeaf | null;
 }
 
 export interface CheckpointCheck {
   readonly sessions: readonly SessionId[];
   of(source: Source): SourceCheck;
-  /** Sessions of the checkpoint that no source was. */
+  /** Sessions of the checkpoint that no source has been yet. */
   unseen(): readonly SessionId[];
 }
 
-/** Reads a checkpoint or a proof, and ends the command when it is not what was signed. */
+/** Reads a checkpoint or a proof. Ends the command when the file does not match its signature. */
 export async function openCheckpoint(
   path: string,
   publicKey: string | undefined,
@@ -42,16 +43,19 @@ export async function openCheckpoint(
     publicKey === undefined ? undefined : await readText(publicKey, AUDIT_FILE_BYTES_MAX),
   );
   if (fault !== null) throw new CommandFailure(fault.code, `${path}: ${fault.message}. ${REJECTIONS[fault.code]}`, 1);
-  tell(path, file, { output, trusted: publicKey !== undefined });
+  report(path, file, { output, trusted: publicKey !== undefined });
   return newCheck(file.kind === 'checkpoint' ? file.sessions : [file.session]);
 }
 
 export async function readCheckpointFile(path: string): Promise<CheckpointFile> {
-  const parsed = parseJson((await readText(path, AUDIT_FILE_BYTES_MAX)).trimEnd(), AUDIT_FILE_BYTES_MAX);
-  const file = isLeft(parsed) ? parsed : decode(CheckpointFile, parsed.right);
-  if (!isLeft(file)) return file.right;
+  const text = (await readText(path, AUDIT_FILE_BYTES_MAX)).trimEnd();
+  const file = pipe(
+    parseJson(text, AUDIT_FILE_BYTES_MAX),
+    E.chain((value) => decode(CheckpointFile, value)),
+  );
+  if (E.isRight(file)) return file.right;
   const { code, path: at, message } = file.left;
-  throw new CommandFailure(code, `${path} is no checkpoint: ${message}${at === '' ? '' : ` at ${at}`}`);
+  throw new CommandFailure(code, `${path} is not a checkpoint: ${message}${at === '' ? '' : ` at ${at}`}`);
 }
 
 function newCheck(leaves: readonly CheckpointLeaf[]): CheckpointCheck {
@@ -69,7 +73,7 @@ function newCheck(leaves: readonly CheckpointLeaf[]): CheckpointCheck {
         unseen.delete(id);
         watch = newCheckpointWatch(leaf);
       };
-      // A session is what it was asked for as; a file is what its genesis record says.
+      // A session is identified by its name, a file by its genesis record.
       if (source.client !== null) choose(source.name as SessionId);
       return {
         add(record) {
@@ -83,14 +87,14 @@ function newCheck(leaves: readonly CheckpointLeaf[]): CheckpointCheck {
   };
 }
 
-/** What was signed of a source that is fine. */
+/** The checkpoint lines of a source that verifies. */
 export function checkpointLines(leaf: CheckpointLeaf | null, events: number): readonly string[] {
-  if (leaf === null) return [pc.dim('checkpoint: made before this session, and says nothing of it')];
+  if (leaf === null) return [pc.dim('checkpoint: does not contain this session; the checkpoint is older')];
   const since = events - leaf.version;
-  return [pc.dim(`checkpoint: as it was signed at ${leaf.version} events; ${since} more since`)];
+  return [pc.dim(`checkpoint: matches what was signed at ${leaf.version} events; ${since} more since`)];
 }
 
-function tell(path: string, file: CheckpointFile, { output, trusted }: { output: Output; trusted: boolean }): void {
+function report(path: string, file: CheckpointFile, { output, trusted }: { output: Output; trusted: boolean }): void {
   const { head, public_key } = file;
   const fingerprint = digestText(Buffer.from(public_key, 'base64'));
   output.object({ checkpoint: path, ...head, public_key: fingerprint, trusted_key: trusted });
@@ -101,7 +105,7 @@ function tell(path: string, file: CheckpointFile, { output, trusted }: { output:
   output.line(`checkpoint  ${what}, signed ${new Date(head.created_at_ms).toISOString()}`);
   output.line(
     trusted
-      ? pc.dim('            by the key that was given')
-      : `            ${pc.yellow('by the key that is in the file')}: whoever wrote the file chose it. Give --public-key FILE`,
+      ? pc.dim('            by the given key')
+      : `            ${pc.yellow('by the key in the file')}: its author chose that key. To check the signer, give --public-key FILE`,
   );
 }

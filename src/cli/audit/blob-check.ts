@@ -1,5 +1,6 @@
-// Checks the blobs of one stream: what its events refer to, and the transcript's sealed pages back to the first one.
-import { isLeft } from 'fp-ts/lib/Either.js';
+// Checks the blobs of one stream: those its events refer to, and the sealed pages of its transcript back to the first.
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { decode } from '../../../schemas/codec.ts';
 import type { Digest } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
@@ -14,7 +15,7 @@ export interface BadBlob {
   readonly ref: Digest;
   /** The event that first refers to it; for a sealed page, the position after the last event. */
   readonly position: number;
-  /** Where in that event, or `/transcript/sealed`. */
+  /** The path in that event, or `/transcript/sealed`. */
   readonly path: string;
   readonly code: string;
   readonly message: string;
@@ -29,11 +30,11 @@ export interface BlobsChecked {
 interface Wanted {
   readonly position: number;
   readonly path: string;
-  /** What the reference says of its size; absent for a sealed page. */
+  /** The size according to the reference; absent for a sealed page. */
   readonly bytes?: number;
 }
 
-/** Remembers each blob where the stream first refers to it, and checks them once the stream is folded. */
+/** Collects each blob at its first reference in the stream; checks them all after the fold. */
 export interface BlobCheck {
   add(record: EventRecord): void;
   finish(state: SessionState | null): Promise<BlobsChecked>;
@@ -44,24 +45,24 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
   const bad: BadBlob[] = [];
   let checked = 0;
 
-  /** The bytes when they are there and are those of their digest. */
+  /** The bytes; null, after recording a fault, when they are missing or do not match their digest. */
   async function check(ref: Digest, { position, path, bytes }: Wanted): Promise<Uint8Array | null> {
     checked += 1;
     const got = await client.getBlob(ref)();
-    const tell = (code: string, message: string): null => {
+    const fault = (code: string, message: string): null => {
       bad.push({ ref, position, path, code, message });
       return null;
     };
-    if (isLeft(got)) return tell(got.left.code, got.left.message);
-    // The store checks this too, and is not trusted for it.
-    if (digestText(got.right) !== ref) return tell('damaged', `the bytes of blob ${ref} are not its own`);
+    if (E.isLeft(got)) return fault(got.left.code, got.left.message);
+    // The store checks the digest too, but is not trusted to.
+    if (digestText(got.right) !== ref) return fault('damaged', `blob ${ref} is corrupt: its digest does not match`);
     if (bytes !== undefined && bytes !== got.right.length) {
-      return tell('damaged', `blob ${ref} has ${got.right.length} bytes, not ${bytes} as the event says`);
+      return fault('damaged', `blob ${ref} has ${got.right.length} bytes; the event says ${bytes}`);
     }
     return got.right;
   }
 
-  /** Pages form a chain, and the state names the newest ones: the older ones are found through their successors. */
+  /** Pages form a chain. The state names the newest ones; each page names the one before it. */
   async function checkPages({ transcript: { sealed }, version }: SessionState): Promise<void> {
     const seen = new Set<Digest>();
     for (let next: Digest | null = sealed.at(-1) ?? null; next !== null && !seen.has(next);) {
@@ -70,7 +71,7 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
       const bytes = await check(ref, { position: version, path: '/transcript/sealed' });
       next = bytes === null ? null : previousPage(bytes);
     }
-    // Where a page is missing the chain breaks off; those that the state itself names are still known.
+    // A missing page breaks the chain, so the pages that the state names are checked on their own.
     for (const ref of sealed) {
       if (!seen.has(ref)) await check(ref, { position: version, path: '/transcript/sealed' });
     }
@@ -91,7 +92,12 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
 }
 
 function previousPage(bytes: Uint8Array): Digest | null {
-  const parsed = parseJson(new TextDecoder().decode(bytes), BLOB_BYTES_MAX);
-  const page = isLeft(parsed) ? parsed : decode(TranscriptPage, parsed.right);
-  return isLeft(page) ? null : page.right.prev;
+  return pipe(
+    parseJson(new TextDecoder().decode(bytes), BLOB_BYTES_MAX),
+    E.chain((value) => decode(TranscriptPage, value)),
+    E.match(
+      () => null,
+      ({ prev }) => prev,
+    ),
+  );
 }

@@ -1,34 +1,34 @@
-// What a stream is held against beside its own digests: the source it was forked from, a checkpoint that was kept.
+// What a stream is compared with besides its own digests: the session it was forked from, and a checkpoint.
 import type { CheckpointLeaf } from '../../../schemas/checkpoint.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
-import { type CheckpointCheck, checkpointLines } from './audit-checkpoint.ts';
-import { type LineageChecked, checkLineage, lineageLines } from './audit-lineage.ts';
-import type { Source } from './audit-source.ts';
+import { type CheckpointCheck, checkpointLines } from './checkpoint-check.ts';
+import { type LineageChecked, checkLineage, lineageLines } from './lineage-check.ts';
+import type { Source } from './source.ts';
 
-export interface Held {
-  /** Null for what is no fork. */
+export interface Compared {
+  /** Null for a stream that is not a fork. */
   readonly lineage: LineageChecked | null;
-  /** What the checkpoint says of it; null without a checkpoint. */
+  /** What the checkpoint contains for it; null without a checkpoint. */
   readonly signed: { readonly leaf: CheckpointLeaf | null } | null;
-  /** The first thing that speaks against the stream. */
+  /** The first mismatch. */
   readonly fault: { readonly position: number; readonly what: string; readonly message: string } | null;
 }
 
-/** What else is at hand. */
-export interface Against {
+/** What streams are compared with. */
+export interface ComparedWith {
   readonly siblings: readonly Source[];
   readonly checkpoint: CheckpointCheck | null;
 }
 
-export interface HeldCheck {
-  /** Records that were verified, in order. */
+export interface Comparison {
+  /** Takes each record that verified, in order. */
   add(record: StreamRecord): void;
-  /** `whole`: the stream verifies by itself; `gone`: there is no such session. */
-  finish(read: { readonly events: number; readonly whole: boolean; readonly gone: boolean }): Promise<Held>;
+  /** `whole`: the stream itself verifies; `gone`: the session does not exist. */
+  finish(read: { readonly events: number; readonly whole: boolean; readonly gone: boolean }): Promise<Compared>;
 }
 
-export function newHeldCheck(source: Source, { siblings, checkpoint }: Against): HeldCheck {
+export function newComparison(source: Source, { siblings, checkpoint }: ComparedWith): Comparison {
   const check = checkpoint?.of(source) ?? null;
   let genesis: Genesis | null = null;
   return {
@@ -45,13 +45,13 @@ export function newHeldCheck(source: Source, { siblings, checkpoint }: Against):
   };
 }
 
-export const heldObject = ({ lineage, signed }: Held): object => ({
+export const comparedObject = ({ lineage, signed }: Compared): object => ({
   ...(lineage === null ? {} : { lineage }),
   ...(signed === null ? {} : { checkpoint: signed.leaf }),
 });
 
-/** Of a stream that is fine. */
-export const heldLines = ({ lineage, signed }: Held, events: number): readonly string[] => [
+/** The lines of a stream that verifies. */
+export const comparedLines = ({ lineage, signed }: Compared, events: number): readonly string[] => [
   ...lineageLines(lineage),
   ...(signed === null ? [] : checkpointLines(signed.leaf, events)),
 ];

@@ -1,5 +1,5 @@
-// Asks the person at the terminal about what waits, one action at a time, while the run goes on beside it. An action
-// that is answered elsewhere, or that its session gives up, is withdrawn from the prompt.
+// Asks the person at the terminal about waiting actions, one at a time, while the run continues. The prompt is withdrawn
+// when the action is answered elsewhere or no longer waits.
 import { createInterface } from 'node:readline/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
@@ -22,14 +22,14 @@ export interface TerminalOptions {
 }
 
 export interface Asker {
-  /** The session has moved on: what waits now is asked about. */
+  /** Takes the new state of the session and asks about what waits now. */
   update(state: SessionState): void;
   close(): void;
 }
 
 export function newTerminalAsker({ client, by, readFile, print }: TerminalOptions): Asker {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
-  // A terminal that is being read takes Ctrl-C for itself.
+  // readline intercepts Ctrl-C, so it is passed on to the process.
   lines.on('SIGINT', () => process.emit('SIGINT'));
   let state: SessionState | null = null;
   let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
@@ -73,10 +73,10 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
     const withdrawn = new AbortController();
     asking = { id: action.effect_id, withdrawn };
     ask(action, withdrawn.signal)
-      .catch(() => print(pc.dim(`  ${action.call_id} does not wait any more`)))
+      .catch(() => print(pc.dim(`  ${action.call_id} no longer waits`)))
       .finally(() => {
         asking = null;
-        // What was just answered may still be in the state seen last: the next event asks again.
+        // The latest state may still contain the action just answered; the next event updates it.
         if (pending()[0]?.effect_id !== action.effect_id) next();
       });
   }

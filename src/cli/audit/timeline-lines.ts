@@ -1,25 +1,24 @@
-// A turn as a picture: one line for the model and one for each call, on a scale of its own, so that what ran beside what
-// can be seen.
+// A turn as a picture: one line for the model and one for each call, on one time scale, so concurrent calls are visible.
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
-import { isTerminal } from '../../reducers/call-status.ts';
-import type { CallSpan, CallTimeline, TurnTimeline } from '../core/timeline.ts';
-import { describeCall } from './progress.ts';
+import { isTerminal } from '../../../reducers/call-status.ts';
+import type { CallSpan, CallTimeline, TurnTimeline } from '../../core/timeline.ts';
+import { describeCall } from '../progress.ts';
 
 const LABEL_WIDTH = 32;
 const BAR_WIDTH_MIN = 20;
 const BAR_WIDTH_MAX = 100;
-/** What stands beside a bar: how long the call ran, and how it ended. */
+/** The column beside a bar: how long the call ran and how it ended. */
 const BESIDE_WIDTH = 34;
 const CALLS_MAX = 100;
 
-export const LEGEND = '▒ model   · waits for its turn   ? waits for a person   █ runs';
+export const LEGEND = '▒ model   · queued   ? waits for a person   █ runs';
 
 const CELLS: Readonly<Record<CallSpan['what'] | 'model', string>> = { queue: '·', person: '?', model: '▒', run: '█' };
-/** What is drawn later hides what is drawn earlier. */
+/** In drawing order: a later span overwrites an earlier one. */
 const DRAWN: readonly CallSpan['what'][] = ['queue', 'person', 'run'];
 
-/** The lines of a turn; `now_ms` is until when one that goes on is drawn, `columns` how wide they may be. */
+/** The lines of a turn. `now_ms` ends the bars of an open turn; `columns` is the width of the terminal. */
 export function turnLines(turn: TurnTimeline, now_ms: number, columns: number): readonly string[] {
   const { run_id, turn: number, asked_ms, observed_ms, over_ms, calls } = turn;
   const from = asked_ms ?? observed_ms;
@@ -27,25 +26,25 @@ export function turnLines(turn: TurnTimeline, now_ms: number, columns: number): 
   const width = Math.min(BAR_WIDTH_MAX, Math.max(BAR_WIDTH_MIN, columns - LABEL_WIDTH - BESIDE_WIDTH));
   const scale: Scale = { from, perCell: Math.max(1, to - from) / width, width, to };
   const name = asked_ms === null ? `calls in place of turn ${number}` : `turn ${number}`;
-  const goesOn = over_ms === null ? pc.yellow(' and goes on') : '';
+  const open = over_ms === null ? pc.yellow(' so far') : '';
   const model = { what: 'model', from_ms: from, to_ms: observed_ms } as const;
   return [
-    `${pc.bold(pc.cyan(name))} ${pc.dim(`of ${run_id}`)}  ${inWords(to - from)}${goesOn}${atOnce(turn, to)}`,
-    ...(asked_ms === null ? [] : [row('model', bar([model], scale), inWords(observed_ms - asked_ms))]),
+    `${pc.bold(pc.cyan(name))} ${pc.dim(`of ${run_id}`)}  ${formatDuration(to - from)}${open}${concurrency(turn, to)}`,
+    ...(asked_ms === null ? [] : [row('model', bar([model], scale), formatDuration(observed_ms - asked_ms))]),
     ...calls.slice(0, CALLS_MAX).map((call) => callLine(call, scale)),
     ...(calls.length > CALLS_MAX ? [pc.dim(`  … and ${calls.length - CALLS_MAX} more calls; --json has all`)] : []),
   ];
 }
 
-/** How much of the calls' work went on at once. */
-function atOnce({ observed_ms, calls }: TurnTimeline, to: number): string {
+/** The summed run time of the calls against the elapsed time. */
+function concurrency({ observed_ms, calls }: TurnTimeline, to: number): string {
   const work = calls.reduce((sum, call) => sum + lasted(call, 'run', to), 0);
   const wall = to - observed_ms;
   if (calls.length < 2 || work === 0 || wall === 0) return '';
-  return pc.dim(`, ${calls.length} calls: ${inWords(work)} of work in ${inWords(wall)}`);
+  return pc.dim(`, ${calls.length} calls: ${formatDuration(work)} of work in ${formatDuration(wall)}`);
 }
 
-/** What the bars of one turn have in common; times in milliseconds. */
+/** The time scale of one turn, in milliseconds. */
 interface Scale {
   readonly from: number;
   readonly to: number;
@@ -63,7 +62,7 @@ function bar(stretches: readonly Stretch[], { from, to, perCell, width }: Scale)
   const cells = Array.from({ length: width }, () => ' ');
   for (const { what, from_ms, to_ms } of stretches) {
     const first = Math.min(width - 1, Math.round((from_ms - from) / perCell));
-    // However short it was, it can be seen.
+    // Even the shortest span is one cell wide.
     const end = Math.max(first + 1, Math.round(((to_ms ?? to) - from) / perCell));
     cells.fill(CELLS[what], first, Math.min(end, width));
   }
@@ -75,8 +74,8 @@ function callLine(timeline: CallTimeline, scale: Scale): string {
   const drawn = DRAWN.flatMap((what) => spans.filter((span) => span.what === what));
   const person = lasted(timeline, 'person', scale.to);
   const beside = [
-    ...(spans.some(({ what }) => what === 'run') ? [inWords(lasted(timeline, 'run', scale.to))] : []),
-    ...(person > 0 ? [`a person took ${inWords(person)}`] : []),
+    ...(spans.some(({ what }) => what === 'run') ? [formatDuration(lasted(timeline, 'run', scale.to))] : []),
+    ...(person > 0 ? [`a person took ${formatDuration(person)}`] : []),
     endOf(timeline),
   ];
   return row(describeCall(call), bar(drawn, scale), beside.join(' '));
@@ -91,7 +90,7 @@ function endOf({ status, code }: CallTimeline): string {
   return pc.red(`✗ ${code ?? status}`);
 }
 
-/** A label may bear colours, which take no room. */
+/** A label may contain colour sequences, which take no width. */
 function row(label: string, drawn: string, beside: string): string {
   const plain = stripVTControlCharacters(label);
   const fits = plain.length <= LABEL_WIDTH - 3;
@@ -101,8 +100,8 @@ function row(label: string, drawn: string, beside: string): string {
 
 const MINUTE = 60_000;
 
-/** A time that passed, in milliseconds, as people say it. */
-export function inWords(ms: number): string {
+/** A duration in milliseconds as text. */
+export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
   if (ms < MINUTE) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
   const minutes = Math.floor(ms / MINUTE);

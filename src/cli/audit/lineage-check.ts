@@ -1,4 +1,4 @@
-// Holds a fork against the session it was forked from, where that one is at hand.
+// Compares a fork with the session it was forked from, where that session is available.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { Genesis } from '../../../schemas/genesis.ts';
@@ -6,13 +6,13 @@ import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import { newLineageCheck } from '../../core/lineage.ts';
 import { failureOf } from '../output.ts';
-import { type Source, sessionSource } from './audit-source.ts';
+import { type Source, sessionSource } from './source.ts';
 
 export interface LineageChecked {
   readonly session_id: SessionId;
   readonly position: number;
   readonly chain: Digest;
-  /** False when the source is not at hand. */
+  /** False when the source is not available. */
   readonly compared: boolean;
   readonly fault: { readonly position: number; readonly what: 'lineage'; readonly message: string } | null;
 }
@@ -23,7 +23,7 @@ interface ForkAt {
   readonly events: number;
 }
 
-/** Null when the stream is no fork. Its source is looked for in the same data directory and among `siblings`. */
+/** Null when the stream is not a fork. The source is searched for in the same data directory and among `siblings`. */
 export async function checkLineage(
   { genesis, events }: ForkAt,
   fork: Source,
@@ -32,7 +32,7 @@ export async function checkLineage(
   const { forked_from: from } = genesis;
   if (from === undefined) return null;
   if (events < (from.position as number)) {
-    const message = `it shares ${from.position} events with ${from.session_id}, and ${events} are left`;
+    const message = `it shares ${from.position} events with ${from.session_id}, but only ${events} are left`;
     return { ...from, compared: false, fault: { position: events, what: 'lineage', message } };
   }
   const source = await findSource(from.session_id, fork, siblings);
@@ -42,7 +42,7 @@ export async function checkLineage(
   try {
     while (check.add(await nextOf(sources), await nextOf(forks)));
   } catch (error) {
-    // A source that cannot be read says nothing about its fork; it has its own verdict.
+    // An unreadable source is no evidence against its fork; the source gets its own verdict.
     if (failureOf(error) === null) throw error;
     return { ...from, compared: false, fault: null };
   } finally {
@@ -56,7 +56,7 @@ export async function checkLineage(
 export function lineageLines(lineage: LineageChecked | null): readonly string[] {
   if (lineage === null) return [];
   const { session_id, position, compared } = lineage;
-  const how = compared ? `the same ${position} events and chain value there` : 'which is not here, so not compared';
+  const how = compared ? `the same ${position} events and chain value` : 'the source is not available, so not compared';
   return [pc.dim(`fork of ${session_id} after ${position} events: ${how}`)];
 }
 
@@ -67,7 +67,7 @@ async function findSource(id: SessionId, fork: Source, siblings: readonly Source
   return null;
 }
 
-/** Whose stream a source is; null when its beginning cannot be read. */
+/** The session of a source; null when its genesis record cannot be read. */
 async function sessionOf(source: Source): Promise<SessionId | null> {
   const records = source.records();
   try {

@@ -1,5 +1,5 @@
-// Checks the snapshots of one session against the fold of its whole stream. They are read where they lie, and not
-// through an engine, which would not use a wrong one and say nothing of it.
+// Checks the snapshots of one session against the fold of its whole stream. They are read from their files: an engine
+// ignores a wrong snapshot without reporting it.
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { SessionId, Version } from '../../../schemas/ids.ts';
@@ -12,7 +12,7 @@ import type { Snapshots } from '../../journal/snapshots.ts';
 import { journalOf } from '../data-dir.ts';
 
 export interface BadSnapshot {
-  /** How many events it claims to be the fold of. */
+  /** The number of events that it claims to cover. */
   readonly version: number;
   readonly message: string;
 }
@@ -24,9 +24,9 @@ export interface SnapshotsChecked {
 }
 
 export interface SnapshotCheck {
-  /** Whether there is a snapshot after so many events. */
+  /** Whether a snapshot after this many events exists. */
   wants(events: number): boolean;
-  /** Holds the snapshot at these many events against what they fold to. */
+  /** Compares the snapshot at this number of events with the fold of these events. */
   add(replayed: Replay): void;
   /** `whole`: the stream was folded to its end. */
   finish(whole: boolean): SnapshotsChecked;
@@ -40,7 +40,7 @@ export async function newSnapshotCheck(dataDir: string, id: SessionId): Promise<
   function check(version: number, fault: string | null): void {
     checked += 1;
     found.delete(version);
-    if (fault !== null) bad.push({ version, message: `${fault}; delete it, no event needs it` });
+    if (fault !== null) bad.push({ version, message: `${fault}. Delete it: no event depends on it` });
   }
 
   return {
@@ -49,7 +49,7 @@ export async function newSnapshotCheck(dataDir: string, id: SessionId): Promise<
       check(replayed.events, faultOf(found.get(replayed.events) ?? null, replayed));
     },
     finish(whole) {
-      // Where the stream itself breaks off, nothing can be said of the snapshots behind.
+      // Where the stream breaks off, later snapshots cannot be checked.
       for (const version of whole ? [...found.keys()] : [])
         check(version, `the stream has fewer than ${version} events`);
       return { checked, bad: bad.sort((a, b) => a.version - b.version) };
@@ -57,27 +57,27 @@ export async function newSnapshotCheck(dataDir: string, id: SessionId): Promise<
   };
 }
 
-/** What lies there, by version; null for what cannot be read. */
+/** The snapshots by version; null for one that cannot be read. */
 async function readAll(snapshots: Snapshots, id: SessionId): Promise<Map<number, Snapshot | null>> {
   const versions = await snapshots.versions(id)();
   const found = new Map<number, Snapshot | null>();
   for (const version of isLeft(versions) ? [] : versions.right) {
     const snapshot = await snapshots.get(id, version)();
     if (!isLeft(snapshot) && snapshot.right !== null) found.set(version, snapshot.right);
-    else if (await isThere(snapshots, id, version)) found.set(version, null);
+    else if (await exists(snapshots, id, version)) found.set(version, null);
   }
   return found;
 }
 
-// A running engine drops old snapshots while they are looked at.
-async function isThere(snapshots: Snapshots, id: SessionId, version: Version): Promise<boolean> {
+// A running engine deletes old snapshots during the check.
+async function exists(snapshots: Snapshots, id: SessionId, version: Version): Promise<boolean> {
   const now = await snapshots.versions(id)();
   return isLeft(now) || now.right.includes(version);
 }
 
 function faultOf(snapshot: Snapshot | null, { stateDigest, chain }: Replay): string | null {
   if (snapshot === null) return 'it cannot be read';
-  if (readSnapshot(snapshot) === null) return 'its state does not have its digest';
-  if (snapshot.state_digest !== stateDigest) return `its state is not that of the stream, which is ${stateDigest}`;
-  return snapshot.chain === chain ? null : `its chain value is not that of the stream, which is ${chain}`;
+  if (readSnapshot(snapshot) === null) return 'its state does not match its digest';
+  if (snapshot.state_digest !== stateDigest) return `its state digest differs from the stream’s, ${stateDigest}`;
+  return snapshot.chain === chain ? null : `its chain value differs from the stream’s, ${chain}`;
 }

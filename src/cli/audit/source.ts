@@ -1,6 +1,8 @@
-// What the audit commands read: sessions of a data directory, exported files, or both side by side.
+// The streams that audit commands read: sessions of a data directory, exported files, or both.
 import { existsSync } from 'node:fs';
-import type { SessionId } from '../../../schemas/ids.ts';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { decode } from '../../../schemas/codec.ts';
+import { SessionId } from '../../../schemas/ids.ts';
 import type { EventRecord, StreamRecord } from '../../../schemas/record.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -9,17 +11,16 @@ import { type Divergence, type Replayer, newReplayer } from '../../core/replay.t
 import { withEngine } from '../with-engine.ts';
 import { CommandFailure } from '../output.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
-import { sessionIdOf } from './replay.ts';
 
 export interface Source {
-  /** As it was named on the command line. */
+  /** The name given on the command line. */
   readonly name: string;
-  /** The engine that has the session, and its blobs; null for a file. */
+  /** The engine that has the session and its blobs; null for a file. */
   readonly client: EngineClient | null;
   records(): AsyncGenerator<StreamRecord>;
 }
 
-/** Works with sources by name: a file where there is one, else a session. An engine is opened only for sessions. */
+/** Passes `work` the named sources: a file where one exists, else a session. An engine is opened only for sessions. */
 export async function withSources<T>(
   names: readonly string[],
   dataDir: string,
@@ -32,6 +33,16 @@ export async function withSources<T>(
   );
 }
 
+/** A session id that names no file; anything else ends the command. */
+export function sessionIdOf(text: string): SessionId {
+  const id = decode(SessionId, text);
+  if (isRight(id)) return id.right;
+  throw new CommandFailure(
+    'invalid_shape',
+    `"${text}" is neither a file nor a session id. List the sessions: refold sessions`,
+  );
+}
+
 const fileSource = (path: string): Source => ({ name: path, client: null, records: () => readStreamFile(path) });
 
 export const sessionSource = (client: EngineClient, id: SessionId): Source => ({
@@ -41,13 +52,13 @@ export const sessionSource = (client: EngineClient, id: SessionId): Source => ({
 });
 
 export interface FoldedStream {
-  /** After the events that were asked for. */
+  /** The state after the requested events. */
   readonly state: SessionState;
-  /** How many those are. */
+  /** The number of these events. */
   readonly events: number;
 }
 
-/** Folds a source up to `version` events, all of them by default. Ends the command where it does not verify. */
+/** Folds the first `version` events of a source, all by default. Ends the command where the source does not verify. */
 export async function foldSource(
   source: Source,
   version: number | undefined,
@@ -67,13 +78,13 @@ export async function foldSource(
   if (version !== undefined && events < version) {
     throw new CommandFailure(
       'invalid_shape',
-      `${source.name} has ${events} events, so there is no state at ${version}`,
+      `${source.name} has only ${events} events, so it has no state after ${version}`,
     );
   }
   return { state, events };
 }
 
-/** Folds one more record. One that was tampered with may be one that no admission ever saw: that ends the command. */
+/** Folds one more record. A tampered record may hold an event that admission would refuse; it ends the command. */
 export function addRecord(replayer: Replayer, record: StreamRecord, name: string): boolean {
   try {
     return replayer.add(record);
@@ -86,11 +97,11 @@ export function addRecord(replayer: Replayer, record: StreamRecord, name: string
 
 export function doesNotFold(name: string, divergence: Divergence | null): CommandFailure {
   const where = divergence === null ? '' : `, position ${divergence.position}: ${divergence.message}`;
-  const message = `${name} does not fold as it was recorded${where}. Look closer: refold verify ${name}`;
+  const message = `${name} does not fold as recorded${where}. For details: refold verify ${name}`;
   return new CommandFailure('divergence', message, 1);
 }
 
-/** JSON text of a value, short enough for a line. */
+/** The JSON text of a value, clipped to a width. */
 export function clipJson(value: unknown, width: number): string {
   const text = JSON.stringify(value) ?? 'undefined';
   return text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;

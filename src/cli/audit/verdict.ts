@@ -1,0 +1,102 @@
+// The verdict of `refold verify` on one stream, and its report.
+import pc from 'picocolors';
+import type { CommandFailure, Output } from '../output.ts';
+import type { BlobsChecked } from './blob-check.ts';
+import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
+import type { SnapshotsChecked } from './snapshot-check.ts';
+
+/** The first fault of a stream. Position -1 is the genesis record. */
+export interface Fault {
+  readonly position: number;
+  readonly what: string;
+  readonly message: string;
+  readonly recorded?: string;
+  readonly replayed?: string;
+}
+
+export interface Verdict {
+  readonly source: string;
+  readonly sessionId: string | null;
+  readonly events: number;
+  readonly chain: string | null;
+  readonly stateDigest: string | null;
+  /** Null for a file: an export contains no blobs. */
+  readonly blobs: BlobsChecked | null;
+  /** Null for a file: an export contains no snapshots. */
+  readonly snapshots: SnapshotsChecked | null;
+  readonly compared: Compared;
+  readonly fault: Fault | null;
+  /** Why the stream could not be read; then it has no verdict. */
+  readonly unreadable: CommandFailure | null;
+  readonly elapsedMs: number;
+}
+
+export function report(verdict: Verdict, output: Output): void {
+  const { source, sessionId, events, chain, stateDigest, blobs, snapshots, compared, fault, unreadable, elapsedMs } =
+    verdict;
+  output.object({
+    source,
+    session_id: sessionId,
+    verified: fault === null && unreadable === null,
+    events,
+    state_digest: stateDigest,
+    chain,
+    blobs,
+    snapshots,
+    ...comparedObject(compared),
+    ...(fault === null ? {} : { fault }),
+    ...(unreadable === null ? {} : { error: { code: unreadable.code, message: unreadable.message } }),
+    elapsed_ms: elapsedMs,
+    events_per_s: Math.round((events * 1000) / elapsedMs),
+  });
+  if (unreadable !== null) {
+    output.line(`${pc.yellow('unreadable')}  ${source}: ${unreadable.message}`);
+    return;
+  }
+  const ofSnapshots = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
+  const beside = blobs === null ? '' : `, ${blobs.checked} blobs${ofSnapshots}`;
+  const checked = `${source}  ${events} events${beside}`;
+  const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
+  if (fault === null) {
+    output.line(`${pc.green('verified')}    ${checked} ${speed}`);
+    output.line(pc.dim(`            chain ${chain ?? 'none'}`));
+    for (const line of comparedLines(compared, events)) output.line(`            ${line}`);
+    return;
+  }
+  output.line(`${pc.red('bad')}         ${checked} ${speed}`);
+  reportFault(fault, verdict, output);
+}
+
+function reportFault(fault: Fault, { blobs, snapshots }: Verdict, output: Output): void {
+  output.line(`            ${pc.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
+  if (fault.recorded !== undefined) {
+    output.line(`            recorded ${fault.recorded}\n            replayed ${fault.replayed ?? 'none'}`);
+  }
+  for (const { version, message } of snapshots?.bad ?? []) {
+    output.line(`            snapshot at version ${version}: ${message}`);
+  }
+  for (const { position, path, message } of blobs?.bad.slice(0, BAD_BLOBS_SHOWN) ?? []) {
+    output.line(`            blob, position ${position} ${path}: ${message}`);
+  }
+}
+
+const BAD_BLOBS_SHOWN = 20;
+
+interface Totals {
+  /** The number of places where sessions may be gone without a trace. */
+  readonly gone: number;
+  readonly elapsedMs: number;
+}
+
+export function summarise(verdicts: readonly Verdict[], { gone, elapsedMs }: Totals, output: Output): number {
+  const bad = verdicts.filter(({ fault }) => fault !== null).length;
+  const unreadable = verdicts.filter((verdict) => verdict.unreadable !== null).length;
+  const events = verdicts.reduce((sum, verdict) => sum + verdict.events, 0);
+  const streams = verdicts.length;
+  const lost = gone === 0 ? {} : { gone };
+  output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events, ...lost } });
+  const ofStreams = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
+  const found = gone === 0 ? ofStreams : `${ofStreams}, ${pc.red('and sessions may be gone')}`;
+  output.line(`${streams} stream${streams === 1 ? '' : 's'}, ${events} events in ${elapsedMs} ms: ${found}`);
+  return bad + gone > 0 ? 1 : unreadable > 0 ? 2 : 0;
+}

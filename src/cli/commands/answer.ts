@@ -1,0 +1,21 @@
+// `refold answer`: the result of a call that a person carries out.
+import type { Options } from '../command.ts';
+import { must } from '../../client/must.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { fulfilling } from '../people/answers.ts';
+import { userName } from '../people/user-name.ts';
+import { type AnswerTo, answerCall, objectOption } from '../people/waiting-calls.ts';
+import { storeContent } from '../store-content.ts';
+
+export const answerCommand = (to: AnswerTo, options: Options, output: Output): Promise<number> =>
+  answerCall(to, 'agent.custom_tool_use', output, async (action, client) => {
+    const data = objectOption(options, 'data');
+    const { text } = options;
+    if (typeof text !== 'string' && data === undefined) {
+      throw new CommandFailure('invalid_shape', 'no answer is given. Give --text "…", or --data \'{…}\'');
+    }
+    const answer = typeof text === 'string' ? text : JSON.stringify(data);
+    const content = await must(storeContent(client, answer));
+    const success = options['failed'] !== true;
+    return fulfilling(action, userName(), { success, output: content, ...(data === undefined ? {} : { data }) });
+  });

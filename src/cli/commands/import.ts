@@ -1,0 +1,82 @@
+// `refold import`: stores an exported session in a data directory.
+import { join } from 'node:path';
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import type { Digest, SessionId } from '../../../schemas/ids.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { SessionSummary } from '../../../schemas/wire.ts';
+import type { Blobs } from '../../blobs/blobs.ts';
+import { openFileBlobs } from '../../blobs/file-blobs.ts';
+import { contentRefs } from '../../core/content-refs.ts';
+import { importStream } from '../../engine/import-stream.ts';
+import { openLevelJournal } from '../../journal/level-journal.ts';
+import { journalOf, makeDataDir } from '../data-dir.ts';
+import { findEngine, namingHolder } from '../engine-address.ts';
+import { must, mustBe } from '../../client/must.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { readStreamFile } from '../stream-file.ts';
+
+export async function importCommand(dataDir: string, file: string, output: Output): Promise<number> {
+  if ((await findEngine(dataDir)) !== null) {
+    throw new CommandFailure(
+      'engine_running',
+      `an engine has ${dataDir} open. Stop the engine, run the import, then start it again.`,
+    );
+  }
+  const refs = new Set<Digest>();
+  const records = readStreamFile(file);
+  // Read before anything is created: the name of the file may be mistyped.
+  const first = await records.next();
+  await makeDataDir(dataDir);
+  const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
+  try {
+    const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
+    try {
+      const imported = importedOrThrow(await importStream({ journal, blobs }, notingRefs(first, records, refs)), file);
+      const missing = await countMissing(blobs, refs);
+      output.object({ ...imported, blobs: { referred: refs.size, missing } });
+      output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
+      if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
+    } finally {
+      await blobs.close();
+    }
+  } finally {
+    await journal.close();
+  }
+  return 0;
+}
+
+/** All records of a file whose first record has been read; collects the blobs that its events refer to. */
+async function* notingRefs(
+  first: IteratorResult<StreamRecord, unknown>,
+  rest: AsyncIterable<StreamRecord>,
+  refs: Set<Digest>,
+): AsyncGenerator<StreamRecord> {
+  const noted = (record: StreamRecord): StreamRecord => {
+    if (record.kind === 'event') for (const { ref } of contentRefs(record.event)) refs.add(ref);
+    return record;
+  };
+  if (first.done === true) return;
+  yield noted(first.value);
+  for await (const record of rest) yield noted(record);
+}
+
+/** How many of these blobs are not in the store. An export holds no blobs. */
+async function countMissing(blobs: Blobs, refs: ReadonlySet<Digest>): Promise<number> {
+  let missing = 0;
+  for (const ref of refs) if (!(await must(blobs.has(ref)))) missing += 1;
+  return missing;
+}
+
+const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { missing: number; of: number }): string =>
+  pc.yellow(`${missing} of the ${of} blobs that it refers to are missing, because an export holds no blobs. `) +
+  `Copy blobs/ from the source data directory into ${dataDir}, then check: refold verify ${id} --data-dir ${dataDir}`;
+
+/** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
+function importedOrThrow(imported: Either<Rejection, SessionSummary>, file: string): SessionSummary {
+  // `damaged` may also refer to the data directory; that message names no position of the file.
+  const isOfFile = isLeft(imported) && imported.left.code === 'damaged' && imported.left.message.startsWith('position');
+  if (!isOfFile) return mustBe(imported);
+  throw new CommandFailure('damaged', `${file}, ${imported.left.message}. For details: refold verify ${file}`, 1);
+}

@@ -1,0 +1,82 @@
+// Calls that wait for a person: listing them, finding the one a command names, and submitting its answer.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import pc from 'picocolors';
+import type { Ingress } from '../../../schemas/event.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
+import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { type RequiredAction, requiredActions } from '../../core/status.ts';
+import type { Options } from '../command.ts';
+import { withEngine } from '../with-engine.ts';
+import { must } from '../../client/must.ts';
+import { CommandFailure, type Output } from '../output.ts';
+
+/** The call that a command answers. */
+export interface AnswerTo {
+  readonly dataDir: string;
+  readonly call: string;
+  readonly session?: SessionId;
+}
+
+/** Finds the call, submits the event that `answer` makes for it, and prints the receipt. */
+export async function answerCall(
+  to: AnswerTo,
+  kind: RequiredAction['kind'],
+  output: Output,
+  answer: (action: RequiredAction, client: EngineClient) => Promise<Ingress> | Ingress,
+): Promise<number> {
+  return await withEngine(to.dataDir, async (client) => {
+    const action = await findAction(client, to, kind);
+    const event = await answer(action, client);
+    const receipt = await must(client.submit(action.session_id, { events: [event] }));
+    output.object({ event, receipt });
+    output.line(`${pc.green('✓')} recorded at position ${receipt.events[0]?.position ?? 0} of ${action.session_id}`);
+    return 0;
+  });
+}
+
+/** All calls that wait for a person, in every session or in one. */
+export async function waitingCalls(client: EngineClient, session?: SessionId): Promise<readonly RequiredAction[]> {
+  const ids =
+    session === undefined
+      ? (await must(client.sessions())).filter(({ owing }) => owing).map(({ session_id }) => session_id)
+      : [session];
+  const found: RequiredAction[] = [];
+  for (const id of ids) {
+    const view = await client.session(id)();
+    if (isLeft(view)) {
+      if (session !== undefined) await must(() => Promise.resolve(view));
+      continue;
+    }
+    found.push(...requiredActions(view.right.state));
+  }
+  return found;
+}
+
+async function findAction(client: EngineClient, to: AnswerTo, kind: RequiredAction['kind']): Promise<RequiredAction> {
+  const named = (await waitingCalls(client, to.session)).filter(({ call_id }) => call_id === to.call);
+  const [action, another] = named;
+  if (action === undefined) {
+    const message = `no call "${to.call}" waits for a person. List the calls that wait: refold approvals`;
+    throw new CommandFailure('unknown_call', message);
+  }
+  if (another !== undefined) {
+    const ids = named.map(({ session_id }) => session_id).join(', ');
+    const message = `a call "${to.call}" waits in several sessions (${ids}). Choose one with --session ID`;
+    throw new CommandFailure('invalid_shape', message);
+  }
+  if (action.kind === kind) return action;
+  const other = kind === 'agent.tool_use' ? 'refold answer' : 'refold approve or refold deny';
+  throw new CommandFailure('invalid_shape', `the call "${to.call}" takes another kind of answer. Use ${other}`);
+}
+
+/** A JSON object given as an option; undefined when the option is absent. */
+export function objectOption(options: Options, name: string): JsonObject | undefined {
+  const given = options[name];
+  if (typeof given !== 'string') return undefined;
+  const parsed = parseJson(given, BODY_BYTES_MAX);
+  if (isLeft(parsed)) throw new CommandFailure(parsed.left.code, `--${name}: ${parsed.left.message}`);
+  if (!isPlainObject(parsed.right)) throw new CommandFailure('invalid_shape', `--${name} takes a JSON object`);
+  return parsed.right;
+}
