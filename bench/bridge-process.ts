@@ -8,7 +8,7 @@ import { systemClock } from '../src/clock.ts';
 import type { BridgeLogLine } from '../bridge/log.ts';
 import { noBridgeLedger, openBridgeLedger } from '../bridge/ledger/bridge-ledger.ts';
 import { openLedgerDirectory } from '../bridge/ledger/ledger-disk.ts';
-import { isAlive, tagOf } from '../src/files/process-tag.ts';
+import { isAlive, processTagOf } from '../src/files/process-tag.ts';
 import { runBridge } from '../bridge/loop.ts';
 import { brand } from '../schemas/ids.ts';
 import { connect } from '../src/client/index.ts';
@@ -40,7 +40,7 @@ function noteOnce(what: keyof typeof noted, session: string): void {
 const client = connect(url, (await readFile(tokenFile, 'utf8')).trim());
 print({ event: 'ready' });
 const owner = brand<'OwnerId'>(`bench-${process.pid}`);
-const tag = tagOf(process.pid);
+const tag = processTagOf(process.pid);
 await runBridge({
   client,
   owner,

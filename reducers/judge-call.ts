@@ -14,7 +14,7 @@ export interface Refusal {
 export type Judgement = { readonly tool: ToolSpec } | { readonly refusal: Refusal };
 
 /** A judge for one effective set and, when given, the set the model was offered. */
-export function newJudge(
+export function newCallJudge(
   tools: EffectiveToolSet,
   offer: EffectiveToolSet | null,
 ): (call: ToolCallObserved) => Judgement {

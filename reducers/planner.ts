@@ -12,7 +12,7 @@ import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { claimsOf } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
 import { decideConsent } from './consent.ts';
-import { type Refusal, newJudge } from './judge-call.ts';
+import { type Refusal, newCallJudge } from './judge-call.ts';
 import { inOrder } from './next-state.ts';
 
 export interface PlanContext {
@@ -38,7 +38,7 @@ export function planBatch(
   calls: readonly ToolCallObserved[],
   context: PlanContext = {},
 ): ToolBatchPlan {
-  const judge = newJudge(tools, context.offer ?? null);
+  const judge = newCallJudge(tools, context.offer ?? null);
   const planned: PlannedToolCall[] = [];
   const rejected: RejectedToolCall[] = [];
   const seen = new Set<CallId>();

@@ -12,7 +12,7 @@ import {
   holdCall,
   isEndedBy,
   newHeldBatch,
-  settleCall,
+  markSettled,
   waitsForOtherBridge,
 } from './held-call.ts';
 import { BATCHES_REMEMBERED_MAX } from '../../schemas/limits.ts';
@@ -95,7 +95,7 @@ export function newCallSchedule(concurrencyMax: number): CallSchedule {
     },
     settled(call) {
       remove(call);
-      settleCall(call);
+      markSettled(call);
     },
     tried(call) {
       remove(call);

@@ -66,7 +66,7 @@ export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
 }
 
 /** The call is durably settled: other calls no longer wait for it. */
-export function settleCall({ batch, effect: { call_id } }: HeldCall): void {
+export function markSettled({ batch, effect: { call_id } }: HeldCall): void {
   batch.settled.add(call_id);
   for (const other of batch.open.values()) other.waitsFor.delete(call_id);
 }

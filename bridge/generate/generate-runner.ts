@@ -9,7 +9,7 @@ import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import { type Log, clip, messageOf } from '../log.ts';
-import { observeCalls } from './observed-calls.ts';
+import { toObservedCalls } from './observed-calls.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import {
   type GenerateReply,
@@ -79,7 +79,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       event_id: eventIdOf(effect.effect_id, 'observed'),
       run_id,
       turn,
-      calls: observeCalls(turn, reply.calls),
+      calls: toObservedCalls(turn, reply.calls),
       ...(content === '' ? {} : { content: await contentOf(content, putBlob) }),
       ...(reply.usage === undefined ? {} : { usage: reply.usage }),
     };

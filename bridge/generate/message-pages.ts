@@ -16,7 +16,7 @@ export interface MessagePage {
   readonly paired: boolean;
 }
 
-export function pageOf(messages: readonly Message[]): MessagePage {
+export function messagePageOf(messages: readonly Message[]): MessagePage {
   const first = messages.findIndex(({ role }) => role !== 'tool');
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   const check = newPairingCheck();

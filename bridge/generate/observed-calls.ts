@@ -9,7 +9,7 @@ import { jsonSizeAtMost } from '../engine-link/json-size.ts';
 import { ProviderError, type ReplyCall } from '../providers/provider.ts';
 
 /** Throws a {@link ProviderError} when the calls exceed what one batch may hold, or do not fit into one report. */
-export function observeCalls(turn: number, calls: readonly ReplyCall[]): readonly ToolCallObserved[] {
+export function toObservedCalls(turn: number, calls: readonly ReplyCall[]): readonly ToolCallObserved[] {
   if (calls.length > CALLS_PER_BATCH_MAX) {
     throw new ProviderError(
       'provider_terminal',

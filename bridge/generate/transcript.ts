@@ -12,7 +12,7 @@ import { parseJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { type TranscriptEntry, TranscriptPage, type TranscriptState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
-import { type MessagePage, pageOf, pairPages } from './message-pages.ts';
+import { type MessagePage, messagePageOf, pairPages } from './message-pages.ts';
 import type { Message, MessageCall } from '../providers/provider.ts';
 
 type ReadBlob = (ref: Digest) => Promise<E.Either<Rejection, Uint8Array>>;
@@ -31,7 +31,7 @@ export async function renderTranscript(
     if (E.isLeft(page)) return page;
     pages.push(page.right);
   }
-  pages.push(pageOf(await renderEntries(transcript.open, blobs.read)));
+  pages.push(messagePageOf(await renderEntries(transcript.open, blobs.read)));
   return E.right(pairPages(pages));
 }
 
@@ -81,7 +81,7 @@ async function renderPage(
   entries: readonly TranscriptEntry[],
   readBlob: ReadBlob,
 ): Promise<MessagePage> {
-  const page = pageOf(await renderEntries(entries, readBlob));
+  const page = messagePageOf(await renderEntries(entries, readBlob));
   // A text that cannot be read now may be available to the next generate.
   if (entries.every(isWhole)) renderedPages.set(bytes, page);
   return page;

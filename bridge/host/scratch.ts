@@ -5,7 +5,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, r
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryNow } from '../../src/files/directories.ts';
-import { isAlive, tagOf } from '../../src/files/process-tag.ts';
+import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
 
 export interface Scratch {
   /** Holds the manifests of the patches that are being written. All processes of this workspace and user share it. */
@@ -24,7 +24,7 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   const patches = join(real, 'patches');
   makeDirectoryNow(patches);
   removeAbandoned(real);
-  const spills = mkdtempSync(join(real, `spill-${tagOf(process.pid)}-`));
+  const spills = mkdtempSync(join(real, `spill-${processTagOf(process.pid)}-`));
   return {
     patches,
     newSpillPath: () => join(spills, randomUUID()),
@@ -39,7 +39,7 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
 /** Removes the spilled outputs of killed processes of the same boot and PID namespace: no process reads them any more. */
 function removeAbandoned(base: string): void {
   const placeOf = (tag: string): string => tag.split('.').slice(2).join('.');
-  const here = placeOf(tagOf(process.pid));
+  const here = placeOf(processTagOf(process.pid));
   for (const name of readdirSync(base)) {
     const [, tag] = /^spill-([0-9a-f.]+)-/.exec(name) ?? [];
     if (tag === undefined || placeOf(tag) !== here || isAlive(tag)) continue;

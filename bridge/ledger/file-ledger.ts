@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { type BridgeLedger, openBridgeLedger } from './bridge-ledger.ts';
 import { openLedgerDirectory } from './ledger-disk.ts';
-import { isAlive, tagOf } from '../../src/files/process-tag.ts';
+import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
 
 /**
  * Opens a ledger in a directory, which is created when it is missing. The bridge notes there what it starts; when it dies,
@@ -13,5 +13,5 @@ import { isAlive, tagOf } from '../../src/files/process-tag.ts';
 export async function openFileLedger(directory: string, owner: OwnerId): Promise<BridgeLedger> {
   const disk = await openLedgerDirectory(directory);
   const nonce = randomUUID().replaceAll('-', '');
-  return await openBridgeLedger(disk, { owner, nonce, tag: tagOf(process.pid), isAlive });
+  return await openBridgeLedger(disk, { owner, nonce, tag: processTagOf(process.pid), isAlive });
 }

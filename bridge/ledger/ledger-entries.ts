@@ -52,7 +52,7 @@ export function entriesOf(lines: readonly LedgerLine[]): LedgerEntries {
 }
 
 /** The fewest lines from which these entries can be folded. */
-export const linesOf = (entries: LedgerEntries): readonly LedgerLine[] =>
+export const ledgerLinesOf = (entries: LedgerEntries): readonly LedgerLine[] =>
   [...entries.values()].flatMap(({ event, plan_hash, ...call }): readonly LedgerLine[] => {
     const { session_id, effect_id } = call;
     const started = plan_hash === undefined ? [] : [{ kind: 'started' as const, ...call, plan_hash }];

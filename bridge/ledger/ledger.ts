@@ -5,7 +5,14 @@ import type { Ingress } from '../../schemas/event.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { LEDGER_LINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { LedgerDisk } from './ledger-disk.ts';
-import { type LedgerEntries, type LedgerKey, type StartedCall, addLine, linesOf, nameOf } from './ledger-entries.ts';
+import {
+  type LedgerEntries,
+  type LedgerKey,
+  type StartedCall,
+  addLine,
+  ledgerLinesOf,
+  nameOf,
+} from './ledger-entries.ts';
 import { type LedgerLine, lineText } from './ledger-line.ts';
 import { newLedgerWriter } from './ledger-writer.ts';
 
@@ -24,7 +31,7 @@ export interface Ledger {
 export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId): Promise<Ledger> {
   const entries: LedgerEntries = new Map();
   const writer = newLedgerWriter(disk, name, () => {
-    const lines: readonly LedgerLine[] = [{ kind: 'opened', owner }, ...linesOf(entries)];
+    const lines: readonly LedgerLine[] = [{ kind: 'opened', owner }, ...ledgerLinesOf(entries)];
     return lines.map((line) => lineText(line) ?? '').join('');
   });
 

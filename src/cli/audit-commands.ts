@@ -1,6 +1,6 @@
 // The options and help of the commands that audit sessions: verify, diff, explain, timeline, checkpoint, fork, whatif.
 import { Option } from 'commander';
-import { type Options, type Program, command, dataDir, sessionArgument, text, wholeNumber } from './command.ts';
+import { type Options, type Program, command, dataDir, sessionArgument, textOption, wholeNumber } from './command.ts';
 
 /** The given text options, each under the name the command uses for it. */
 const given = <Name extends string>(
@@ -9,7 +9,7 @@ const given = <Name extends string>(
 ): { [K in Name]?: string } =>
   Object.fromEntries(
     Object.entries<string>(names).flatMap(([name, option]) => {
-      const value = text(options, option);
+      const value = textOption(options, option);
       return value === undefined ? [] : [[name, value] as const];
     }),
   ) as { [K in Name]?: string };
@@ -52,7 +52,7 @@ export function addAudit(program: Program): void {
     'explain why a tool was in or out, or what happened to a call',
     async (options, [source = ''], output) => {
       const { explainCommand } = await import('./commands/explain.ts');
-      const [tool, call] = [text(options, 'tool'), text(options, 'call')];
+      const [tool, call] = [textOption(options, 'tool'), textOption(options, 'call')];
       const at = options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) };
       const wanted = { ...at, ...(tool === undefined ? {} : { tool }), ...(call === undefined ? {} : { call }) };
       return await explainCommand({ source, ...wanted, dataDir: await dataDir(options) }, output);
@@ -83,7 +83,7 @@ export function addCheckpoint(program: Program): void {
     'sign the current head of every session, for an independent party to keep',
     async (options, _args, output) => {
       const { checkpointCommand } = await import('./commands/checkpoint.ts');
-      const prove = text(options, 'prove');
+      const prove = textOption(options, 'prove');
       const wanted = {
         ...given(options, { key: 'key', newKey: 'newKey', checkpoint: 'checkpoint', file: 'output' }),
         ...(prove === undefined ? {} : { prove: await sessionArgument(prove) }),
@@ -105,13 +105,13 @@ export function addFork(program: Program): void {
     'create an independent session from the first events of another',
     async (options, [source = ''], output) => {
       const { forkCommand } = await import('./commands/fork.ts');
-      const to = text(options, 'to');
+      const to = textOption(options, 'to');
       return await forkCommand(
         {
           source: await sessionArgument(source),
           ...(options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) }),
           ...(to === undefined ? {} : { to: await sessionArgument(to) }),
-          run: (text(options, 'run') ?? 'pause') as 'pause' | 'go' | 'end',
+          run: (textOption(options, 'run') ?? 'pause') as 'pause' | 'go' | 'end',
           dataDir: await dataDir(options),
         },
         output,

@@ -35,13 +35,13 @@ export function command(
     });
 }
 
-export const text = (options: Options, name: string): string | undefined => {
+export const textOption = (options: Options, name: string): string | undefined => {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 };
 
 export function wholeNumber(options: Options, name: string, min: number, max?: number): number {
-  const value = text(options, name) ?? '';
+  const value = textOption(options, name) ?? '';
   if (/^\d{1,12}$/.test(value) && Number(value) >= min && Number(value) <= (max ?? Infinity)) return Number(value);
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -62,7 +62,7 @@ export async function sessionArgument(value: string): Promise<SessionId> {
 
 export const dataDir = async (options: Options): Promise<string> => {
   const { dataDirOf } = await import('./data-dir.ts');
-  return dataDirOf(text(options, 'dataDir'));
+  return dataDirOf(textOption(options, 'dataDir'));
 };
 
 export const sandboxOption = (): Option =>

@@ -1,7 +1,7 @@
 // The options and help of the commands that run, serve and store sessions, in the order of `refold --help`.
 import { resolve } from 'node:path';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
-import { type Program, command, dataDir, sandboxOption, sessionArgument, text, wholeNumber } from './command.ts';
+import { type Program, command, dataDir, sandboxOption, sessionArgument, textOption, wholeNumber } from './command.ts';
 
 export function addRuns(program: Program): void {
   command(
@@ -10,8 +10,8 @@ export function addRuns(program: Program): void {
     'run a whole session on a small workspace: recorded model, real tools, replay proven',
     async (options, _args, output) => {
       const { demoCommand } = await import('./commands/demo.ts');
-      const data = text(options, 'dataDir');
-      const sandbox = text(options, 'sandbox') ?? 'auto';
+      const data = textOption(options, 'dataDir');
+      const sandbox = textOption(options, 'sandbox') ?? 'auto';
       return await demoCommand({ sandbox, ...(data === undefined ? {} : { dataDir: resolve(data) }) }, output);
     },
   ).addOption(sandboxOption());
@@ -46,12 +46,12 @@ export function addUndo(program: Program): void {
     async (options, [id = ''], output) => {
       const { undoCommand } = await import('./commands/undo.ts');
       const { brand } = await import('../../schemas/ids.ts');
-      const [batch, workspace] = [text(options, 'batch'), text(options, 'workspace')];
+      const [batch, workspace] = [textOption(options, 'batch'), textOption(options, 'workspace')];
       return await undoCommand(
         {
           dataDir: await dataDir(options),
           session: await sessionArgument(id),
-          call: brand(text(options, 'call') ?? ''),
+          call: brand(textOption(options, 'call') ?? ''),
           ...(batch === undefined ? {} : { batch: brand<'BatchId'>(batch) }),
           ...(workspace === undefined ? {} : { workspace }),
         },
@@ -75,7 +75,7 @@ export function addProcesses(program: Program): void {
         {
           dataDir: await dataDir(options),
           port: wholeNumber(options, 'port', 0, 65_535),
-          host: text(options, 'host') ?? '127.0.0.1',
+          host: textOption(options, 'host') ?? '127.0.0.1',
           allowRemote: options['allowRemote'] === true,
           exitWithParent: options['exitWithParent'] === true,
           ...(options['leaseTtl'] === undefined ? {} : { leaseTtlMs: wholeNumber(options, 'leaseTtl', 100) }),
@@ -99,7 +99,7 @@ export function addProcesses(program: Program): void {
     async (options, _args, output) => {
       const { bridgeCommand } = await import('./commands/bridge.ts');
       const { bridgeArguments } = await import('./run-arguments.ts');
-      const [stateDir, session] = [text(options, 'stateDir'), text(options, 'session')];
+      const [stateDir, session] = [textOption(options, 'stateDir'), textOption(options, 'session')];
       const bridge = bridgeArguments(options);
       return await bridgeCommand(
         {
@@ -169,7 +169,7 @@ export function addTransfer(program: Program): void {
     'write a session as JSON Lines: the genesis record, then events with their digests',
     async (options, [id = ''], output) => {
       const { exportCommand } = await import('./commands/export.ts');
-      const file = text(options, 'output');
+      const file = textOption(options, 'output');
       return await exportCommand(
         { dataDir: await dataDir(options), id: await sessionArgument(id), ...(file === undefined ? {} : { file }) },
         output,
@@ -211,7 +211,7 @@ export function addBench(program: Program): void {
     'measure refold on this machine and compare each figure with its limit',
     async (options) => {
       const { benchCommand } = await import('./commands/bench.ts');
-      const [only, disk] = [text(options, 'only'), text(options, 'disk')];
+      const [only, disk] = [textOption(options, 'only'), textOption(options, 'disk')];
       return await benchCommand([
         ...['quick', 'full', 'json'].flatMap((name) => (options[name] === true ? [`--${name}`] : [])),
         ...(only === undefined ? [] : ['--only', only]),

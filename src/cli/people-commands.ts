@@ -1,5 +1,5 @@
 // The options and help of the commands with which people answer calls and steer runs.
-import { type Options, type Program, command, dataDir, sessionArgument, text } from './command.ts';
+import { type Options, type Program, command, dataDir, sessionArgument, textOption } from './command.ts';
 
 export function addAnswers(program: Program): void {
   command(
@@ -53,7 +53,7 @@ export function addSteering(program: Program): void {
     'stop queued calls, then continue with a new instruction or end the run',
     async (options, [id = ''], output) => {
       const { interruptCommand } = await import('./commands/interrupt.ts');
-      const say = text(options, 'say');
+      const say = textOption(options, 'say');
       return await interruptCommand(
         await dataDir(options),
         { id: await sessionArgument(id), ...(say === undefined ? {} : { say }) },
@@ -83,7 +83,7 @@ export function addSteering(program: Program): void {
     'show or set which calls of a session ask a person',
     async (options, [id = '', name], output) => {
       const { policyCommand } = await import('./commands/policy.ts');
-      const tools = text(options, 'tool');
+      const tools = textOption(options, 'tool');
       return await policyCommand(
         await dataDir(options),
         {
@@ -98,7 +98,7 @@ export function addSteering(program: Program): void {
 }
 
 const answerOf = async (options: Options, call: string) => {
-  const session = text(options, 'session');
+  const session = textOption(options, 'session');
   return {
     dataDir: await dataDir(options),
     call,

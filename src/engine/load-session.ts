@@ -46,7 +46,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 /** The newest good snapshot and the fold of the records after it; without one, the fold of the whole stream. */
 export const loadSession = (journal: Journal, id: SessionId): Answer<LoadedSession> =>
   pipe(
-    () => readGenesis(journal, id),
+    () => loadGenesis(journal, id),
     TE.chain((genesis) => () => findStart(journal, genesis)),
     TE.chain((start) => () => foldStream(journal, start)),
   )();
@@ -118,7 +118,7 @@ async function agreesWithStream(journal: Journal, snapshot: Snapshot, genesis: G
 }
 
 /** The genesis record of a stream, checked. */
-export const readGenesis = (journal: Journal, id: SessionId): Answer<Genesis> =>
+export const loadGenesis = (journal: Journal, id: SessionId): Answer<Genesis> =>
   pipe(
     journal.genesis(id),
     TE.chainEitherK((text) => mapLeft(({ message }: Rejection) => damaged(id, -1, message))(readGenesisText(text))),

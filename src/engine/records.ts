@@ -14,12 +14,12 @@ import { genesisChain } from '../core/chain.ts';
 import { initialState } from '../core/initial-state.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import type { Journal, JournalRecord } from '../journal/journal.ts';
-import { readGenesis } from './load-session.ts';
+import { loadGenesis } from './load-session.ts';
 
 type Answer<T> = Promise<E.Either<Rejection, T>>;
 
 export async function genesisRecord(journal: Journal, id: SessionId): Answer<GenesisRecord> {
-  const genesis = await readGenesis(journal, id);
+  const genesis = await loadGenesis(journal, id);
   if (E.isLeft(genesis)) return genesis;
   const state_digest = stateDigest(initialState(genesis.right));
   return E.right({

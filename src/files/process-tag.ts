@@ -3,7 +3,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
 /** `<pid>.<start>.<boot>.<namespace>`: letters, digits and dots only. */
-export const tagOf = (pid: number): string => `${pid}.${startOf(pid) ?? '0'}.${placeOf()}`;
+export const processTagOf = (pid: number): string => `${pid}.${startOf(pid) ?? '0'}.${placeOf()}`;
 
 /** False also for a process of another boot or container: a directory of ledgers belongs to one of them. */
 export function isAlive(tag: string): boolean {

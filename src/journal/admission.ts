@@ -48,7 +48,7 @@ export interface Admission {
   readonly sessionCount: number;
 }
 
-export function admit(group: readonly Write[], stored: StreamFacts): Admission {
+export function admitWrites(group: readonly Write[], stored: StreamFacts): Admission {
   const puts: Put[] = [];
   const versions = new Map<SessionId, Version>();
   const added = new Map<SessionId, Set<EventId>>();

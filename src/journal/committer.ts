@@ -5,7 +5,7 @@ import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { type Admission, type StoredVersion, type StreamFacts, type Write, admit } from './admission.ts';
+import { type Admission, type StoredVersion, type StreamFacts, type Write, admitWrites } from './admission.ts';
 import { eventKey } from './keys.ts';
 import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
@@ -72,7 +72,7 @@ export function openCommitter(handle: StoreHandle): Commit {
   return async (group) => {
     let admission: Admission;
     try {
-      admission = admit(group, await factsOf(group));
+      admission = admitWrites(group, await factsOf(group));
     } catch (error) {
       const failure = rejectionOf(error);
       return group.map(() => left(failure));

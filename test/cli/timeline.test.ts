@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { CallTimeline, TurnTimeline } from '../../src/core/index.ts';
-import { formatDuration, turnLines } from '../../src/cli/audit/timeline-lines.ts';
+import { formatDuration, timelineLines } from '../../src/cli/audit/timeline-lines.ts';
 import { ROOT, jsonLines, refold } from '../support/e2e/refold.ts';
 import { call } from '../support/session.ts';
 
@@ -33,7 +33,7 @@ const turn = (calls: readonly CallTimeline[], rest: Partial<TurnTimeline> = {}):
 });
 
 const drawn = (of: TurnTimeline, now_ms = 3_000): readonly string[] =>
-  turnLines(of, now_ms, NARROW).map((line) => stripVTControlCharacters(line));
+  timelineLines(of, now_ms, NARROW).map((line) => stripVTControlCharacters(line));
 
 test('a turn is drawn on its own time scale, with waiting and concurrent calls', () => {
   const calls = [

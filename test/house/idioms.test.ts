@@ -33,7 +33,7 @@ describe('fp-ts', () => {
   });
 });
 
-/** How often each function returns early because a step of its own failed. */
+/** How often each function returns early because a step of its own failed; a loop that does so counts as one step. */
 function earlyReturns(source: ts.SourceFile): readonly { readonly line: number; readonly count: number }[] {
   const found: { line: number; count: number }[] = [];
   const visit = (node: ts.Node, own: { count: number } | null): void => {
@@ -41,11 +41,15 @@ function earlyReturns(source: ts.SourceFile): readonly { readonly line: number; 
       const inner = { line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1, count: 0 };
       ts.forEachChild(node, (child) => visit(child, inner));
       if (inner.count > 0) found.push(inner);
-      return;
+    } else if (own !== null && ts.isIterationStatement(node, false)) {
+      const looped = { count: 0 };
+      ts.forEachChild(node, (child) => visit(child, looped));
+      own.count += Math.min(1, looped.count);
+    } else {
+      if (own !== null && ts.isIfStatement(node) && isFailure(node.expression) && returns(node.thenStatement))
+        own.count += 1;
+      ts.forEachChild(node, (child) => visit(child, own));
     }
-    if (own !== null && ts.isIfStatement(node) && isFailure(node.expression) && returns(node.thenStatement))
-      own.count += 1;
-    ts.forEachChild(node, (child) => visit(child, own));
   };
   visit(source, null);
   return found;
@@ -57,6 +61,9 @@ const isFailure = (condition: ts.Expression): boolean =>
 const returns = (statement: ts.Statement): boolean =>
   ts.isReturnStatement(statement) || (ts.isBlock(statement) && statement.statements.some(ts.isReturnStatement));
 
+/** One function, chosen by an import condition. */
+const IMPLEMENTED_TWICE = new Set(['sha256Hex']);
+
 describe('names', () => {
   test('what is exported under a name of its own is defined once', () => {
     const defined = new Map<string, string[]>();
@@ -66,7 +73,7 @@ describe('names', () => {
       }
     }
     const twice = [...defined]
-      .filter(([, paths]) => paths.length > 1)
+      .filter(([name, paths]) => paths.length > 1 && !IMPLEMENTED_TWICE.has(name))
       .map(([name, paths]) => `${name}: ${paths.join(', ')}`);
     expect(twice).toEqual([]);
   });

@@ -2,7 +2,7 @@
 import { unlinkSync } from 'node:fs';
 import { entryPath, lookUp, withDirectory } from '../workspace/directory.ts';
 import { pathOf } from '../workspace/path-name.ts';
-import { publishFile, syncDirectory } from '../workspace/replace-file.ts';
+import { publishFile, syncHandle } from '../workspace/replace-file.ts';
 import { type Workspace, readWhole } from '../workspace/workspace.ts';
 import { removeStaged } from './write-changes.ts';
 import {
@@ -53,7 +53,7 @@ function finishEntry(workspace: Workspace, entry: ManifestEntry): boolean {
     withDirectory(workspace.root, entry.names.slice(0, -1), (directory) => {
       if (entry.temporary === null) unlinkSync(entryPath(directory, name));
       else publishFile(directory, entry.temporary, name, false);
-      syncDirectory(directory);
+      syncHandle(directory);
     });
     return true;
   } catch {

@@ -12,7 +12,7 @@ import {
   publishFile,
   replaceFile,
   stageFile,
-  syncDirectory,
+  syncHandle,
 } from '../workspace/replace-file.ts';
 import { type Workspace, withParent } from '../workspace/workspace.ts';
 import {
@@ -94,7 +94,7 @@ function stageAll(
     makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner);
     withParent(workspace, path, (directory) => {
       stageFile(directory, temporary, after, attributes ?? workspace.owner);
-      syncDirectory(directory);
+      syncHandle(directory);
     });
     onStep(`staged ${index + 1}`);
   }
@@ -109,7 +109,7 @@ function publish(workspace: Workspace, change: StagedChange, temporary: string |
     }
     if (temporary === null) unlinkSync(entryPath(directory, name));
     else publishFile(directory, temporary, name, false);
-    syncDirectory(directory);
+    syncHandle(directory);
   });
 }
 
@@ -124,7 +124,7 @@ function rollBack(
       withParent(workspace, path, (directory, name) => {
         if (before === null) unlinkSync(entryPath(directory, name));
         else replaceFile(directory, name, before, { attributes: attributes ?? workspace.owner });
-        syncDirectory(directory);
+        syncHandle(directory);
       }),
     );
     return !restored;

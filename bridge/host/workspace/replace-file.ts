@@ -83,7 +83,7 @@ export function publishFile(directory: Directory, temporary: string, name: strin
 }
 
 /** Makes the entries of a directory durable. */
-export function syncDirectory(directory: Directory): void {
+export function syncHandle(directory: Directory): void {
   const fd = openSync(`${directory.location}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     fsyncSync(fd);
@@ -107,7 +107,7 @@ export function replaceFile(
     rmSync(entryPath(directory, temporary), { force: true });
     throw error;
   }
-  syncDirectory(directory);
+  syncHandle(directory);
 }
 
 /** Makes every missing directory of `names`; returns those it made, outermost first. */
@@ -131,7 +131,7 @@ export function makeDirectories(
           closeSync(fd);
         }
       });
-      syncDirectory(parent);
+      syncHandle(parent);
     });
   }
   return made;

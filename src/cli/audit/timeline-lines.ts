@@ -19,7 +19,7 @@ const CELLS: Readonly<Record<CallSpan['what'] | 'model', string>> = { queue: '·
 const DRAWN: readonly CallSpan['what'][] = ['queue', 'person', 'run'];
 
 /** The lines of a turn. `now_ms` ends the bars of an open turn; `columns` is the width of the terminal. */
-export function turnLines(turn: TurnTimeline, now_ms: number, columns: number): readonly string[] {
+export function timelineLines(turn: TurnTimeline, now_ms: number, columns: number): readonly string[] {
   const { run_id, turn: number, asked_ms, observed_ms, over_ms, calls } = turn;
   const from = asked_ms ?? observed_ms;
   const to = Math.max(over_ms ?? now_ms, observed_ms);

@@ -25,7 +25,7 @@ export interface AlternativeFiles {
   readonly policy?: string;
 }
 
-export async function readAlternative({ registry, profile, policy }: AlternativeFiles): Promise<Alternative> {
+export async function readAlternativeFiles({ registry, profile, policy }: AlternativeFiles): Promise<Alternative> {
   return {
     ...(registry === undefined ? {} : await readRegistry(registry)),
     ...(profile === undefined ? {} : { profile: decodedOrThrow('--profile', decode(ProfileId, profile)) }),

@@ -7,7 +7,7 @@ import { clipJson } from './source.ts';
 const WIDTH = 60;
 
 /** The lines of a turn. An offer that differs as in the previous turn is not repeated. */
-export function turnLines(turn: TurnWhatIf, before: TurnWhatIf | null): readonly string[] {
+export function whatIfLines(turn: TurnWhatIf, before: TurnWhatIf | null): readonly string[] {
   const { position, run_id, turn: number, offer, changes, fault } = turn;
   const sameOffer = offer === null || (before !== null && describeOffer(before.offer) === describeOffer(offer));
   const lines = [

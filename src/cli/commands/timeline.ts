@@ -4,7 +4,7 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import { type TurnTimeline, newTimeline } from '../../core/timeline.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { type Source, foldSource, withSources } from '../audit/source.ts';
-import { LEGEND, formatDuration, turnLines } from '../audit/timeline-lines.ts';
+import { LEGEND, formatDuration, timelineLines } from '../audit/timeline-lines.ts';
 
 export interface TimelineCommand {
   /** A session id, or the path of an exported stream. */
@@ -38,7 +38,7 @@ async function printTimeline(source: Source, only: number | undefined, output: O
     total.modelMs += turn.observed_ms - (turn.asked_ms ?? turn.observed_ms);
     total.callsMs += (turn.over_ms ?? now) - turn.observed_ms;
     output.object(asObject(session_id, turn));
-    for (const line of turnLines(turn, now, columns)) output.line(line);
+    for (const line of timelineLines(turn, now, columns)) output.line(line);
   }
 
   const { state, events } = await foldSource(source, undefined, (record, before, after) => {

@@ -15,8 +15,8 @@ import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';
 import { type Source, addRecord, doesNotFold, sessionSource, withSources } from '../audit/source.ts';
-import { type AlternativeFiles, readAlternative } from '../audit/whatif-alternative.ts';
-import { turnLines, turnObject } from '../audit/whatif-lines.ts';
+import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
+import { whatIfLines, turnObject } from '../audit/whatif-lines.ts';
 
 export interface WhatIfCommand extends AlternativeFiles {
   readonly sources: readonly string[];
@@ -49,7 +49,7 @@ export async function whatIfCommand(command: WhatIfCommand, output: Output): Pro
   if (sources.length === 0 && !all) {
     throw new CommandFailure('invalid_shape', 'name sessions or exported files, or give --all for every session');
   }
-  const alternative = await readAlternative(command);
+  const alternative = await readAlternativeFiles(command);
   const outcomes: Outcome[] = [];
   const redecideAll = async (found: readonly Source[]): Promise<void> => {
     const checkSchema = newSchemaCheck();
@@ -180,7 +180,7 @@ function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output:
       pc.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not available`),
     );
   }
-  const lines = changed.flatMap((turn, index) => turnLines(turn, changed[index - 1] ?? null));
+  const lines = changed.flatMap((turn, index) => whatIfLines(turn, changed[index - 1] ?? null));
   for (const line of lines.slice(0, changesMax)) output.line(`  ${line}`);
   if (lines.length > changesMax) output.line(pc.dim(`  and ${lines.length - changesMax} more lines (--max)`));
 }

@@ -23,7 +23,7 @@ export function userKey(key: Buffer): Buffer {
 }
 
 /** The sequence number of a key, and whether the entry is a deletion. */
-export function tagOf(key: Buffer): { readonly sequence: number; readonly deletes: boolean } {
+export function entryTagOf(key: Buffer): { readonly sequence: number; readonly deletes: boolean } {
   const tag = key.readBigUInt64LE(key.length - TAG_BYTES);
   return { sequence: Number(tag >> 8n), deletes: (tag & 0xffn) === 0n };
 }

@@ -2,7 +2,7 @@
 // its first key is reached and dropped after its last one: the tables of a level do not overlap, so only a few are in
 // memory at a time.
 import { Buffer } from 'node:buffer';
-import { tagOf, userKey } from './key-spans.ts';
+import { entryTagOf, userKey } from './key-spans.ts';
 import { type TableEntry, readTable } from './table.ts';
 
 export interface NewestEntry {
@@ -80,7 +80,7 @@ const stepping =
 
 function* untagged(entries: Iterable<TableEntry>, onStored: (sequence: number) => void): Generator<NewestEntry> {
   for (const { key, value } of entries) {
-    const { sequence, deletes } = tagOf(key);
+    const { sequence, deletes } = entryTagOf(key);
     onStored(sequence);
     yield { key: userKey(key), value: deletes ? null : value, sequence };
   }

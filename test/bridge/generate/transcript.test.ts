@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { isRight, left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../bridge/providers/provider.ts';
-import { pageOf, pairPages, pairResults } from '../../../bridge/generate/message-pages.ts';
+import { messagePageOf, pairPages, pairResults } from '../../../bridge/generate/message-pages.ts';
 import { renderTranscript } from '../../../bridge/generate/transcript.ts';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Digest } from '../../../schemas/ids.ts';
@@ -59,7 +59,7 @@ describe('pairing', () => {
         let from = 0;
         for (const size of sizes) pages.push(messages.slice(from, (from += size)));
         pages.push(messages.slice(from));
-        expect(pairPages(pages.map(pageOf))).toEqual(pairResults(messages));
+        expect(pairPages(pages.map(messagePageOf))).toEqual(pairResults(messages));
       }),
       { numRuns: 2_000 },
     );

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openHost } from '../../../bridge/host/open-host.ts';
-import { tagOf } from '../../../src/files/process-tag.ts';
+import { processTagOf } from '../../../src/files/process-tag.ts';
 import { makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 test('when whole outputs cannot be written, a command and a search still return head and tail', async () => {
@@ -25,9 +25,9 @@ test('when whole outputs cannot be written, a command and a search still return 
 
 test('spilled outputs of killed processes of this machine are removed, others are kept', async () => {
   const workspace = makeWorkspace();
-  const [pid = '', , ...place] = tagOf(process.pid).split('.');
+  const [pid = '', , ...place] = processTagOf(process.pid).split('.');
   const killed = `spill-${[pid, '1', ...place].join('.')}-a`;
-  const others = [`spill-${tagOf(process.pid)}-b`, `spill-${pid}.1.0.77-c`, 'spill-d', 'patches'];
+  const others = [`spill-${processTagOf(process.pid)}-b`, `spill-${pid}.1.0.77-c`, 'spill-d', 'patches'];
   for (const name of [killed, ...others]) mkdirSync(join(workspace.tempDir, name), { recursive: true });
   writeFileSync(join(workspace.tempDir, killed, 'output'), 'as it was written');
   const host = await openHost({ workspace: workspace.path, tempDir: workspace.tempDir, now: () => 0, sandbox: 'none' });

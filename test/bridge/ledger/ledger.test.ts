@@ -8,7 +8,7 @@ import { openBridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
 import { type LedgerDisk, type LedgerFile, openLedgerDirectory } from '../../../bridge/ledger/ledger-disk.ts';
 import { type LedgerEntry, type StartedCall, entriesOf } from '../../../bridge/ledger/ledger-entries.ts';
 import { lineText, readLines } from '../../../bridge/ledger/ledger-line.ts';
-import { isAlive, tagOf } from '../../../src/files/process-tag.ts';
+import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import { type Digest, brand } from '../../../schemas/ids.ts';
 import { LEDGER_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -296,13 +296,13 @@ const keyOf = (number: number) => {
 
 describe('the tag of a process', () => {
   test('distinguishes this process from another with the same number', () => {
-    const tag = tagOf(process.pid);
+    const tag = processTagOf(process.pid);
     expect(tag).toMatch(/^[\w.]+$/);
     expect(isAlive(tag)).toBe(true);
     const [pid, start, ...place] = tag.split('.');
     expect(isAlive([pid, `${Number(start) + 1}`, ...place].join('.'))).toBe(false);
     expect(isAlive([pid, start, 'otherboot', place[1]].join('.'))).toBe(false);
-    expect(isAlive(tagOf(2 ** 30))).toBe(false);
+    expect(isAlive(processTagOf(2 ** 30))).toBe(false);
     expect(isAlive('nonsense')).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { observeCalls } from '../../../bridge/generate/observed-calls.ts';
+import { toObservedCalls } from '../../../bridge/generate/observed-calls.ts';
 import { openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
 import { type GenerateReply, ProviderError } from '../../../bridge/providers/provider.ts';
 import { parseJson } from '../../../schemas/json.ts';
@@ -53,7 +53,7 @@ const answerOf = ({ status, content_type, response, response_text }: Exchange): 
 const isJsonText = (text: string): boolean => isRight(parseJson(text));
 
 const check = (reply: GenerateReply): void => {
-  expect(observeCalls(1, reply.calls).filter((call) => !ToolCallObserved.is(call))).toEqual([]);
+  expect(toObservedCalls(1, reply.calls).filter((call) => !ToolCallObserved.is(call))).toEqual([]);
 };
 
 describe.skipIf(!present)('recorded exchanges', () => {
