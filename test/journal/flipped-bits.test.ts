@@ -12,8 +12,9 @@ import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { done } from '../support/journal/outcomes.ts';
 import { eventId, numbersFrom, position, recordOf, session, version } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { roundsOf } from '../support/random.ts';
 
-const FLIPS = 50 * Number(process.env['REFOLD_TEST_ROUNDS'] ?? 1);
+const FLIPS = roundsOf(50);
 const SESSIONS = ['a', 'b', 'c'].map(session);
 const SEGMENT = 40;
 const EVENTS = 3 * SEGMENT;

@@ -9,8 +9,9 @@ import { loopEvent, loopSessions } from '../support/journal/loop-events.ts';
 import { done } from '../support/journal/outcomes.ts';
 import { eventId, numbersFrom, readAll, recordOf } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
+import { roundsOf } from '../support/random.ts';
 
-const ROUNDS = 10 * Number(process.env['REFOLD_TEST_ROUNDS'] ?? 1);
+const ROUNDS = roundsOf(10);
 
 let bundle: Awaited<ReturnType<typeof bundleScript>>;
 

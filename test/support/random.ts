@@ -1,10 +1,18 @@
-// Random numbers that can be drawn again from their seed, and how often random loops run.
+// Seeded random numbers, and how many rounds a random loop runs.
 export { type Random, randomFrom } from '../../src/testing/random.ts';
 
-/** How often a random loop runs: `rounds`, times the environment's `REFOLD_TEST_ROUNDS`. */
-export function roundsOf(rounds: number): number {
+/** The value of REFOLD_TEST_ROUNDS at which a loop runs at its full size. 1, the default, is the sample of `npm test`. */
+const FULL_SIZE = 10;
+
+/**
+ * How many rounds a random loop runs: `sample` in `npm test`, `full` in a soak (`npm run soak`), and in proportion for other
+ * values of `REFOLD_TEST_ROUNDS`.
+ */
+export function roundsOf(sample: number, full = FULL_SIZE * sample): number {
   const factor = Number(process.env['REFOLD_TEST_ROUNDS'] ?? '1');
-  return Number.isFinite(factor) && factor > 0 ? Math.ceil(rounds * factor) : rounds;
+  if (!Number.isFinite(factor) || factor <= 0) return sample;
+  if (factor <= 1) return Math.ceil(sample * factor);
+  return Math.ceil(sample + ((full - sample) * (factor - 1)) / (FULL_SIZE - 1));
 }
 
 /** Every order of the values. */
