@@ -5,7 +5,7 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_VERSION } from '../src/version.ts';
-import type { Bench } from './figure.ts';
+import type { Bench, Figure } from './figure.ts';
 import { FIGURES } from './figures.ts';
 import { Misuse, type Options, USAGE, readOptions } from './options.ts';
 import type { Row } from './row.ts';
@@ -48,17 +48,22 @@ async function main(): Promise<void> {
 async function measureAll(options: Options, disk: string, directory: Bench['directory']): Promise<Result> {
   const { quick, full, figures } = options;
   const notes = await firstNotes(quick, disk);
-  const rows: Result['rows'][number][] = [];
   const failures: Result['failures'][number][] = [];
   const bench: Bench = { quick, full, directory, progress, note: (text) => notes.push(text) };
-  for (const { name, run } of figures) {
+  const measure = async ({ name, run }: Figure): Promise<Result['rows']> => {
     progress(name);
     try {
-      for (const row of await run(bench)) rows.push({ figure: name, ...row });
+      return (await run(bench)).map((row) => ({ figure: name, ...row }));
     } catch (error) {
       failures.push({ figure: name, message: messageOf(error) });
+      return [];
     }
-  }
+  };
+  const measured: Result['rows'][] = [];
+  // The numbers of a quick run mean nothing, so its figures may disturb each other.
+  if (quick) measured.push(...(await Promise.all(figures.map(measure))));
+  else for (const figure of figures) measured.push(await measure(figure));
+  const rows = measured.flat();
   const [cpu] = cpus();
   const machine = `${availableParallelism()} × ${cpu?.model.trim() ?? 'unknown'}`;
   return { bench: 1, version: PACKAGE_VERSION, node: process.version, machine, quick, rows, notes, failures };

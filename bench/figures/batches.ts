@@ -14,11 +14,11 @@ const RECORDING = join(PACKAGE_ROOT, '../shared/corpora/unified/batches.jsonl');
 export const batches: Figure = { name: 'batches', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const generated = generateBatches(sized(bench, 16, 200), 7);
+  const generated = generateBatches(sized(bench, 4, 200), 7);
   const rows = [...(await rowsOf(bench, 'generated', generated))];
   const recorded = await readRecordedBatches(RECORDING, 11);
   if (recorded === null) bench.note(`batches: ${RECORDING} is not there; recorded batches were not measured`);
-  else rows.push(...(await rowsOf(bench, 'recorded', recorded.slice(0, sized(bench, 16, recorded.length)))));
+  else rows.push(...(await rowsOf(bench, 'recorded', recorded.slice(0, sized(bench, 4, recorded.length)))));
   return rows;
 }
 

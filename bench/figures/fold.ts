@@ -35,7 +35,7 @@ interface Tape {
 }
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const tape = record(sized(bench, 12, 300));
+  const tape = record(sized(bench, 6, 300));
   const events = tape.texts.length;
   checkAgreement(tape);
   const kb = (canonicalText(tape.last).length / 1_000).toFixed(1);
@@ -55,7 +55,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     stepped: timed(stepping),
   };
   for (const warmUp of Object.values(contest)) warmUp();
-  const runs = sized(bench, 2, 7);
+  const runs = sized(bench, 1, 7);
   const values = await alternate(runs, contest, (run) => bench.progress(`fold: run ${run}/${runs}`));
   return rowsOf(values);
 }

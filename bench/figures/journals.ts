@@ -24,7 +24,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const level = await must(openStoredJournal(counting(() => openLevelStore(join(directory, 'level')), counted)));
   const memory = openMemoryJournal();
   const floor = await openFloor(join(directory, 'floor'));
-  const sessions = sized(bench, 10, 100);
+  const sessions = sized(bench, 4, 100);
   const turns = sized(bench, 2, 20);
   try {
     const contest = {
@@ -41,7 +41,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     };
     for (const warmUp of Object.values(contest)) await warmUp();
     counted.cpuMicros = [];
-    const runs = sized(bench, 2, 5);
+    const runs = sized(bench, 1, 5);
     const values = await alternate(runs, contest, (run) => bench.progress(`journals: run ${run}/${runs}`));
     const what = (name: string): string => `the journal ${name} alone, ${sessions} sessions`;
     const limit = { what: 'floor', values: values.floored };

@@ -33,8 +33,8 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const directory = await bench.directory();
   const meter = newMeter();
   const metered = await openMetered(directory, meter);
-  const one = { sessions: 1, turns: sized(bench, 24, 200) };
-  const hundred = { sessions: sized(bench, 10, 100), turns: sized(bench, 2, 20) };
+  const one = { sessions: 1, turns: sized(bench, 12, 200) };
+  const hundred = { sessions: sized(bench, 4, 100), turns: sized(bench, 2, 20) };
   try {
     const alone = await roundsOf(bench, { metered, meter, round: one });
     const crowded = await roundsOf(bench, { metered, meter, round: hundred });
@@ -126,7 +126,7 @@ interface Rounds {
 async function roundsOf(bench: Bench, { metered, meter, round }: Rounds): Promise<readonly Measured[]> {
   await metered.run(round);
   const measured: Measured[] = [];
-  const runs = sized(bench, 2, 5);
+  const runs = sized(bench, 1, 5);
   for (let run = 1; run <= runs; run += 1) {
     bench.progress(`path, ${round.sessions} sessions: run ${run}/${runs}`);
     resetMeter(meter);

@@ -23,10 +23,10 @@ export const planner: Figure = { name: 'planner', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
   const tools = initialState(benchGenesis()).effective_tools;
-  const runs = sized(bench, 2, 7);
+  const runs = sized(bench, 1, 7);
   const rows: Row[] = [];
   const usPerCall = new Map<Size, readonly number[]>();
-  for (const size of SIZES) {
+  for (const size of bench.quick ? SIZES.slice(0, 3) : SIZES) {
     const calls = batchOf(size, seeded(size));
     const plan = planBatch(tools, calls);
     const { plan_hash: _own, ...hashed } = plan;

@@ -27,8 +27,8 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const late = bench.full ? [1_000, 100_000, 1_000_000] : [1_000, 100_000];
   const places = makePlaces(bench, [FIRST, ...(bench.quick ? [200] : late)]);
   const contest = Object.fromEntries(places.map((place) => [String(place.at), () => microsecondsAt(place)]));
-  for (let warmUp = 0; warmUp < 3; warmUp += 1) for (const run of Object.values(contest)) run();
-  const runs = sized(bench, 2, 11);
+  for (let warmUp = 0; warmUp < sized(bench, 1, 3); warmUp += 1) for (const run of Object.values(contest)) run();
+  const runs = sized(bench, 1, 11);
   const values = await alternate(runs, contest, (run) => bench.progress(`position: run ${run}/${runs}`));
   const first = values[String(FIRST)] ?? [];
   return places.slice(1).map(({ at }) =>

@@ -24,7 +24,7 @@ const OPENED_TOGETHER = 50;
 export const restart: Figure = { name: 'restart', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const sessions = sized(bench, 20, 1_000);
+  const sessions = sized(bench, 4, 1_000);
   const runs = sized(bench, 1, 3);
   const measured: Restarted[] = [];
   for (let run = 1; run <= runs; run += 1) {

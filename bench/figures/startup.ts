@@ -24,7 +24,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     version: timed([CLI, '--version']),
     replay: timed([CLI, 'replay', RECORDING]),
   };
-  const runs = sized(bench, 2, 15);
+  const runs = sized(bench, 1, 15);
   const values = await alternate(runs, contest, (run) => bench.progress(`startup: run ${run}/${runs}`));
   const limit = { what: 'node -e 0', values: values.node };
   return [

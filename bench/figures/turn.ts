@@ -39,8 +39,8 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
   const contestant = await open(join(directory, 'engine'));
   const rows: Row[] = [];
   try {
-    for (const [index, sessions] of [1, sized(bench, 10, 100)].entries()) {
-      const turns = sized(bench, sessions === 1 ? 20 : 2, sessions === 1 ? 100 : 20);
+    for (const [index, sessions] of [1, sized(bench, 4, 100)].entries()) {
+      const turns = sized(bench, sessions === 1 ? 6 : 2, sessions === 1 ? 100 : 20);
       const contest = {
         ran: () => contestant.run({ sessions, turns }),
         floored: () => floor.run(sessions, turns),
@@ -51,7 +51,7 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
         await contestant.run({ sessions, turns });
         await floor.run(sessions, turns);
       }
-      const runs = sized(bench, 2, 5);
+      const runs = sized(bench, 1, 5);
       const { ran, floored } = await alternate(runs, contest, (run) => bench.progress(`${doing}: run ${run}/${runs}`));
       rows.push(
         rowOf({
