@@ -1,6 +1,6 @@
-// The bench: measures every figure beside its limit, in the same run, and prints what came out. Progress goes to
-// standard error; standard output holds the table, or with --json one object. Exit codes: 0 measured, whatever came
-// out; 2 misuse, or something that could not be measured.
+// The bench: measures every figure beside its limit in the same run, and prints the result. Progress goes to standard error;
+// standard output holds the table, or one object with --json. Exit codes: 0 measured, whatever the numbers; 2 misuse, or a
+// figure that could not be measured.
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ interface Result {
   readonly quick: boolean;
   readonly rows: readonly (Row & { readonly figure: string })[];
   readonly notes: readonly string[];
-  /** Figures that could not be measured, and why; the others were. */
+  /** Figures that could not be measured, and why. */
   readonly failures: readonly { readonly figure: string; readonly message: string }[];
 }
 
@@ -73,9 +73,9 @@ const TMPFS = 0x0102_1994;
 
 async function firstNotes(quick: boolean, disk: string): Promise<string[]> {
   const notes: string[] = [];
-  if (quick) notes.unshift('a quick run: it shows that the bench works, and its figures mean nothing');
+  if (quick) notes.unshift('a quick run shows that the bench works; its numbers mean nothing');
   const { type } = await statfs(disk);
-  if (type === TMPFS) notes.push(`${disk} is in memory: barriers cost nothing there; give --disk DIR on a real disk`);
+  if (type === TMPFS) notes.push(`${disk} is in memory, where barriers cost nothing; give --disk DIR on a real disk`);
   return notes;
 }
 

@@ -1,4 +1,4 @@
-// The answer of a task, or the end of the bench: there is nothing to measure where something was refused.
+// Returns the answer of a task, or throws: nothing can be measured after a refusal.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Rejection } from '../schemas/rejection.ts';

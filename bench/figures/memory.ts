@@ -1,4 +1,4 @@
-// What memory an engine needs for many open sessions, and whether one session needs more of it as it grows old.
+// The memory of an engine with many open sessions, and whether one session needs more memory as it grows.
 import { type Bench, type Figure, sized } from '../figure.ts';
 import type { MemoryLine, MemoryUsed } from '../memory-process.ts';
 import { MEMORY_PROCESS, runToEnd } from '../processes.ts';

@@ -1,6 +1,5 @@
-// What the next events cost early and late in a session: whole steps (decode, admit, fold, digest) from the states at
-// these positions, which are made beforehand. Everything that could grow with age (history, transcript) has reached
-// its bound long before the last of them.
+// The cost of the next events early and late in a session: whole steps (decode, admit, fold, digest) from prepared states at
+// these positions. Everything that could grow with age (history, transcript) reaches its bound long before the last one.
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { stateDigest, step } from '../../src/core/index.ts';
@@ -12,7 +11,7 @@ import { TURN_EVENTS, benchGenesis, recordStream } from '../stream.ts';
 const REACH = 1.2;
 const FIRST = 10;
 
-/** Turns that are measured from each position on; pages are sealed within them. */
+/** How many turns are measured from each position; they include the sealing of pages. */
 const TURNS = 66;
 
 export const position: Figure = { name: 'position', run: measure };
