@@ -29,7 +29,7 @@ import { type Session, fold, textOf } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
 
 const seedsTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
-const SEEDS = seedsTo(roundsOf(12, 400));
+const SEEDS = seedsTo(roundsOf(8, 400));
 const LENGTH = 120;
 
 const roundTrip = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
