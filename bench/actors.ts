@@ -1,5 +1,5 @@
-// Who plays the world in a measured turn: a model that answers at once with five calls until its turns are used up,
-// and tools that do nothing. How many turns there are is in the name of the model, so that any process knows.
+// The model and the tools of a measured turn: a model that answers at once with five calls until its turns are used up,
+// and tools that do nothing. The name of the model holds the number of turns, so that every process knows it.
 import type { JsonObject } from '../schemas/json.ts';
 import type { CallReport } from '../bridge/executors/call-report.ts';
 import { type Executor, type Executors, combineExecutors } from '../bridge/executors/executors.ts';
@@ -11,7 +11,7 @@ export const modelOf = (turns: number): string => `turns-${turns}`;
 
 const turnsOf = (model: string): number => Number(model.replace('turns-', ''));
 
-/** Told of the first generate of a run, and of the one after its last turn. */
+/** Called at the first generate of a run, and at the one after its last turn. */
 export type OnTurns = (session: string, which: 'first' | 'last') => void;
 
 export function benchProvider(onTurns: OnTurns): Provider {
@@ -39,13 +39,13 @@ const noop: Executor = {
 
 export const benchExecutors = (): Executors => combineExecutors([noop]);
 
-/** How long the model and the tools take where sessions are to be caught in the middle of something. */
+/** How long the model and the tools take when sessions are to be killed during their work. */
 const SLOW_MS = { firstGenerate: 100, generate: 20_000, call: 100, stuckCall: 60_000 } as const;
 
-/** Every so many sessions one is stuck in a call that may not be repeated. */
+/** One in this many sessions is in a call that may not be repeated. */
 const STUCK_EVERY = 20;
 
-/** Sessions of a restart by their number. */
+/** The name of a session of the restart figure. */
 export const markedSession = (index: number): string => `marked-${index}`;
 
 const isStuck = (session: string): boolean => Number(session.replace('marked-', '')) % STUCK_EVERY === 0;
@@ -55,7 +55,7 @@ const later = (ms: number): Promise<void> =>
     setTimeout(resolve, ms).unref();
   });
 
-/** Every turn has a call that may not be repeated; after the first turn the model thinks for long. It never ends. */
+/** Every turn has a call that may not be repeated. After the first turn the model takes long. It never ends. */
 export function markingProvider(): Provider {
   return scriptedProvider(async ({ turn }) => {
     await later(turn === 1 ? SLOW_MS.firstGenerate : SLOW_MS.generate);
@@ -64,7 +64,7 @@ export function markingProvider(): Provider {
   });
 }
 
-/** `mark` gets the name of each call that may not be repeated when it runs. */
+/** `mark` gets the name of each call that may not be repeated, when it runs. */
 export function markingExecutors(mark: (name: string) => void): Executors {
   const slow = async (path: string, ms: number): Promise<CallReport> => {
     await later(ms);

@@ -1,9 +1,9 @@
-// Contestants take turns, and every second run in the opposite order, so that what drifts on a shared machine meets
-// all of them alike.
+// Runs the contestants alternately, every second time in the opposite order, so that drift on a shared machine affects all
+// of them equally.
 
 type Contest<K extends string> = { readonly [name in K]: () => number | Promise<number> };
 
-/** One value of each contestant for each run; `onRun` is told before a run begins. */
+/** One value of each contestant for each run; `onRun` is called before each run. */
 export async function alternate<K extends string>(
   runs: number,
   contest: Contest<K>,

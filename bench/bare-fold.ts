@@ -1,13 +1,13 @@
-// The least a fold of these events can be with immer: one draft an event, in which every field that the real fold
-// writes gets the value the real fold gives it. Everything that has to be found out first (the plan, the digest of a
-// full page, which tools are offered) is taken from a recording, and nothing is checked. It ends in the same bytes.
+// The cheapest possible fold of these events with immer: one draft an event, in which every field that the real fold writes
+// gets the same value. What must be computed (the plan, the digest of a full page, the offered tools) comes from a
+// recording, and nothing is checked. The result has the same bytes.
 import { type Draft, produce } from 'immer';
 import type { IngressEvent } from '../schemas/event.ts';
 import type { Digest, Version } from '../schemas/ids.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import type { ActiveToolBatch, SessionState, TranscriptEntry } from '../schemas/state.ts';
 
-/** What the recording knows of one event beforehand. */
+/** What the recording holds for one event. */
 export interface Known {
   readonly plan: ToolBatchPlan | null;
   /** The page it filled. */

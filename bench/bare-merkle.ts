@@ -1,8 +1,8 @@
-// A cached Merkle digest as plainly as it can be written, of every container by itself: what the first form of the
-// engine's state digest is. The limit of what a digest of every state can cost beside a fold.
+// A plain cached Merkle digest of every container, which is the first form of the engine's state digest. It is the lower
+// limit for the cost of a digest of every state beside a fold.
 import { sha256Hex } from '#sha256';
 
-/** One run's cache: what another contestant digested must not be known here. */
+/** The cache of one run: it must not hold digests of another contestant. */
 export type Known = WeakMap<object, string>;
 
 export function bareMerkle(value: object, known: Known): string {
@@ -29,6 +29,6 @@ function textOfObject(value: object, known: Known): string {
   return `${text}}`;
 }
 
-// No key of a state needs escaping; the bench holds the digests against the engine's.
+// No key of a state needs escaping; the bench compares the digests with those of the engine.
 const reference = (item: unknown, known: Known): string =>
   typeof item === 'object' && item !== null ? `["${bareMerkle(item, known)}"]` : JSON.stringify(item);

@@ -1,5 +1,5 @@
-// Runs timed batches through a real engine and bridge, and tells of each how long it took and how long it could have
-// taken. A batch begins when its first call is in the bridge's hands, and ends when its last settlement is durable.
+// Runs timed batches through a real engine and bridge, and reports for each how long it took and how long it could have
+// taken. A batch begins when the bridge receives its first call, and ends when its last settlement is durable.
 import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { join } from 'node:path';
 import { systemClock } from '../src/clock.ts';
@@ -20,7 +20,7 @@ import { UNBOUNDED } from './stream.ts';
 import type { TimedBatch } from './timed-batches.ts';
 import { watchGrants } from './watch-grants.ts';
 
-/** Milliseconds: as it was, and as it could have been with the same calls taking the same time. */
+/** Milliseconds: measured, and computed for other schedules of the same calls. */
 export interface BatchRun {
   readonly wall: number;
   readonly criticalPath: number;
@@ -28,21 +28,23 @@ export interface BatchRun {
   readonly groupBarriers: number;
 }
 
-/** Sessions that work at a time. */
-const LANES = 8;
+/** How many sessions run at a time. */
+const SESSIONS = 8;
 
 export async function runBatches(directory: string, batches: readonly TimedBatch[]): Promise<readonly BatchRun[]> {
   const engine = await must(openEngine({ dataDir: join(directory, 'data') }));
-  const lanes = Array.from({ length: LANES }, (_, lane) => batches.filter((_batch, index) => index % LANES === lane));
+  const queues = Array.from({ length: SESSIONS }, (_, at) =>
+    batches.filter((_batch, index) => index % SESSIONS === at),
+  );
   const watch = newWatch();
   const stop = new AbortController();
-  const over = newCountdown(LANES);
+  const over = newCountdown(SESSIONS);
   const served = runBridge({
     client: watch.client(engine.client),
     owner: brand('bench'),
     executors: combineExecutors([watch.executor]),
     provider: scriptedProvider(({ session_id, turn }) => {
-      const batch = lanes[Number(session_id.replace('lane-', ''))]?.[turn - 1];
+      const batch = queues[Number(session_id.replace('session-', ''))]?.[turn - 1];
       if (batch === undefined) over.count();
       const calls = (batch ?? []).map(({ tool, target, ms }, index) => ({
         id: `call-${turn}-${index}`,
@@ -56,7 +58,7 @@ export async function runBatches(directory: string, batches: readonly TimedBatch
     log: watch.log,
     signal: stop.signal,
   });
-  for (const lane of lanes.keys()) await openLane(engine.client, brand(`lane-${lane}`));
+  for (const index of queues.keys()) await openSession(engine.client, brand(`session-${index}`));
   await Promise.race([over.done, served]);
   stop.abort();
   await served;
@@ -77,7 +79,7 @@ function newCountdown(from: number): { readonly done: Promise<void>; readonly co
   return { done, count };
 }
 
-async function openLane(client: EngineClient, session_id: SessionId): Promise<void> {
+async function openSession(client: EngineClient, session_id: SessionId): Promise<void> {
   const config = { ...UNBOUNDED, tool_concurrency_max: CONCURRENCY_MAX };
   await must(
     client.createSession({ session_id, config, tool_package: timedPackage(), consent: CONSENT_PRESETS.allow_all }),
@@ -95,7 +97,7 @@ function timedPackage(): ToolPackage {
   };
 }
 
-// Both may be repeated: recording a start first is a cost of its own, and no matter of the order of calls.
+// Both may be repeated: recording a start first is a separate cost that does not depend on the order of calls.
 const timedTool = (name: 'look' | 'change', access: 'read' | 'write'): ToolSpec =>
   defineTool({
     tool_id: `timed.${name}`,

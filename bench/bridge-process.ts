@@ -1,7 +1,7 @@
-// A bridge in a process of its own, against an engine over HTTP: `bridge-process URL TOKEN-FILE [MARKS-FILE]`. Prints
-// one JSON object a line: that it is ready, when a session's first and last generate were handed out, and with a marks
-// file when work of each session first began, and when its first call had settled. With marks, tools take a while, and calls that may not be repeated
-// leave a line in that file.
+// A bridge in a separate process, with an engine over HTTP: `bridge-process URL TOKEN-FILE [MARKS-FILE]`. Prints one JSON
+// object a line: that it is ready, and when it received the first and the last generate of a session. With a marks file it
+// also prints when it received the first work of each session and when the first call settled; tools then take some time,
+// and each call that may not be repeated appends a line to the file.
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { systemClock } from '../src/clock.ts';
@@ -25,7 +25,7 @@ const print = (line: ChildLine): void => void process.stdout.write(`${JSON.strin
 
 const noted = { begun: new Set<string>(), settled: new Set<string>() };
 
-/** The first time that work of a session is in this bridge's hands, and the first time that a call of it has settled. */
+/** Notes when this bridge first receives work of a session, and when the first call of it has settled. */
 function noteProgress(line: BridgeLogLine): void {
   if (line.event === 'generate_started' || line.event === 'call_started') noteOnce('begun', line.session_id);
   else if (line.event === 'call_settled') noteOnce('settled', line.session_id);
@@ -44,7 +44,7 @@ const tag = processTagOf(process.pid);
 await runBridge({
   client,
   owner,
-  // With marks it is to be killed, and keeps what any bridge keeps for the one that comes after it.
+  // With marks this bridge will be killed, so it keeps a ledger for its successor as every bridge does.
   ledger:
     marksFile === undefined
       ? noBridgeLedger

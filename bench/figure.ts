@@ -1,24 +1,24 @@
-// A figure measures one thing and gives its rows; the bench gives it a place on disk and takes its progress.
+// A figure measures one thing and returns its rows. The bench gives it directories and prints its progress.
 import type { Row } from './row.ts';
 
 export interface Bench {
-  /** Only to see that it works: few runs of little work, whose figures mean nothing. */
+  /** A quick run shows that the bench works: few runs of little work, whose numbers mean nothing. */
   readonly quick: boolean;
-  /** The sizes that take long, too. */
+  /** Also measures the sizes that take long. */
   readonly full: boolean;
-  /** A fresh directory on the disk that is measured; removed at the end. */
+  /** A new directory on the measured disk; removed at the end. */
   directory(): Promise<string>;
-  /** What is being done now. */
+  /** Prints what is being measured. */
   progress(text: string): void;
-  /** What a reader of the figures must know. */
+  /** Adds a note for the readers of the result. */
   note(text: string): void;
 }
 
 export interface Figure {
-  /** As `--only` takes it. */
+  /** The name that `--only` takes. */
   readonly name: string;
   readonly run: (bench: Bench) => Promise<readonly Row[]>;
 }
 
-/** So many with `--quick`, else so many. */
+/** `few` with `--quick`, else `many`. */
 export const sized = ({ quick }: Bench, few: number, many: number): number => (quick ? few : many);

@@ -1,4 +1,4 @@
-// Every figure, in order of worth.
+// Every figure, the most important first.
 import type { Figure } from './figure.ts';
 import { batches } from './figures/batches.ts';
 import { fold } from './figures/fold.ts';

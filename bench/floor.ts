@@ -1,6 +1,6 @@
-// The floor: a bare LevelDB log of the same turns. The same number of events of the same size, one hash each, three
-// durable barriers a turn (what the model said; what its calls came to; the end of the batch), and writes that arrive
-// while one is under way share the next. Nothing is parsed, checked or folded.
+// The floor: a bare LevelDB log of the same turns, with the same number of events of the same size, one hash each, and
+// three durable barriers a turn (the calls of the model; their settlements; the end of the batch). Writes that arrive during
+// another one share the next. Nothing is parsed, checked or folded.
 import { Level } from 'level';
 import { sha256Hex } from '#sha256';
 import { canonicalText } from '../schemas/canonical.ts';
@@ -9,7 +9,7 @@ import { TURN_EVENTS, benchGenesis, recordStream } from './stream.ts';
 /** Durable barriers of one turn. */
 export const FLOOR_BARRIERS = 3;
 
-/** What is made durable together, in the order in which it is. */
+/** The events that become durable together, in order. */
 type Barriers = readonly (readonly string[])[];
 
 export interface Floor {

@@ -1,4 +1,4 @@
-// An engine on LevelDB and a bridge in this process, as they are used when embedded.
+// An engine on LevelDB and a bridge in this process, as an embedding application uses them.
 import { systemClock } from '../src/clock.ts';
 import { runBridge } from '../bridge/loop.ts';
 import { brand } from '../schemas/ids.ts';
@@ -18,7 +18,7 @@ export interface InProcess {
 export const openInProcess = async (dataDir: string): Promise<InProcess> =>
   bridgeTo(await must(openEngine({ dataDir })));
 
-/** `clientOf`: what the bridge sees of the engine's client. */
+/** `clientOf` wraps the client that the bridge uses. */
 export function bridgeTo(
   engine: Pick<Engine, 'client' | 'close'>,
   clientOf: (client: EngineClient) => EngineClient = (client) => client,
@@ -36,7 +36,7 @@ export function bridgeTo(
     signal: stop.signal,
   });
   return {
-    // A bridge that fails leaves nothing to wait for.
+    // When the bridge ends, the round would never finish.
     run: (round) => Promise.race([runRound(engine.client, stopwatch, round), served.then(() => NaN)]),
     async close() {
       stop.abort();

@@ -1,4 +1,4 @@
-// The log of one long session on disk, as the engine would have written it, in larger writes.
+// Writes the log of one long session to disk with the bytes that the engine would write, in larger writes.
 import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Genesis } from '../schemas/genesis.ts';
 import type { Version } from '../schemas/ids.ts';
@@ -18,7 +18,7 @@ export interface LongLog {
   readonly events: number;
 }
 
-/** Writes the log, and gives a snapshot that as many events follow as may lie between two. */
+/** Writes the log. Returns a snapshot followed by as many events as may lie between two snapshots. */
 export async function writeLog(bench: Bench, { directory, genesis, events }: LongLog): Promise<Snapshot> {
   const journal = await must(openLevelJournal(directory));
   const { session_id } = genesis;

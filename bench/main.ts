@@ -1,11 +1,11 @@
-// The bench: measures every figure beside its limit, in the same run, and prints what came out. Progress goes to
-// standard error; standard output holds the table, or with --json one object. Exit codes: 0 measured, whatever came
-// out; 2 misuse, or something that could not be measured.
+// The bench: measures every figure beside its limit in the same run, and prints the result. Progress goes to standard error;
+// standard output holds the table, or one object with --json. Exit codes: 0 measured, whatever the numbers; 2 misuse, or a
+// figure that could not be measured.
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_VERSION } from '../src/version.ts';
-import type { Bench } from './figure.ts';
+import type { Bench, Figure } from './figure.ts';
 import { FIGURES } from './figures.ts';
 import { Misuse, type Options, USAGE, readOptions } from './options.ts';
 import type { Row } from './row.ts';
@@ -19,7 +19,7 @@ interface Result {
   readonly quick: boolean;
   readonly rows: readonly (Row & { readonly figure: string })[];
   readonly notes: readonly string[];
-  /** Figures that could not be measured, and why; the others were. */
+  /** Figures that could not be measured, and why. */
   readonly failures: readonly { readonly figure: string; readonly message: string }[];
 }
 
@@ -48,17 +48,22 @@ async function main(): Promise<void> {
 async function measureAll(options: Options, disk: string, directory: Bench['directory']): Promise<Result> {
   const { quick, full, figures } = options;
   const notes = await firstNotes(quick, disk);
-  const rows: Result['rows'][number][] = [];
   const failures: Result['failures'][number][] = [];
   const bench: Bench = { quick, full, directory, progress, note: (text) => notes.push(text) };
-  for (const { name, run } of figures) {
+  const measure = async ({ name, run }: Figure): Promise<Result['rows']> => {
     progress(name);
     try {
-      for (const row of await run(bench)) rows.push({ figure: name, ...row });
+      return (await run(bench)).map((row) => ({ figure: name, ...row }));
     } catch (error) {
       failures.push({ figure: name, message: messageOf(error) });
+      return [];
     }
-  }
+  };
+  const measured: Result['rows'][] = [];
+  // The numbers of a quick run mean nothing, so its figures may disturb each other.
+  if (quick) measured.push(...(await Promise.all(figures.map(measure))));
+  else for (const figure of figures) measured.push(await measure(figure));
+  const rows = measured.flat();
   const [cpu] = cpus();
   const machine = `${availableParallelism()} × ${cpu?.model.trim() ?? 'unknown'}`;
   return { bench: 1, version: PACKAGE_VERSION, node: process.version, machine, quick, rows, notes, failures };
@@ -68,9 +73,9 @@ const TMPFS = 0x0102_1994;
 
 async function firstNotes(quick: boolean, disk: string): Promise<string[]> {
   const notes: string[] = [];
-  if (quick) notes.unshift('a quick run: it shows that the bench works, and its figures mean nothing');
+  if (quick) notes.unshift('a quick run shows that the bench works; its numbers mean nothing');
   const { type } = await statfs(disk);
-  if (type === TMPFS) notes.push(`${disk} is in memory: barriers cost nothing there; give --disk DIR on a real disk`);
+  if (type === TMPFS) notes.push(`${disk} is in memory, where barriers cost nothing; give --disk DIR on a real disk`);
   return notes;
 }
 

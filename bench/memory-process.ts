@@ -1,13 +1,13 @@
-// How much memory an engine needs, told by a process of its own: `memory-process DIRECTORY sessions|events COUNT`, run
-// with --expose-gc. Sessions: so many are opened, each with a run that waits for its model. Events: one session is
-// folded so far. Prints one JSON object a line: how far it has come, after each tenth; the heap in use after the first of
-// them, and at the end.
+// Measures the memory of an engine in a separate process: `memory-process DIRECTORY sessions|events COUNT`, run with
+// --expose-gc. `sessions` opens COUNT sessions, each with a run that waits for its model. `events` folds one session of
+// COUNT events. Prints one JSON object a line: the count after each tenth, then the heap in use after the first tenth and at
+// the end.
 import { openEngine } from '../src/engine/engine.ts';
 import { must } from '../src/client/must.ts';
 import { UNBOUNDED, benchGenesis, recordStream } from './stream.ts';
 import { benchPackage } from './tools.ts';
 
-/** What it prints. */
+/** The lines that it prints. */
 export type MemoryLine = { readonly event: 'reached'; readonly count: number } | MemoryUsed;
 
 /** Megabytes. */
@@ -15,7 +15,7 @@ export interface MemoryUsed {
   readonly event: 'used';
   readonly early: number;
   readonly late: number;
-  /** Of the whole process, at most. */
+  /** The peak of the whole process. */
   readonly peak: number;
 }
 
@@ -30,7 +30,7 @@ const peakMb = (): number => process.resourceUsage().maxRSS / 1_024;
 
 const say = (line: MemoryLine): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** The heap after the first tenth; every tenth is told. */
+/** Measures the heap after the first tenth and prints every tenth. */
 function newTenths(count: number): { reach(at: number): void; early(): number } {
   const tenth = count / 10;
   let early = NaN;

@@ -1,5 +1,5 @@
-// Stores that count what passes through them: durable writes, their time and their bytes, blobs, and how soon the next
-// generate is handed out once the last result is on disk.
+// Stores that count what passes through them: durable writes with their time and bytes, blobs, and the time from the last
+// result on disk to the next granted generate.
 import type { SessionId } from '../schemas/ids.ts';
 import type { Blobs } from '../src/blobs/blobs.ts';
 import type { EngineClient } from '../src/client/client.ts';
@@ -16,11 +16,11 @@ export interface Meter {
   eventBytes: number;
   blobs: number;
   blobBytes: number;
-  /** Milliseconds from a last result on disk to the next generate in the bridge's hands. */
+  /** Milliseconds from the last result on disk to the grant of the next generate. */
   handovers: number[];
 }
 
-/** A blob costs this many barriers: its file, and the three directories that lead to it. */
+/** A blob costs this many barriers: one for its file and three for the directories above it. */
 export const BARRIERS_PER_BLOB = 4;
 
 export const newMeter = (): Meter => ({
@@ -65,7 +65,7 @@ export interface Handover {
   readonly client: (client: EngineClient) => EngineClient;
 }
 
-/** Watches both ends of a hand-over: the journal that makes the last result durable, the lease that gives out what follows. */
+/** Measures from the append that makes the last result durable to the grant of the generate that follows. */
 export function watchHandover(meter: Meter): Handover {
   const settledAt = new Map<SessionId, number>();
   return {

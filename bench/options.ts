@@ -4,14 +4,14 @@ import type { Figure } from './figure.ts';
 
 export const USAGE = `usage: bench [options]
 
-  --quick        only see that it works: few runs of little work
-  --full         the sizes that take long as well: a log of 1,000,000 events
-  --only NAME    this figure only; may be given again
-  --disk DIR     where to write what is measured (default: the system's temporary directory)
-  --json         one JSON object instead of a table
+  --quick        check that the bench works: few runs of little work
+  --full         also the sizes that take long: a log of 1,000,000 events
+  --only NAME    measure this figure only; may be repeated
+  --disk DIR     write the measured files below DIR (default: the system's temporary directory)
+  --json         print one JSON object instead of a table
 `;
 
-/** A command line that cannot be served; the message says what to do. */
+/** The command line is wrong; the message says how. */
 export class Misuse extends Error {
   override readonly name = 'Misuse';
 }
@@ -31,7 +31,7 @@ export function readOptions(args: readonly string[], all: readonly Figure[]): Op
   const only = values.only ?? [];
   const unknown = only.find((name) => !all.some((figure) => figure.name === name));
   if (unknown !== undefined) {
-    throw new Misuse(`there is no figure "${unknown}"; there are ${all.map(({ name }) => name).join(', ')}`);
+    throw new Misuse(`unknown figure "${unknown}"; the figures are ${all.map(({ name }) => name).join(', ')}`);
   }
   return {
     quick: values.quick ?? false,

@@ -1,4 +1,4 @@
-// An engine and a bridge as separate processes, over HTTP, as `refold serve` and `refold bridge` run them.
+// An engine and a bridge as separate processes over HTTP, as `refold serve` and `refold bridge` run them.
 import { join } from 'node:path';
 import { connect } from '../src/client/index.ts';
 import { readToken, tokenFile } from '../src/server/token.ts';

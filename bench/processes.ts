@@ -1,4 +1,4 @@
-// The processes the bench starts, by path: the engine as anybody starts it, and the bench's own.
+// The processes that the bench starts: the engine through the command line, and its own scripts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ export const MEMORY_PROCESS = at('memory-process.js');
 /** The package: sources or an installation. */
 export const PACKAGE_ROOT = at('../../');
 
-/** What the bench's own processes print. */
+/** The lines that the processes of the bench print. */
 export type ChildLine =
   | { readonly event: 'ready' }
   | {
@@ -24,14 +24,14 @@ export type ChildLine =
   | { readonly event: 'begun' | 'settled'; readonly session: string; readonly at_ms: number };
 
 export interface Child<L> {
-  /** The first line it printed. */
+  /** The first line that it printed. */
   readonly ready: L;
   stop(): Promise<void>;
-  /** Ends it as a crash would. */
+  /** Ends it without warning, as a crash does. */
   kill(): Promise<void>;
 }
 
-/** Starts a script, and is done when it has printed its first line. It ends with this process. */
+/** Starts a script and resolves when it has printed its first line. The script ends with this process. */
 export async function startChild<L extends object>(
   argv: readonly string[],
   onLine: (line: L) => void = () => undefined,
@@ -50,7 +50,7 @@ export async function startChild<L extends object>(
     child.once('exit', (code) => fail(new Error(`${argv[0]} ended with ${code}`)));
   });
   const end = async (signal: NodeJS.Signals): Promise<void> => {
-    // An open standard input would keep it alive.
+    // An open standard input keeps the child alive.
     child.stdin.end();
     if (isAlive(child)) child.kill(signal);
     await exited;
@@ -64,7 +64,7 @@ export interface EngineReady {
   readonly url: string;
 }
 
-/** `refold serve` on a data directory; `port` 0 is any that is free. */
+/** `refold serve` on a data directory; `port` 0 picks a free one. */
 export const startServe = (dataDir: string, port = 0, more: readonly string[] = []): Promise<Child<EngineReady>> =>
   startChild([CLI, 'serve', '--data-dir', dataDir, '--port', String(port), '--json', '--exit-with-parent', ...more]);
 
@@ -74,7 +74,7 @@ export interface Ended {
   readonly stdout: string;
 }
 
-/** Runs a script to its end; `onLine` is told each line that it prints, when it prints it. */
+/** Runs a script to its end; `onLine` gets each line as the script prints it. */
 export async function runToEnd(
   argv: readonly string[],
   onLine: (line: string) => void = () => undefined,

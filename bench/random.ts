@@ -1,4 +1,4 @@
-// Seeded numbers (mulberry32), so that every run of the bench does the same work.
+// Seeded random numbers (mulberry32), so that every run of the bench does the same work.
 
 export type Random = () => number;
 

@@ -1,7 +1,7 @@
-// Folds the log of one session in a process of its own, so that its memory can be told: `replay-process DIRECTORY
-// SESSION verified|bare|resumed|served`. Verified is how the engine loads a session: every digest and chain value is checked. Bare is
-// the limit: LevelDB is scanned, the texts are parsed and folded, and nothing is checked. Served is an engine
-// that has the session in memory. Prints one JSON object; with a terminal, progress on standard error.
+// Folds the log of one session in a separate process, so that its memory can be measured: `replay-process DIRECTORY SESSION
+// verified|bare|resumed|served`. `verified` loads as the engine does and checks every digest and chain value. `bare` is the
+// limit: it scans LevelDB, parses and folds the texts, and checks nothing. `resumed` loads from a snapshot. `served` is an
+// engine with the session in memory. Prints one JSON object; on a terminal also progress, to standard error.
 import { dirname } from 'node:path';
 import { Level } from 'level';
 import { decode } from 'cbor-x';
@@ -18,13 +18,13 @@ import { openLevelJournal } from '../src/journal/level-journal.ts';
 import { must, mustBe } from '../src/client/must.ts';
 import { benchGenesis } from './stream.ts';
 
-/** What it prints at the end. */
+/** The result that it prints. */
 export interface Replayed {
   readonly events: number;
   readonly ms: number;
-  /** Most memory the process ever had, in megabytes. */
+  /** The peak memory of the process, in megabytes. */
   readonly memoryMb: number;
-  /** What is in use on the heap while an engine has the session in memory, in megabytes; needs --expose-gc. */
+  /** The heap in use while an engine has the session in memory, in megabytes; needs --expose-gc. */
   readonly heapMb: number | null;
 }
 
@@ -59,14 +59,14 @@ async function verified(id: SessionId): Promise<number> {
   return state.version;
 }
 
-/** From the snapshot, on a journal that is open. */
+/** Loads from the snapshot, with the journal open. */
 async function resumed(journal: Journal, id: SessionId): Promise<number> {
   const { state, from } = mustBe(await loadSession(journal, id));
   if (from.version === 0) throw new Error('the snapshot was not used');
   return state.version;
 }
 
-/** In an engine, on the data directory around the journal. */
+/** Loads in an engine, on the data directory that holds the journal. */
 async function served(id: SessionId, onHeap: (megabytes: number) => void): Promise<number> {
   const engine = await must(openEngine({ dataDir: dirname(directory) }));
   const { state } = await must(engine.client.session(id));
@@ -85,7 +85,7 @@ async function bare(id: SessionId): Promise<number> {
     const entries = await iterator.nextv(SCAN_ENTRIES);
     if (entries.length === 0) break;
     for (const [, value] of entries) {
-      // A stretch holds, for each of its events, a place and a text, and digests behind them.
+      // A segment holds a place and a text for each of its events, then the digests.
       const items = decode(value) as readonly unknown[];
       for (let at = 1; at < items.length; at += 2) {
         ({ state } = sealTranscript(evolve(state, JSON.parse(items[at] as string) as IngressEvent)));

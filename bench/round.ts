@@ -1,4 +1,4 @@
-// One round of measured turns: fresh sessions, each with one run of so many turns, whoever serves them.
+// One round of measured turns: new sessions, each with one run of the given number of turns, on any client.
 import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { brand } from '../schemas/ids.ts';
 import type { EngineClient } from '../src/client/client.ts';
@@ -13,7 +13,7 @@ export interface Round {
   readonly turns: number;
 }
 
-/** Turns in a second, over all sessions. */
+/** Returns the turns per second over all sessions. */
 export async function runRound(
   client: EngineClient,
   stopwatch: Stopwatch,

@@ -1,7 +1,7 @@
-// One line of the result: what was measured, what it is held against, and whether it reaches what it should.
+// One line of the result: what was measured, the limit it is compared with, and whether it reaches its target.
 import { type Spread, ratios, spreadOf } from './spread.ts';
 
-/** What a figure must reach: by its ratio to the limit of the same run, or by itself where no limit makes sense. */
+/** The target of a figure: a ratio to the limit of the same run, or a value when there is no limit. */
 export interface Reach {
   readonly of: 'ratio' | 'measured';
   readonly at: 'least' | 'most';
@@ -9,7 +9,7 @@ export interface Reach {
 }
 
 export interface Limit {
-  /** What it is, in a few words. */
+  /** The name of the limit. */
   readonly what: string;
   readonly spread: Spread;
 }
@@ -19,10 +19,10 @@ export interface Row {
   readonly unit: string;
   readonly measured: Spread;
   readonly limit: Limit | null;
-  /** Measured by limit, of the runs in which both were taken. */
+  /** Measured value divided by the limit, for each run. */
   readonly ratio: Spread | null;
   readonly reach: Reach | null;
-  /** Null when nothing is to be reached: the row is shown for what it is. */
+  /** Null when the row has no target. */
   readonly ok: boolean | null;
 }
 

@@ -1,4 +1,4 @@
-// Several runs of one measurement, as a median with its extremes: the machine is shared, and a mean would hide that.
+// Several runs of one measurement as a median with its extremes: on a shared machine a mean would hide the noise.
 
 export interface Spread {
   readonly median: number;
@@ -7,7 +7,7 @@ export interface Spread {
   readonly runs: number;
 }
 
-/** Throws when there was no run. */
+/** Throws when there are no runs. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const [min] = sorted;
@@ -23,7 +23,7 @@ export const percentile = (values: readonly number[], share: number): number =>
     share,
   );
 
-/** Run by run, because both of one run met the same machine. */
+/** Divides run by run, because both values of one run were measured under the same conditions. */
 export const ratios = (measured: readonly number[], limit: readonly number[]): readonly number[] =>
   measured.map((value, run) => value / (limit[run] ?? NaN));
 

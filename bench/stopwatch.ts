@@ -1,9 +1,9 @@
-// The time from the first generate of any session to the one after the last turn of all of them.
+// Measures from the first generate of any session to the generate after the last turn of the last session.
 
 export interface Stopwatch {
-  /** `atMs`: milliseconds, by any clock that all marks share. */
+  /** `atMs` is in milliseconds, by one clock for all marks. */
   mark(session: string, which: 'first' | 'last', atMs: number): void;
-  /** Starts anew, and gives the milliseconds once so many sessions are through. */
+  /** Restarts. Resolves with the milliseconds when so many sessions have finished. */
   time(sessions: number): Promise<number>;
 }
 

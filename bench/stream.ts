@@ -1,5 +1,5 @@
-// A long session as the engine would record it, made without one: turn after turn of a generate with five calls, their
-// settlements, and the end of the batch. A run ends after so many turns, and the next one begins.
+// A long session as the engine would record it, made without an engine: each turn has a generate with five calls, their
+// settlements and the end of the batch. A run ends after a fixed number of turns and the next one begins.
 import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
 import { evolve } from '../reducers/evolve.ts';
 import { type SealedPage, sealTranscript } from '../reducers/transcript.ts';
@@ -16,7 +16,7 @@ import { benchPackage } from './tools.ts';
 export const TURN_CALLS = 5;
 export const TURN_EVENTS = TURN_CALLS + 2;
 
-/** No run grows without end, and neither does a real one. */
+/** The turns of a run: real runs are bounded as well. */
 const TURNS_PER_RUN = 1_000;
 
 export interface Recorded {
@@ -31,7 +31,7 @@ export const UNBOUNDED = { provider: 'bench', turns_max: 100_000, calls_max: 10_
 export const benchGenesis = (session_id = 'bench'): Genesis =>
   defaultGenesis({ session_id, tool_package: benchPackage(), config: UNBOUNDED, consent: CONSENT_PRESETS.allow_all });
 
-/** The first so many events of a session, with the state after each. */
+/** Yields the first `events` events of a session, with the state after each. */
 export function* recordStream(genesis: Genesis, events: number): Generator<Recorded> {
   let state = initialState(genesis);
   for (let position = 0; position < events; position += 1) {
@@ -48,7 +48,7 @@ export const pathOf = (turn: number, call: number): string => `src/module-${turn
 export const outputOf = (path: string): string =>
   `${path}: 42 lines, 1 312 bytes; nothing was read of it, and this line says so at the length of a short answer.`;
 
-/** What happens next in this session. */
+/** The next event of this session. */
 function nextEvent(state: SessionState): IngressEvent {
   const { run, active_tool_batch: batch } = state;
   if (run === null) return event(state, 'requested', { kind: 'RunRequested', input: { text: 'go on' } });

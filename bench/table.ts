@@ -1,4 +1,4 @@
-// The result as people read it: one line a figure, what it is held against below it.
+// The result as a table: one line a row.
 import type { Row } from './row.ts';
 import type { Spread } from './spread.ts';
 
@@ -32,7 +32,7 @@ function cellsOf({ what, unit, measured, limit, ratio, reach, ok }: Row): readon
 const spread = ({ median, min, max, runs }: Spread): string =>
   runs === 1 ? compact(median) : `${compact(median)} (${compact(min)}–${compact(max)})`;
 
-/** Three digits are more than a shared machine can tell. */
+/** Three digits: a shared machine is not more precise. */
 function compact(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;

@@ -1,13 +1,13 @@
-// Batches of calls with how long each call takes, to be run by a real bridge: made up, or recorded from real models.
-// A recording names tools nobody has: what a call reads or writes is guessed from the tool's name, and what it touches
-// is its first argument that is text, else the tool itself. Durations are seeded, from 20 to 200 ms.
+// Batches of calls with a duration for each call, generated or recorded from real models, for a real bridge to run. The
+// tools of a recording do not exist here, so the name of a tool decides whether a call reads or writes, and the target is
+// the first text argument, else the tool. Durations are seeded, from 20 to 200 ms.
 import { readFile } from 'node:fs/promises';
 import { inferToolMode } from '../schemas/tool-mode.ts';
 import { type Random, seeded } from './random.ts';
 
 export interface TimedCall {
   readonly tool: 'look' | 'change';
-  /** What it reads or writes. */
+  /** The file that it reads or writes. */
   readonly target: string;
   readonly ms: number;
 }
@@ -19,7 +19,7 @@ const MS_MAX = 200;
 
 const durationOf = (random: Random): number => Math.round(MS_MIN * (MS_MAX / MS_MIN) ** random());
 
-/** Batches of 2 to 12 calls over six targets, three in five of them looking only. */
+/** Batches of 2 to 12 calls over six targets; three in five calls only read. */
 export function generateBatches(count: number, seed: number): readonly TimedBatch[] {
   const random = seeded(seed);
   return Array.from({ length: count }, () =>
@@ -36,7 +36,7 @@ interface RecordedBatch {
   readonly calls: readonly { readonly name: string; readonly args: unknown }[];
 }
 
-/** Every different batch of a recording (JSON Lines); null when the file is not there. */
+/** Every distinct batch of a recording (JSON Lines); null when the file does not exist. */
 export async function readRecordedBatches(path: string, seed: number): Promise<readonly TimedBatch[] | null> {
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text === null) return null;

@@ -1,6 +1,5 @@
-// The tools of the measured sessions: some of the default package, so that a state has about the size the issue names
-// (19 kB), and two that do nothing. `noop` may be repeated; `once` may
-// not, so that its start is recorded before it runs.
+// The tools of the measured sessions: some of the default package, so that a state has about 19 kB, and two that do nothing.
+// `noop` may be repeated; `once` may not, so its start is recorded before it runs.
 import { defineTool } from '../schemas/define-tool.ts';
 import { brand } from '../schemas/ids.ts';
 import type { ToolPackage } from '../schemas/tool-set.ts';

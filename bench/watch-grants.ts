@@ -1,4 +1,4 @@
-// The client of a bridge whose grants are looked at on their way: those it waited for, and those that rode on the answer
+// The client of a bridge that observes its grants: those that it waited for, and those that came with the answer
 // to a report.
 import type { LeaseGrant } from '../schemas/wire.ts';
 import type { EngineClient } from '../src/client/client.ts';

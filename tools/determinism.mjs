@@ -1,6 +1,6 @@
-// Everywhere the same bytes (DESIGN section 2, law 1): folds every recorded session on every runtime there is, with
-// both implementations of SHA-256, in three time zones and locales, and in a poisoned realm, and compares the digests
-// with the record and with each other. Exit 1 when one differs, 2 on misuse or when nothing was folded.
+// Checks that every runtime gives the same bytes (docs/design.md, law 1): folds every recorded session on every available
+// runtime, with both implementations of SHA-256, in three time zones and locales, and in a poisoned realm, and compares the
+// digests with the record and with each other. Exit 1 when one differs, 2 on misuse or when nothing was folded.
 //
 //   npm run determinism -- [--offline] [--json] [--only current,node24,newest,bun,browser] [--fixtures FOLDER]
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { findDifference } from './determinism/compare.mjs';
 import { foldOn } from './determinism/fold-on.mjs';
 import { RUNTIMES, findRuntime } from './determinism/runtimes.mjs';
 
-const WORLDS = [
+const ENVIRONMENTS = [
   { timeZone: 'UTC', locale: 'C', poisoned: false },
   { timeZone: 'Asia/Kathmandu', locale: 'tr_TR.UTF-8', poisoned: false },
   { timeZone: 'America/St_Johns', locale: 'sv_SE.UTF-8', poisoned: false },
@@ -22,7 +22,7 @@ const WORLDS = [
 
 async function main({ offline, json, only, fixtures }) {
   const sessions = readSessions(fixtures);
-  if (sessions.length === 0) throw new Error(`there is no recorded session in ${fixtures}`);
+  if (sessions.length === 0) throw new Error(`no recorded session in ${fixtures}`);
   const folder = mkdtempSync(join(tmpdir(), 'refold-determinism-'));
   const report = { sessions: sessions.length, positions: 0, rows: [], skipped: [] };
   const tell = json ? () => {} : print;
@@ -50,7 +50,7 @@ async function main({ offline, json, only, fixtures }) {
   finish(report, json);
 }
 
-/** Folds in every world of a runtime, some at a time; gives the answers in the order of the rows. */
+/** Folds in every environment of a runtime, some at a time; yields the answers in the order of the rows. */
 async function* foldRows(runtime, folder) {
   const rows = rowsOf(runtime);
   const atATime = availableParallelism();
@@ -63,7 +63,7 @@ async function* foldRows(runtime, folder) {
 
 function rowsOf({ kind }) {
   const variants = kind === 'browser' ? ['noble'] : ['node', 'noble'];
-  return variants.flatMap((variant) => WORLDS.map((world) => ({ variant, ...world })));
+  return variants.flatMap((variant) => ENVIRONMENTS.map((environment) => ({ variant, ...environment })));
 }
 
 function summary(runtime, row, answer, difference) {
@@ -104,8 +104,8 @@ function readOptions() {
     },
   });
   const only = values.only.split(',');
-  const stranger = only.find((name) => !Object.hasOwn(RUNTIMES, name));
-  if (stranger !== undefined) throw new Error(`there is no runtime "${stranger}": ${Object.keys(RUNTIMES).join(', ')}`);
+  const unknown = only.find((name) => !Object.hasOwn(RUNTIMES, name));
+  if (unknown !== undefined) throw new Error(`there is no runtime "${unknown}": ${Object.keys(RUNTIMES).join(', ')}`);
   return { ...values, only };
 }
 

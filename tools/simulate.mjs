@@ -1,8 +1,8 @@
-// Simulates refold's own bridge and engine under many seeds, on as many processes as asked for, and says how fast. Exit
-// 1 when a seed breaks a law, with what is needed to understand it and the command that repeats it.
+// Simulates refold's own bridge and engine under many seeds, in several processes, and prints the rate. Exit 1 when a seed
+// breaks a law, with the law, the smallest scenario found and the command that repeats it.
 //
 //   npm run simulate -- [--seeds 1..5000] [--jobs 2]
-//   npm run simulate -- --seed 17            one seed, with everything that happened
+//   npm run simulate -- --seed 17            one seed, with its whole trace
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { combineExecutors, runBridge } from '../dist/bridge/index.js';
 import { noBridgeLedger, openBridgeLedger } from '../dist/bridge/ledger/bridge-ledger.js';
 import { checkBridge, simulate } from '../dist/src/testing/index.js';
+import { lawLabel } from '../dist/src/testing/laws/laws.js';
 
 async function bridge({ model, tools, runTool, restore, files, isAlive, ...world }) {
   const { owner } = world;
@@ -23,22 +24,22 @@ const print = (line) => process.stdout.write(`${line}\n`);
 
 const command = (seed) => `npm run simulate -- --seed ${seed}`;
 
-/** How often the progress is told, in milliseconds. */
-const TOLD_EVERY_MS = 1_000;
+/** How often the progress is printed, in milliseconds. */
+const PROGRESS_EVERY_MS = 1_000;
 
 async function one(seed) {
   const { violations, trace, events, executions, passedMs, digest } = await simulate({ seed, bridge });
   for (const line of trace) print(line);
   print(`seed ${seed}: ${events} events, ${executions} executions, ${passedMs} ms, ${digest}`);
-  for (const { law, message, atMs } of violations) print(`broken after ${atMs} ms: ${law}: ${message}`);
+  for (const { law, message, atMs } of violations) print(`${lawLabel(law)}: ${message} (after ${atMs} ms)`);
   return violations.length === 0;
 }
 
-/** Seeds that a process is given at a time: few enough that all are done at about the same time. */
+/** Seeds that a process gets at a time: few enough that all processes finish at about the same time. */
 const SEEDS_AT_ONCE = 50;
 
-// A process lives for some seconds. With a young generation that holds more than a few simulations, and with smaller
-// functions compiled, it spends a tenth less on collecting garbage and on compiling.
+// A process lives for some seconds. A young generation that holds several simulations, and less inlining, save a tenth of
+// its time for garbage collection and compilation.
 const execArgv = [
   '--max-semi-space-size=64',
   '--min-semi-space-size=32',
@@ -64,9 +65,9 @@ async function many(first, last, jobs) {
   let next = first;
   const failures = [];
   const rate = () => `${Math.round(done / ((performance.now() - started) / 1_000))} seeds/s`;
-  const progress = setInterval(() => print(`${done}/${total} seeds, ${rate()}`), TOLD_EVERY_MS);
+  const progress = setInterval(() => print(`${done}/${total} seeds, ${rate()}`), PROGRESS_EVERY_MS);
 
-  // One that has found something looks no further.
+  // A process that has found a violation stops.
   const give = (child, failed) => {
     const seeds = Math.min(SEEDS_AT_ONCE, last - next + 1);
     if (failed || seeds <= 0) {
@@ -86,7 +87,7 @@ async function many(first, last, jobs) {
         give(child, message.failed !== undefined);
       });
       child.on('exit', (code) => {
-        if (code !== 0) failures.push(`a process ended with ${code}`);
+        if (code !== 0) failures.push(`a process exited with code ${code}`);
         resolve();
       });
       give(child, false);
@@ -109,6 +110,6 @@ const range = /^(\d+)\.\.(\d+)$/.exec(values.seeds ?? '1..5000');
 const jobs = Number(values.jobs ?? availableParallelism());
 if (values.worker) work();
 else if (values.seed !== undefined) process.exitCode = (await one(Number(values.seed))) ? 0 : 1;
-else if (range === null) misuse(`not a range: ${values.seeds}`);
-else if (!Number.isInteger(jobs) || jobs < 1) misuse(`not a number of processes: ${values.jobs}`);
+else if (range === null) misuse(`--seeds must be a range such as 1..5000; it is ${values.seeds}`);
+else if (!Number.isInteger(jobs) || jobs < 1) misuse(`--jobs must be a number of processes; it is ${values.jobs}`);
 else process.exitCode = (await many(Number(range[1]), Number(range[2]), jobs)) ? 0 : 1;

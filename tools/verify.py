@@ -3,16 +3,16 @@
 
     python3 verify.py session.jsonl [--head sha256:...]
 
-For every line it writes the canonical JSON anew (RFC 8785), hashes it, and recomputes the chain:
+For every line it encodes the canonical JSON (RFC 8785), hashes it, and recomputes the chain:
 
     chain(genesis) = H(genesis)        chain(n) = H(["refold/chain/1", chain(n-1), H(event n), state digest n])
 
 with H(x) = "sha256:" + hex SHA-256 of the canonical JSON of x. Exit codes: 0 verified, 1 something is wrong (the first
 bad position is named; -1 is the genesis record), 2 misuse or a file that cannot be read.
 
-It holds no reducer, so it does not recompute state digests: it shows that the chain binds the recorded ones (all but
-the genesis record's, which follows from the genesis itself). `refold verify` recomputes them. A file that lost its
-last lines, or was chained anew from some place on, is consistent in itself: only a head that somebody kept shows it.
+It has no reducer, so it does not recompute state digests: it shows that the chain binds the recorded ones (all but the
+genesis record's, which follows from the genesis). `refold verify` recomputes them. A file that lost its last lines, or
+whose chain was rewritten from some position on, is consistent; only a chain value that was kept elsewhere reveals it.
 """
 import argparse
 import hashlib
@@ -26,7 +26,7 @@ EVENT_KEYS = {"kind", "position", "event", "event_digest", "state_digest", "chai
 
 
 class Bad(Exception):
-    """What is wrong with the record at hand."""
+    """The fault of a record."""
 
 
 # ── RFC 8785 ──
@@ -81,7 +81,7 @@ def digest(value):
 
 
 def read_number(text):
-    """Every number is a double, as it is in JSON's own language; -0 and what no double holds are refused."""
+    """Reads every number as a double, as ECMAScript does. Refuses -0 and numbers that no double holds."""
     value = float(text)
     if value in (float("inf"), float("-inf")) or (value == 0 and text.startswith("-")):
         raise Bad("the number {} is outside the value domain".format(text[:40]))
@@ -116,7 +116,7 @@ def expect(what, recorded, computed):
 def expect_record(record, kind, keys):
     if not isinstance(record, dict) or record.get("kind") != kind:
         raise Bad("not a record of kind {}".format(kind))
-    # The chain binds what it is made of and nothing else: a further field could say anything.
+    # The chain does not cover further fields, so they are refused.
     if set(record) != keys:
         raise Bad("unknown or missing fields: {}".format(sorted(set(record) ^ keys)))
     for key in keys & {"event_digest", "state_digest", "chain"}:
@@ -125,7 +125,7 @@ def expect_record(record, kind, keys):
 
 
 def check_genesis(record):
-    """How many events it shares with the session that it was forked from."""
+    """Returns how many events it shares with the session that it was forked from."""
     expect_record(record, "genesis", GENESIS_KEYS)
     genesis = record["genesis"]
     if canonical(record["format"]) != "1" or not isinstance(genesis, dict):
@@ -147,7 +147,7 @@ def check_event(record, position, before):
 
 
 def verify(lines, head):
-    """Session id, events, chain, and the position of `head` (None when no record has it)."""
+    """Returns session id, events, chain, and the position of `head` (None when no record has it)."""
     position, chain, session, head_at, shared = -1, None, None, None, 0
     try:
         for line in filter(bytes.strip, lines):

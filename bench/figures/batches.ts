@@ -1,6 +1,6 @@
-// Wall time of whole batches at the bridge over their critical path: the longest chain of calls that must follow one
-// another, each taking the time it took. Also by how much that beats one call after the other, and groups that wait
-// for their slowest call. Real time, a real engine, tools that only sleep; one value for each batch.
+// The wall time of whole batches at the bridge, compared with their critical path: the longest chain of calls that must
+// follow one another, with the measured duration of each. Also the speed-up over running one call at a time, and over groups
+// that wait for their slowest call. Real time, a real engine, tools that only sleep; one value for each batch.
 import { join } from 'node:path';
 import { type BatchRun, runBatches } from '../batch-runs.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
@@ -14,11 +14,11 @@ const RECORDING = join(PACKAGE_ROOT, '../shared/corpora/unified/batches.jsonl');
 export const batches: Figure = { name: 'batches', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const generated = generateBatches(sized(bench, 16, 200), 7);
+  const generated = generateBatches(sized(bench, 4, 200), 7);
   const rows = [...(await rowsOf(bench, 'generated', generated))];
   const recorded = await readRecordedBatches(RECORDING, 11);
-  if (recorded === null) bench.note(`batches: ${RECORDING} is not there; recorded batches were not measured`);
-  else rows.push(...(await rowsOf(bench, 'recorded', recorded.slice(0, sized(bench, 16, recorded.length)))));
+  if (recorded === null) bench.note(`batches: ${RECORDING} does not exist; recorded batches were not measured`);
+  else rows.push(...(await rowsOf(bench, 'recorded', recorded.slice(0, sized(bench, 4, recorded.length)))));
   return rows;
 }
 

@@ -1,6 +1,6 @@
-// The fold of a recorded session, against the least a fold of it can be: without digests, with the digest of every
-// state, and with a full encoding of every state. Each contestant folds events of its own, freshly parsed, from the
-// same state; all are held to the same bytes before anything is measured.
+// The fold of a recorded session, compared with the cheapest possible fold: without digests, with the digest of every
+// state, and with a full encoding of every state. Each contestant folds its own freshly parsed events from the same state.
+// Before the measurement the bench checks that all of them give the same bytes.
 import { evolve } from '../../reducers/evolve.ts';
 import { sealTranscript } from '../../reducers/transcript.ts';
 import { canonicalText, digestJson } from '../../schemas/canonical.ts';
@@ -22,21 +22,21 @@ const REACH_ENCODE = 5;
 
 export const fold: Figure = { name: 'fold', run: measure };
 
-/** One event as it comes from disk, and what a bare fold knows of it. */
+/** One event as read from disk, and what the recording holds for a bare fold. */
 interface Taped {
   readonly event: IngressEvent;
   readonly known: Known;
 }
 
 interface Tape {
-  /** The state of the first event: a run has begun. */
+  /** The state after the first event, which starts a run. */
   readonly start: SessionState;
   readonly last: SessionState;
   readonly texts: readonly string[];
 }
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const tape = record(sized(bench, 12, 300));
+  const tape = record(sized(bench, 6, 300));
   const events = tape.texts.length;
   checkAgreement(tape);
   const kb = (canonicalText(tape.last).length / 1_000).toFixed(1);
@@ -56,7 +56,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     stepped: timed(stepping),
   };
   for (const warmUp of Object.values(contest)) warmUp();
-  const runs = sized(bench, 2, 7);
+  const runs = sized(bench, 1, 7);
   const values = await alternate(runs, contest, (run) => bench.progress(`fold: run ${run}/${runs}`));
   return rowsOf(values);
 }
@@ -121,7 +121,7 @@ const digesting =
     return next;
   };
 
-// As the engine has digested the first state before the first event comes, so has this.
+// The engine has the digest of the first state before the first event, and so has this contestant.
 function bareDigesting(start: SessionState): Next {
   const digests = new WeakMap<object, string>();
   bareMerkle(start, digests);
@@ -148,7 +148,7 @@ function checkAgreement({ start, last, texts }: Tape): void {
   for (const next of [folding, stepping, bareDigesting(start)]) {
     let state = start;
     for (const text of texts) state = next(state, JSON.parse(text) as Taped);
-    if (canonicalText(state) !== want) throw new Error('a fold that is measured ends in other bytes');
-    if (bareMerkle(state, new WeakMap()) !== stateDigestForm1(last)) throw new Error('the bare digest is another one');
+    if (canonicalText(state) !== want) throw new Error('a measured fold ends in different bytes');
+    if (bareMerkle(state, new WeakMap()) !== stateDigestForm1(last)) throw new Error('the bare digest differs');
   }
 }

@@ -1,5 +1,5 @@
-// What each journal takes: many sessions append the events of one turn after the other, as the engine does; against the
-// floor where it is on disk. What it costs the processor says more on a machine that others share.
+// The throughput of each journal: many sessions append the events of turn after turn, as the engine does. The journal on
+// disk is compared with the floor. On a shared machine its processor time says more.
 import { join } from 'node:path';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import { type EventId, type SessionId, type Version, brand } from '../../schemas/ids.ts';
@@ -24,7 +24,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const level = await must(openStoredJournal(counting(() => openLevelStore(join(directory, 'level')), counted)));
   const memory = openMemoryJournal();
   const floor = await openFloor(join(directory, 'floor'));
-  const sessions = sized(bench, 10, 100);
+  const sessions = sized(bench, 4, 100);
   const turns = sized(bench, 2, 20);
   try {
     const contest = {
@@ -41,7 +41,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     };
     for (const warmUp of Object.values(contest)) await warmUp();
     counted.cpuMicros = [];
-    const runs = sized(bench, 2, 5);
+    const runs = sized(bench, 1, 5);
     const values = await alternate(runs, contest, (run) => bench.progress(`journals: run ${run}/${runs}`));
     const what = (name: string): string => `the journal ${name} alone, ${sessions} sessions`;
     const limit = { what: 'floor', values: values.floored };
@@ -73,7 +73,7 @@ const counting =
 
 let rounds = 0;
 
-/** Turns in a second: two appends each, what the model said and what its calls came to. */
+/** Returns turns per second, with two appends each: the calls of the model, and their settlements. */
 async function appendTurns(journal: Journal, sessions: number, turns: number): Promise<number> {
   rounds += 1;
   const texts = [...recordStream(benchGenesis(), 1 + 10 * TURN_EVENTS)]
@@ -88,7 +88,7 @@ async function appendTurns(journal: Journal, sessions: number, turns: number): P
     for (let turn = 0; turn < turns; turn += 1) {
       const records = texts.map((event, index): JournalRecord => {
         const event_id: EventId = brand(`turn-${turn}/${index}`);
-        // The engine has made these two digests before it appends.
+        // The engine computes these two digests before it appends.
         chain = nextChain(chain, digests[index] ?? digest, digest);
         return { event, event_id, state_digest: digest, chain };
       });

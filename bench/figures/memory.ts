@@ -1,4 +1,4 @@
-// What memory an engine needs for many open sessions, and whether one session needs more of it as it grows old.
+// The memory of an engine with many open sessions, and whether one session needs more memory as it grows.
 import { type Bench, type Figure, sized } from '../figure.ts';
 import type { MemoryLine, MemoryUsed } from '../memory-process.ts';
 import { MEMORY_PROCESS, runToEnd } from '../processes.ts';
@@ -9,8 +9,8 @@ const REACH_GROWTH = 1.2;
 export const memory: Figure = { name: 'memory', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const sessions = sized(bench, 1_000, 10_000);
-  const events = bench.quick ? 10_000 : bench.full ? 1_000_000 : 100_000;
+  const sessions = sized(bench, 50, 10_000);
+  const events = bench.quick ? 500 : bench.full ? 1_000_000 : 100_000;
   const many = await memoryOf(bench, 'sessions', sessions);
   const one = await memoryOf(bench, 'events', events);
   return [

@@ -1,5 +1,5 @@
-// What lies on the path of one turn: durable barriers, the time from the last result on disk to the next generate in
-// the bridge's hands, and the bytes that are stored.
+// The critical path of one turn: durable barriers, the time from the last result on disk to the grant of the next
+// generate, and the stored bytes.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Level } from 'level';
@@ -33,13 +33,13 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const directory = await bench.directory();
   const meter = newMeter();
   const metered = await openMetered(directory, meter);
-  const one = { sessions: 1, turns: sized(bench, 24, 200) };
-  const hundred = { sessions: sized(bench, 10, 100), turns: sized(bench, 2, 20) };
+  const one = { sessions: 1, turns: sized(bench, 12, 200) };
+  const hundred = { sessions: sized(bench, 4, 100), turns: sized(bench, 2, 20) };
   try {
     const alone = await roundsOf(bench, { metered, meter, round: one });
     const crowded = await roundsOf(bench, { metered, meter, round: hundred });
     bench.note(
-      `path: a sealed page of the transcript is a blob, and counts as ${BARRIERS_PER_BLOB} barriers; ` +
+      `path: a sealed page of the transcript is a blob and counts as ${BARRIERS_PER_BLOB} barriers; ` +
         `stored bytes are keys and values of the journal before LevelDB compresses them`,
     );
     return [
@@ -79,7 +79,7 @@ interface Compacting {
   compactRange(from: string, to: string): Promise<void>;
 }
 
-/** What is left on disk once LevelDB has merged its files: prefixes of keys are shared, and blocks compressed. */
+/** The size on disk after LevelDB has compacted: shared key prefixes and compressed blocks. */
 async function diskRows(bench: Bench, { sessions, turns }: Round): Promise<readonly Row[]> {
   const directory = await bench.directory();
   const meter = newMeter();
@@ -89,7 +89,7 @@ async function diskRows(bench: Bench, { sessions, turns }: Round): Promise<reado
   const journal = join(directory, 'journal');
   const database = new Level(journal);
   await database.open();
-  // LevelDB's own, and not of every database of this interface.
+  // A method of LevelDB that the general interface does not have.
   await (database as Level & Compacting).compactRange('\u0000', '\u00ff');
   await database.close();
   let bytes = 0;
@@ -126,7 +126,7 @@ interface Rounds {
 async function roundsOf(bench: Bench, { metered, meter, round }: Rounds): Promise<readonly Measured[]> {
   await metered.run(round);
   const measured: Measured[] = [];
-  const runs = sized(bench, 2, 5);
+  const runs = sized(bench, 1, 5);
   for (let run = 1; run <= runs; run += 1) {
     bench.progress(`path, ${round.sessions} sessions: run ${run}/${runs}`);
     resetMeter(meter);
@@ -150,7 +150,7 @@ function read({ writes, handovers, journalBytes, blobBytes, eventBytes, blobs }:
 }
 
 function handoverRow(which: 'p50' | 'p99', sessions: number, measured: readonly Measured[]): Row {
-  // The issue names one session by saying nothing of more; with a hundred it is shown.
+  // Only the row of one session has a target.
   const reach = sessions === 1 ? { reach: ratioAtMost(REACH_HANDOVER[which]) } : {};
   return rowOf({
     what: `last result durable to next generate handed out, ${which}, ${sessions === 1 ? '1 session' : `${sessions} sessions`}`,

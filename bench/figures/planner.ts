@@ -1,7 +1,6 @@
-// How fast batches are planned, and whether a call costs the same in a batch of any size. The calls come as the edge
-// hands them over (arguments digested and judged); two thirds read and one third writes, over half as many files as
-// there are calls, so that most calls conflict with another one. The limit is the least a plan can cost: its text and
-// the hash of that.
+// How fast batches are planned, and whether a call costs the same in batches of all sizes. The calls are as the edge passes
+// them on (arguments digested and checked). Two thirds read and one third writes, over half as many files as calls, so most
+// calls conflict with another one. The limit is the least a plan can cost: its text and the hash of it.
 import { planBatch } from '../../reducers/planner.ts';
 import { digestJson, digestText } from '../../schemas/canonical.ts';
 import { brand } from '../../schemas/ids.ts';
@@ -23,10 +22,10 @@ export const planner: Figure = { name: 'planner', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
   const tools = initialState(benchGenesis()).effective_tools;
-  const runs = sized(bench, 2, 7);
+  const runs = sized(bench, 1, 7);
   const rows: Row[] = [];
   const usPerCall = new Map<Size, readonly number[]>();
-  for (const size of SIZES) {
+  for (const size of bench.quick ? SIZES.slice(0, 3) : SIZES) {
     const calls = batchOf(size, seeded(size));
     const plan = planBatch(tools, calls);
     const { plan_hash: _own, ...hashed } = plan;
@@ -57,7 +56,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   return [...rows, growthOf(usPerCall)];
 }
 
-/** The time per call of the slowest size by that of the fastest, run by run. */
+/** The time per call of the slowest size divided by that of the fastest, run by run. */
 function growthOf(usPerCall: ReadonlyMap<Size, readonly number[]>): Row {
   const all = [...usPerCall.values()];
   const growth = (all[0] ?? []).map((_, run) => {

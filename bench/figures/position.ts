@@ -1,6 +1,5 @@
-// What the next events cost early and late in a session: whole steps (decode, admit, fold, digest) from the states at
-// these positions, which are made beforehand. Everything that could grow with age (history, transcript) has reached
-// its bound long before the last of them.
+// The cost of the next events early and late in a session: whole steps (decode, admit, fold, digest) from prepared states at
+// these positions. Everything that could grow with age (history, transcript) reaches its bound long before the last one.
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { stateDigest, step } from '../../src/core/index.ts';
@@ -13,7 +12,7 @@ import { mustBe } from '../../src/client/must.ts';
 const REACH = 1.2;
 const FIRST = 10;
 
-/** Turns that are measured from each position on; pages are sealed within them. */
+/** How many turns are measured from each position; they include the sealing of pages. */
 const TURNS = 66;
 
 export const position: Figure = { name: 'position', run: measure };
@@ -28,8 +27,8 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const late = bench.full ? [1_000, 100_000, 1_000_000] : [1_000, 100_000];
   const places = makePlaces(bench, [FIRST, ...(bench.quick ? [200] : late)]);
   const contest = Object.fromEntries(places.map((place) => [String(place.at), () => microsecondsAt(place)]));
-  for (let warmUp = 0; warmUp < 3; warmUp += 1) for (const run of Object.values(contest)) run();
-  const runs = sized(bench, 2, 11);
+  for (let warmUp = 0; warmUp < sized(bench, 1, 3); warmUp += 1) for (const run of Object.values(contest)) run();
+  const runs = sized(bench, 1, 11);
   const values = await alternate(runs, contest, (run) => bench.progress(`position: run ${run}/${runs}`));
   const first = values[String(FIRST)] ?? [];
   return places.slice(1).map(({ at }) =>

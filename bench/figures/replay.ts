@@ -1,5 +1,5 @@
-// Verified replay of a long session from disk, against a scan, a parse and a fold of the same log, each in a process of
-// its own. Both begin when the store is opened.
+// Verified replay of a long session from disk, compared with a scan, a parse and a fold of the same log, each in a separate
+// process. The time of both includes opening the store.
 import { join } from 'node:path';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
@@ -36,7 +36,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   return [...rows, heapRow(sizes, heaps)];
 }
 
-/** What an engine has on its heap with one session in memory. */
+/** The heap of an engine with one session in memory. */
 async function heapOf({ directory, genesis, events }: LongLog): Promise<number> {
   const { code, stdout } = await runToEnd(['--expose-gc', REPLAY_PROCESS, directory, genesis.session_id, 'served']);
   const replayed = code === 0 ? (JSON.parse(stdout) as Replayed) : null;
@@ -86,7 +86,7 @@ async function keepSnapshot(directory: string, snapshot: Snapshot): Promise<void
   await journal.close();
 }
 
-/** Loading the same session when there is a snapshot of it, as many events before its end as may be. */
+/** Loads the same session from a snapshot that lies as far before its end as is allowed. */
 async function measureResume(bench: Bench, { directory, genesis, events }: LongLog): Promise<readonly Row[]> {
   const runs = sized(bench, 1, 7);
   const resumed: number[] = [];

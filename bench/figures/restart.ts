@@ -1,7 +1,7 @@
-// A thousand open sessions: most wait for a model that thinks, and every twentieth is in a call that may not be
-// repeated. Engine and bridge are both killed without warning and started again. How long until the new bridge has work
-// of every session in hand, and how many of these calls ran twice. Nobody waits for a lease to run out: the new bridge
-// finds the ledger of the old one, and gives back what that one had.
+// A thousand open sessions: most wait for a slow model, and every twentieth is in a call that may not be repeated. Engine
+// and bridge are killed without warning and started again. Measures the time until the new bridge has received work of
+// every session, and how many of these calls ran twice. No lease has to expire: the new bridge finds the ledger of the old
+// one and releases its leases.
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,14 +24,14 @@ const OPENED_TOGETHER = 50;
 export const restart: Figure = { name: 'restart', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const sessions = sized(bench, 20, 1_000);
+  const sessions = sized(bench, 4, 1_000);
   const runs = sized(bench, 1, 3);
   const measured: Restarted[] = [];
   for (let run = 1; run <= runs; run += 1) {
     bench.progress(`restart of ${sessions} sessions: run ${run}/${runs}`);
     measured.push(await restartOnce(await bench.directory(), sessions));
   }
-  bench.note(`restart: leases last ${LEASE_TTL_MS} ms; the new bridge gives back at once what the old one had started`);
+  bench.note(`restart: leases last ${LEASE_TTL_MS} ms; the new bridge releases the leases of the old one at once`);
   return [
     rowOf({
       what: `${sessions} open sessions killed and restarted: all are loaded`,
@@ -82,7 +82,7 @@ async function restartOnce(directory: string, sessions: number): Promise<Restart
   const killedAt = performance.timeOrigin + performance.now();
   const since = (atMs: number): number => atMs - killedAt;
   const after = newProgress('begun', sessions);
-  // Both at once, as whoever watches over them would: the bridge waits for the engine.
+  // Both start at the same time, as under a supervisor: the bridge waits for the engine.
   const starting = startEngine(dataDir, Number(new URL(url).port));
   const bridgeStarting = startBridge({ dataDir, marks, url }, after.note);
   const again = await starting;
@@ -107,7 +107,7 @@ interface Place {
 const startBridge = ({ dataDir, marks, url }: Place, onLine: (line: ChildLine) => void): Promise<Child<ChildLine>> =>
   startChild([BRIDGE_PROCESS, url, tokenFile(dataDir), marks], onLine);
 
-// One client opens them a few at a time: a thousand connections at once are another figure.
+// One client opens a few at a time: a thousand connections at once are not measured here.
 async function openSessions(client: EngineClient, count: number): Promise<void> {
   const tool_package = benchPackage();
   const events = [{ kind: 'RunRequested', event_id: brand<'EventId'>('go'), input: { text: 'go on' } }] as const;

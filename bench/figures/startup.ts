@@ -1,4 +1,4 @@
-// How long the command line takes to start, against a Node that does nothing; and what an installation weighs.
+// The start time of the command line, compared with a Node that does nothing, and the size of an installation.
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     version: timed([CLI, '--version']),
     replay: timed([CLI, 'replay', RECORDING]),
   };
-  const runs = sized(bench, 2, 15);
+  const runs = sized(bench, 1, 15);
   const values = await alternate(runs, contest, (run) => bench.progress(`startup: run ${run}/${runs}`));
   const limit = { what: 'node -e 0', values: values.node };
   return [
@@ -57,7 +57,7 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The directories of every package that this one needs, however deep. */
+/** The directories of all packages that this one depends on, directly or not. */
 async function findPackages(root: string): Promise<readonly string[]> {
   const found = new Set<string>();
   const waiting = [root];
@@ -73,7 +73,7 @@ async function findPackages(root: string): Promise<readonly string[]> {
   return [...found];
 }
 
-/** As Node resolves it; null for one that is not there, as optional ones may be. */
+/** Resolves as Node does; null for a package that is not installed, such as an optional one. */
 function resolvePackage(from: string, name: string): string | null {
   for (let at = from; ; at = join(at, '..')) {
     const directory = join(at, 'node_modules', name);
@@ -82,7 +82,7 @@ function resolvePackage(from: string, name: string): string | null {
   }
 }
 
-/** The bytes of the files below, nested packages apart. */
+/** The bytes of all files below, without nested packages. */
 async function bytesIn(directory: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(directory, { withFileTypes: true })) {

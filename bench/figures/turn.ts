@@ -1,5 +1,5 @@
-// An agent turn with engine and bridge in one process: a generate, five calls that do nothing, all settled, the batch
-// settled, the next generate handed out; every fact durable before what depends on it. Against the floor.
+// An agent turn with engine and bridge in one process, compared with the floor: a generate, five calls that do nothing,
+// their settlements, the end of the batch, the grant of the next generate. Every fact is durable before what depends on it.
 import { join } from 'node:path';
 import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
@@ -11,7 +11,7 @@ import { type Row, ratioAtLeast, rowOf } from '../row.ts';
 const REACH_ONE = 0.6;
 const REACH_HUNDRED = 0.4;
 
-/** As many as it takes until the platform has compiled what is run often: the rate rises by a half in the first 2,000. */
+/** Enough turns for V8 to compile the hot code: the rate rises by a half in the first 2,000. */
 const WARM_TURNS = 3_000;
 
 export const turn: Figure = {
@@ -29,7 +29,7 @@ interface Contestant {
 export interface TurnContest {
   readonly where: string;
   readonly open: (directory: string) => Promise<Contestant>;
-  /** With one session, and with a hundred, by the floor. */
+  /** The targets with one session and with a hundred, as a share of the floor. */
   readonly reach: readonly [one: number, hundred: number];
 }
 
@@ -39,8 +39,8 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
   const contestant = await open(join(directory, 'engine'));
   const rows: Row[] = [];
   try {
-    for (const [index, sessions] of [1, sized(bench, 10, 100)].entries()) {
-      const turns = sized(bench, sessions === 1 ? 20 : 2, sessions === 1 ? 100 : 20);
+    for (const [index, sessions] of [1, sized(bench, 4, 100)].entries()) {
+      const turns = sized(bench, sessions === 1 ? 6 : 2, sessions === 1 ? 100 : 20);
       const contest = {
         ran: () => contestant.run({ sessions, turns }),
         floored: () => floor.run(sessions, turns),
@@ -51,7 +51,7 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
         await contestant.run({ sessions, turns });
         await floor.run(sessions, turns);
       }
-      const runs = sized(bench, 2, 5);
+      const runs = sized(bench, 1, 5);
       const { ran, floored } = await alternate(runs, contest, (run) => bench.progress(`${doing}: run ${run}/${runs}`));
       rows.push(
         rowOf({
@@ -71,7 +71,7 @@ export async function measureTurns(bench: Bench, { where, open, reach }: TurnCon
   return rows;
 }
 
-/** With one session the ratio is that of the disk above all: the slower a barrier is, the less all else weighs. */
+/** With one session the disk dominates the ratio: the slower a barrier is, the less everything else counts. */
 const barrierRow = (where: string, floored: readonly number[]): Row =>
   rowOf({
     what: `one barrier of that floor, beside turns ${where}`,

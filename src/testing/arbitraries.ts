@@ -1,5 +1,5 @@
-// fast-check arbitraries of what goes into a session: tools, the calls a model may make of them, and whole streams of
-// facts that a session takes. All shrink.
+// fast-check arbitraries of the inputs of a session: tools, calls that a model may make of them, and whole streams of facts
+// that a session accepts. All of them shrink.
 import { isRight } from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { defineTool } from '../../schemas/define-tool.ts';
@@ -13,20 +13,20 @@ import { type GenesisOverrides, defaultGenesis } from '../core/genesis.ts';
 import { initialState } from '../core/initial-state.ts';
 import { step } from '../core/step.ts';
 import { factEvent, packageOf } from './facts.ts';
-import { type Draw, guessFact, withClaimed } from './guess-fact.ts';
+import { type Draw, plausibleFact, withClaimed } from './plausible-fact.ts';
 
-/** A genesis record and events that it takes, one after the other, with the state they lead to. */
+/** A genesis record, the events that the session accepts after it, and the resulting state. */
 export interface IngressStream {
   readonly genesis: Genesis;
   readonly events: readonly IngressEvent[];
   readonly state: SessionState;
 }
 
-/** `consent` and `config`: of the session; the defaults of a genesis record otherwise. */
+/** `consent` and `config` of the session; by default those of a genesis record. */
 export interface IngressStreamOptions extends Pick<GenesisOverrides, 'consent' | 'config'> {
-  /** The tools of the session; any registry by default. */
+  /** The tools of the session; an arbitrary registry by default. */
   readonly tool_package?: ToolPackage;
-  /** How many facts are tried at most, 0 or more; 40 by default. Those that are refused are left out. */
+  /** The most facts that are tried, 0 or more; 40 by default. Facts that are refused are left out. */
   readonly lengthMax?: number;
 }
 
@@ -45,7 +45,7 @@ const toolKind = fc.constantFrom<Partial<ToolSpec>>(
   { mode: 'read', read_only: true, destructive: false, availability_rules: ['host_session_ready'] },
 );
 
-/** One to eight tools, of every way of running beside others, of consent and of availability. */
+/** One to eight tools that cover every kind of parallelism, consent and availability. */
 function toolRegistry(): fc.Arbitrary<readonly ToolSpec[]> {
   return fc.array(toolKind, { minLength: 1, maxLength: 8 }).map((kinds) =>
     kinds.map((kind, index) =>
@@ -61,8 +61,8 @@ function toolRegistry(): fc.Arbitrary<readonly ToolSpec[]> {
 }
 
 /**
- * Calls of these tools, up to twelve, with ids `c0`, `c1`, …; now and then one of a tool that does not exist. Their arguments
- * are `path`, `n`, and whatever the tool's claims name, so that calls conflict and do not; schemas are not looked at.
+ * Up to twelve calls of these tools, with ids `c0`, `c1`, …; some are of a tool that does not exist. Their arguments are
+ * `path`, `n` and the ones that the tool's claims name, so that some calls conflict. Schemas are ignored.
  */
 function toolCalls(registry: readonly ToolSpec[]): fc.Arbitrary<readonly ToolCallObserved[]> {
   const names = registry.map(({ tool_name }) => tool_name as string);
@@ -79,7 +79,7 @@ function toolCalls(registry: readonly ToolSpec[]): fc.Arbitrary<readonly ToolCal
     .map((calls) => calls.map((call, index) => ({ call_id: `c${index}`, ...call }) as unknown as ToolCallObserved));
 }
 
-/** A stream of plausible facts, late and senseless ones left out. It shrinks to fewer facts. */
+/** A stream of plausible facts; facts that are refused are left out. It shrinks to fewer facts. */
 function ingressStream(options: IngressStreamOptions = {}): fc.Arbitrary<IngressStream> {
   const { tool_package, lengthMax = 40, ...genesis } = options;
   const tools = tool_package === undefined ? toolRegistry().map(packageOf) : fc.constant(tool_package);
@@ -93,7 +93,7 @@ function streamOf(genesis: Genesis, draws: readonly Draw[]): IngressStream {
   let state = initialState(genesis);
   const events: IngressEvent[] = [];
   for (const draw of draws) {
-    const event = factEvent(guessFact(state, draw), events.length + 1);
+    const event = factEvent(plausibleFact(state, draw), events.length + 1);
     const stepped = step(state, event);
     if (!isRight(stepped)) continue;
     ({ state } = stepped.right);

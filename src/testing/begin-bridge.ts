@@ -1,21 +1,21 @@
-// A bridge begins, whatever it is: one that throws at once has given up, one that returns no promise has come to its end.
+// Starts a simulated bridge of any shape: one that throws at once has failed, one that returns no promise has ended.
 import type { BridgeWorld, SimulatedBridge } from './bridge-world.ts';
 
 /** What a bridge threw. */
-export interface GivenUp {
+export interface BridgeFailure {
   readonly error: unknown;
 }
 
-/** `ended` is called once: with null when the bridge has come to its own end. */
+/** `ended` is called once: with null when the bridge ended without an error. */
 export function beginBridge(
   bridge: SimulatedBridge,
   world: BridgeWorld,
-  ended: (givenUp: GivenUp | null) => void,
+  ended: (failure: BridgeFailure | null) => void,
 ): void {
-  const gaveUp = (error: unknown): void => ended({ error });
+  const failed = (error: unknown): void => ended({ error });
   try {
-    Promise.resolve(bridge(world)).then(() => ended(null), gaveUp);
+    Promise.resolve(bridge(world)).then(() => ended(null), failed);
   } catch (error) {
-    gaveUp(error);
+    failed(error);
   }
 }

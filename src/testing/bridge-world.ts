@@ -1,5 +1,5 @@
-// All that a simulated bridge may touch: whatever it does passes through here, and so can be cut off, delayed and
-// watched. A bridge that reads another clock, draws its own random numbers or opens a socket cannot be simulated.
+// Everything that a simulated bridge may use. The simulator can cut off, delay and observe each of these ports. A bridge
+// that reads another clock, draws its own random numbers or opens a socket cannot be simulated.
 import type { Digest, OwnerId, SessionId } from '../../schemas/ids.ts';
 import type { EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import type { RunId } from '../../schemas/ids.ts';
@@ -9,7 +9,7 @@ import type { FileChange } from '../../schemas/undo.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { BridgeClock } from '../clock.ts';
 
-/** One message of the conversation, as a model is shown it. `arguments` is the text the model wrote. */
+/** One message of the conversation as the model reads it. `arguments` is the text that the model wrote. */
 export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
   | {
@@ -25,7 +25,7 @@ export type ModelMessage =
       readonly is_error: boolean;
     };
 
-/** What a model is asked: the tools it is offered and the whole conversation, every call with its result. */
+/** A request to a model: the offered tools and the whole conversation, every call with its result. */
 export interface ModelRequest {
   readonly session_id: SessionId;
   readonly run_id: RunId;
@@ -35,11 +35,11 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
 }
 
-/** What a model answers: text, calls, or both. Without calls its turn is over. */
+/** The answer of a model: text, calls, or both. An answer without calls ends the turn. */
 export interface ModelReply {
   readonly content?: string;
   readonly calls: readonly { readonly id?: string; readonly name: string; readonly arguments?: JsonObject }[];
-  /** The tokens it took. */
+  /** The tokens that it used. */
   readonly usage?: Usage;
 }
 
@@ -48,70 +48,70 @@ export interface Model {
   generate(request: ModelRequest, signal: AbortSignal): Promise<ModelReply>;
 }
 
-/** What a tool says came of a call. `text` is what the model reads; `code` says in one word why it failed. */
+/** The result of a call as the tool reports it. The model reads `text`; `code` names the failure in one word. */
 export interface ToolAnswer {
   readonly success: boolean;
   readonly text: string;
   readonly code?: string;
-  /** It failed for a reason that may pass: a repeatable call is tried again. */
+  /** The failure is transient: a repeatable call is retried. */
   readonly retryable?: boolean;
-  /** The files it changed, to be recorded with the call's end. */
+  /** The files that the call changed, recorded with its result. */
   readonly changes?: readonly FileChange[];
 }
 
-/** A file to put back, with the bytes that stood there before; null where there was none. */
+/** A file to restore, with its bytes before the change; null when it did not exist. */
 export interface FileBefore extends Pick<FileChange, 'path' | 'after_digest'> {
   readonly before: Uint8Array | null;
 }
 
-/** Which call a tool runs, and which attempt of it: the one that is owed, if nobody says. */
+/** The call that a tool runs, and its attempt: the owed one when absent. */
 export type ToolTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id'> &
   Partial<Pick<EffectOfKind<'tool.call'>, 'attempt'>>;
 
 /** The files of one machine, in one folder. */
 export interface MachineFiles {
   names(): Promise<readonly string[]>;
-  /** Empty when there is none of this name. */
+  /** Empty when there is no file of this name. */
   read(name: string): Promise<Uint8Array>;
-  /** A file of these bytes, durable when it answers, in the place of any other of this name; to be appended to. */
+  /** Creates a file of these bytes, or replaces the one of this name, and opens it to append. Durable when it resolves. */
   create(name: string, bytes: Uint8Array): Promise<MachineFile>;
-  /** False when there is none of this name. */
+  /** False when there is no file of this name. */
   rename(from: string, to: string): Promise<boolean>;
   remove(name: string): Promise<void>;
 }
 
 export interface MachineFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** What was appended outlives the process. */
+  /** Makes what was appended durable. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface BridgeWorld {
   readonly client: EngineClient;
-  /** Names this process to the engine; another in each life. */
+  /** The name of this process to the engine; a restarted bridge has another one. */
   readonly owner: OwnerId;
   readonly clock: BridgeClock;
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** What outlives this process, for it and for others of the same machine; null where nothing may be kept. */
+  /** Files that outlive this process, shared by the bridges of the machine; null when nothing may be kept. */
   readonly files: MachineFiles | null;
-  /** Whether the bridge of this name, on the same machine, is still there. */
+  /** Whether the bridge of this name, on the same machine, is still alive. */
   readonly isAlive: (owner: string) => boolean;
-  /** Aborts when the bridge is told to stop. One that crashes is told nothing. */
+  /** Aborts when the bridge must stop. A crash does not abort it. */
   readonly signal: AbortSignal;
   readonly model: Model;
-  /** What to lease: tool ids, exact or with a closing `*`. */
+  /** The tools to lease: exact tool ids, or prefixes that end in `*`. */
   readonly tools: readonly string[];
-  /** Runs a tool. May throw, and may be slow to heed the signal. Without `putBlob` much that it changes is not kept. */
+  /** Runs a tool. It may throw and may react late to the signal. Without `putBlob` changed files cannot be undone. */
   readonly runTool: (
     target: ToolTarget,
     args: JsonObject,
     context: { readonly signal: AbortSignal; readonly putBlob?: (bytes: Uint8Array) => Promise<Digest> },
   ) => Promise<ToolAnswer>;
-  /** Puts files back that a call has changed, all or none. Nobody wants anything undone of bridges that lease no undo. */
+  /** Restores the files that a call changed, all or none. Called only by bridges that lease undos. */
   readonly restore: (files: readonly FileBefore[]) => ToolAnswer;
 }
 
-/** Serves sessions until its signal aborts. Throws only when it cannot go on: that is a fault. */
+/** Serves sessions until its signal aborts. Throws only when it cannot continue, which counts as a fault. */
 export type SimulatedBridge = (world: BridgeWorld) => Promise<void>;

@@ -1,8 +1,10 @@
-// Does a bridge obey the laws? One call for a test: many seeds, and for the first that fails everything that is needed
-// to understand it.
+// Checks that a bridge obeys the laws, in one call from a test: it simulates many seeds and reports the first failure with
+// everything needed to reproduce it.
 import * as fc from 'fast-check';
 import { SIM_SHRINKS_MAX } from '../../schemas/limits.ts';
 import type { SimulatedBridge } from './bridge-world.ts';
+import type { Violation } from './laws/judge.ts';
+import { lawLabel } from './laws/laws.ts';
 import type { OwnLaws } from './laws/own-laws.ts';
 import { type Scenario, scenarios } from './scenario.ts';
 import type { StartEngine } from './sim-options.ts';
@@ -11,22 +13,22 @@ import { type Simulation, simulate } from './simulate.ts';
 export interface CheckBridgeOptions {
   /** How many seeds, at least 1; 200 by default. */
   readonly seeds?: number;
-  /** The first of them, a whole number; 1 by default. */
+  /** The first seed, a whole number; 1 by default. */
   readonly from?: number;
   /** The engine to run the bridge against; ours by default. */
   readonly startEngine?: StartEngine;
-  /** Laws of one's own, by name, held against every event as it becomes durable. */
+  /** Further laws, by name, checked on every event as it becomes durable. */
   readonly laws?: OwnLaws;
-  /** The one command that runs a seed again. The environment's `REFOLD_SEED` is honoured in any case. */
+  /** The command that runs one seed again. `REFOLD_SEED` in the environment always works. */
   readonly command?: (seed: number) => string;
   /** Called after each seed. */
   readonly onSeed?: (seed: number, simulation: Simulation) => void;
 }
 
 /**
- * Simulates a bridge under many seeds and throws an Error for the first that breaks a law: with the law, the smallest
- * scenario that still does, what happened last, and the command that repeats it; its `cause` is what the bridge threw, when
- * it gave up. `REFOLD_SEED` runs that seed alone. Throws a RangeError when there is no seed to run.
+ * Simulates a bridge under many seeds and throws an Error for the first seed that breaks a law. The message holds the law,
+ * the smallest scenario found that breaks it, the end of the trace, and the command that repeats it; `cause` is the error of
+ * a bridge that failed. `REFOLD_SEED` runs that seed alone. Throws a RangeError when there is no seed to run.
  */
 export async function checkBridge(bridge: SimulatedBridge, options: CheckBridgeOptions = {}): Promise<void> {
   const { startEngine, laws = {}, command = defaultCommand, onSeed = () => undefined } = options;
@@ -42,7 +44,7 @@ export async function checkBridge(bridge: SimulatedBridge, options: CheckBridgeO
   }
 }
 
-/** The first and the last. A check of no seed would hold whatever the bridge does. */
+/** The first and the last seed. A check of no seeds would always pass. */
 function seedsOf({ seeds = 200, from = 1 }: CheckBridgeOptions, only = ''): readonly [from: number, to: number] {
   if (!Number.isSafeInteger(seeds) || seeds < 1) throw new RangeError(`seeds must be 1 or more; it is ${seeds}`);
   if (!Number.isSafeInteger(from)) throw new RangeError(`from must be a whole number; it is ${from}`);
@@ -69,15 +71,17 @@ async function shrink(seed: number, run: (scenario: Scenario) => Promise<Simulat
   return smallest;
 }
 
-/** Lines of the trace that a failure shows. */
+/** How many lines of the trace a failure shows. */
 const LAST_LINES = 40;
 
 function describe(seed: number, { violations, scenario, trace }: Simulation, command: string): string {
   return [
-    `seed ${seed} breaks ${violations.map(({ law, message, atMs }) => `"${law}" after ${atMs} ms: ${message}`).join('; ')}`,
-    `again: ${command}`,
+    `seed ${seed} breaks ${violations.map(lineOf).join('; ')}`,
+    `run it again: ${command}`,
     `smallest scenario: ${JSON.stringify(scenario)}`,
-    'what happened last:',
+    'the end of the trace:',
     ...trace.slice(-LAST_LINES).map((line) => `  ${line}`),
   ].join('\n');
 }
+
+const lineOf = ({ law, message, atMs }: Violation): string => `${lawLabel(law)}: ${message} (after ${atMs} ms)`;

@@ -1,4 +1,4 @@
-// Facts as a test writes them: plain strings where ids are branded, and no envelope.
+// Facts as a test writes them: plain strings in place of branded ids, and no envelope.
 import type { Content } from '../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type IngressEvent, type IngressKind } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';
@@ -8,7 +8,7 @@ import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 
-/** The same shape with plain strings where ids are branded: tests write literals. */
+/** The same shape with plain strings in place of branded ids, so that tests can write literals. */
 export type Loose<T> =
   T extends Branded<infer _Name>
     ? string
@@ -20,13 +20,13 @@ export type Loose<T> =
           ? readonly Loose<Item>[]
           : { readonly [K in keyof T]: Loose<T[K]> };
 
-/** What an event says beside its envelope. */
+/** The fields of an event without its envelope. */
 export type FieldsOf<K extends IngressKind> = Loose<Omit<EventOfKind<K>, 'kind' | 'v' | 'event_id' | 'at_ms'>>;
 
 /** One fact: its kind and its fields. */
 export type Fact = { readonly [K in IngressKind]: { readonly kind: K } & FieldsOf<K> }[IngressKind];
 
-/** Event number `index` of a stream: its id (`e-1`) and its time (a second each) follow from the number. */
+/** Event number `index` of a stream. Its id (`e-1`) and its time (one second apart) follow from the number. */
 export const eventOf = <K extends IngressKind>(kind: K, fields: FieldsOf<K>, index = 1): IngressEvent =>
   ({
     kind,
@@ -49,7 +49,7 @@ export const call = (
   rest: Loose<Omit<ToolCallObserved, 'call_id' | 'tool_name' | 'arguments'>> = {},
 ): ToolCallObserved => ({ call_id: brand<'CallId'>(call_id), tool_name, arguments: args, ...(rest as object) });
 
-/** A package of these tools, with one profile that holds all of them for every provider. */
+/** A package of these tools, with one profile that offers all of them to every provider. */
 export const packageOf = (tools: readonly ToolSpec[]): ToolPackage => ({
   registry: tools,
   profiles: [{ profile_id: brand('all'), tool_ids: tools.map(({ tool_id }) => tool_id) }],

@@ -1,5 +1,5 @@
-// Given these facts, when this one happens, then this is the state, this is owed, or this is why it was refused. No
-// engine, no store: the fold alone.
+// Given/when/then over the fold: given these facts, when this fact arrives, then check the state, the owed effects, or the
+// refusal. There is no engine and no store.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Effect } from '../../schemas/effect.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
@@ -11,7 +11,7 @@ import { initialState } from '../core/initial-state.ts';
 import { step } from '../core/step.ts';
 import { type Fact, type Loose, factEvent } from './facts.ts';
 
-/** Any part of a value: what is not named is not compared; arrays are compared item by item. */
+/** Any part of a value. Absent fields are not compared; arrays are compared item by item. */
 export type Part<T> = T extends readonly (infer Item)[]
   ? readonly Part<Item>[]
   : T extends object
@@ -21,25 +21,25 @@ export type Part<T> = T extends readonly (infer Item)[]
 export interface Given {
   readonly state: SessionState;
   readonly events: readonly IngressEvent[];
-  /** More facts; throws, naming the fact, when one is refused. */
+  /** Adds facts. Throws, naming the fact, when one is refused. */
   and(...facts: readonly Fact[]): Given;
   when(fact: Fact): When;
 }
 
-/** What came of one fact. Each check throws an Error that says what differs, and gives the same again. */
+/** The outcome of one fact. Each check throws an Error that says what differs, and returns the same object. */
 export interface When {
   readonly outcome: Either<Rejection, SessionState>;
-  /** It was taken, and the state has this part. */
+  /** The fact was accepted and the state has this part. */
   thenState(part: Part<Loose<SessionState>>): When;
-  /** It was taken, and exactly these effects are owed, in this order, each with this part. */
+  /** The fact was accepted and exactly these effects are owed, in this order, each with this part. */
   thenOwes(...parts: readonly Part<Loose<Effect>>[]): When;
-  /** It was refused with this code. */
+  /** The fact was refused with this code. */
   thenRefused(code: RejectionCode): When;
 }
 
 /**
- * A session of these facts, in order. `genesis`: another tool package, consent policy or config. Throws, naming what is
- * wrong, for a genesis that is none and for a fact that is refused.
+ * A session with these facts, in order. `genesis` sets the tool package, the consent policy or the config. Throws, naming
+ * the fault, when the genesis is invalid or a fact is refused.
  */
 export function given(facts: readonly Fact[], genesis: GenesisOverrides = {}): Given {
   return givenState(initialState(defaultGenesis(genesis)), []).and(...facts);
@@ -58,7 +58,7 @@ function givenState(state: SessionState, events: readonly IngressEvent[]): Given
   };
 }
 
-/** Each in its turn: a test may have thousands of them. */
+/** Adds the facts in a loop: a test may have thousands of them. */
 function takeAll(state: SessionState, events: readonly IngressEvent[], facts: readonly Fact[]): Given {
   const taken = [...events];
   let now = state;
@@ -66,7 +66,7 @@ function takeAll(state: SessionState, events: readonly IngressEvent[], facts: re
     const { kind } = factOf(fact);
     const event = factEvent(fact, taken.length + 1);
     const stepped = step(now, event);
-    if (isLeft(stepped)) throw new Error(`given ${kind}: it was refused: ${JSON.stringify(stepped.left)}`);
+    if (isLeft(stepped)) throw new Error(`given ${kind}: it is refused: ${JSON.stringify(stepped.left)}`);
     now = stepped.right.state;
     taken.push(event);
   }
@@ -80,7 +80,7 @@ function factOf(fact: unknown): Fact {
 
 function whenOf(kind: string, outcome: When['outcome']): When {
   const taken = (): SessionState => {
-    if (isLeft(outcome)) throw new Error(`${kind} was refused: ${JSON.stringify(outcome.left)}`);
+    if (isLeft(outcome)) throw new Error(`${kind} is refused: ${JSON.stringify(outcome.left)}`);
     return outcome.right;
   };
   const same = (actual: unknown, part: unknown): void => {
@@ -98,7 +98,7 @@ function whenOf(kind: string, outcome: When['outcome']): When {
       return when;
     },
     thenRefused(code) {
-      if (!isLeft(outcome)) throw new Error(`${kind} was taken`);
+      if (!isLeft(outcome)) throw new Error(`${kind} is accepted`);
       same(outcome.left.code, code);
       return when;
     },
@@ -106,9 +106,9 @@ function whenOf(kind: string, outcome: When['outcome']): When {
   return when;
 }
 
-/** Where a value differs from a part of it; null: nowhere. */
+/** Where a value differs from the expected part; null when it matches. */
 function findDifference(actual: unknown, part: unknown, path: string): string | null {
-  const differs = `at "${path}": ${JSON.stringify(part)} was expected, and it is ${JSON.stringify(actual)}`;
+  const differs = `at "${path}": expected ${JSON.stringify(part)}, got ${JSON.stringify(actual)}`;
   if (typeof part !== 'object' || part === null) return Object.is(actual, part) ? null : differs;
   if (typeof actual !== 'object' || actual === null) return differs;
   if (Array.isArray(part) !== Array.isArray(actual)) return differs;

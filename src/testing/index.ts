@@ -1,5 +1,5 @@
 // The sub-path `refold/testing`: a simulator for engines and bridges, arbitraries, and given/when/then over the fold.
-// It needs `fast-check`, which the package does not bring along.
+// It needs `fast-check`, which is an optional peer dependency.
 export { type IngressStream, type IngressStreamOptions, arbitrary } from './arbitraries.ts';
 export type { BridgeClock } from '../clock.ts';
 export type {
@@ -18,7 +18,8 @@ export type {
 export { type CheckBridgeOptions, checkBridge } from './check-bridge.ts';
 export { type Fact, type FieldsOf, type Loose, call, eventOf, packageOf, say } from './facts.ts';
 export { type Given, type Part, type When, given } from './given.ts';
-export type { Law, Violation } from './laws/judge.ts';
+export type { Violation } from './laws/judge.ts';
+export { LAWS, type Law } from './laws/laws.ts';
 export type { DurableEvent, OwnLaw, OwnLaws } from './laws/own-laws.ts';
 export { type Random, randomFrom } from './random.ts';
 export {

@@ -1,4 +1,4 @@
-// A small generator of numbers (mulberry32), so that whatever it decides is decided again by the same seed.
+// A small seeded random number generator (mulberry32): the same seed gives the same numbers.
 
 export interface Random {
   /** An integer from 0 to `below` - 1. */

@@ -1,4 +1,4 @@
-// A scenario of one's own is checked before it is run: what is none would pass, or hang, and say nothing.
+// Validates a scenario before it runs: an invalid one could pass or hang without an error.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Codec, decode, flag, integer, list, nullable, oneOf, shape, text } from '../../schemas/codec.ts';
 import { CALLS_PER_BATCH_MAX, CONCURRENCY_MAX } from '../../schemas/limits.ts';
@@ -12,7 +12,7 @@ import {
   type Scenario,
 } from './scenario.ts';
 
-/** Most sessions, bridges, turns, acts and faults of each kind. */
+/** The most sessions, bridges, turns, acts and faults of each kind. */
 const EACH_MAX = 1_000;
 
 const ms = integer('milliseconds', 0);

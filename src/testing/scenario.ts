@@ -1,8 +1,8 @@
-// What happens in one simulation, as plain data: who asks for what, what the model says, how the tools behave, and
-// what goes wrong when. The arbitrary makes it from a seed, and shrinks it when it has found something.
+// What happens in one simulation, as plain data: what people request, what the model answers, how the tools behave, and
+// which faults happen when. An arbitrary makes scenarios from seeds and shrinks the ones that fail.
 import * as fc from 'fast-check';
 
-/** The tools of the simulated world; see `sim-tools.ts`. `none` is registered nowhere. */
+/** The tools of the simulated world; see `sim-tools.ts`. `none` is not registered. */
 export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'ask', 'hand', 'none'] as const;
 export type SimToolName = (typeof SIM_TOOL_NAMES)[number];
 
@@ -14,15 +14,15 @@ export interface CallScript {
   readonly path: string;
   readonly ms: number;
   /**
-   * A person who is asked about it denies a `fail`, has an `amend` made with other arguments, and mistakes the arguments
-   * of a `throw` at first. `stubborn` does not heed being stopped; `misshapen` arguments do not fit the schema.
+   * A person who is asked about the call denies a `fail`, amends an `amend` with other arguments, and first answers a
+   * `throw` with the wrong arguments digest. `stubborn` ignores its signal; `misshapen` arguments do not fit the schema.
    */
   readonly does: (typeof BEHAVIOURS)[number];
-  /** How many times its tool fails before that, for a reason that passes; absent: never. */
+  /** How many times the tool fails first, for a transient reason; absent: never. */
   readonly fails?: number;
 }
 
-/** What the model says in one turn; null: it gives no answer. */
+/** The calls that the model makes in one turn; null: it does not answer. */
 export type TurnScript = readonly CallScript[] | null;
 
 export const ACTS = [
@@ -94,8 +94,8 @@ export const PROCESS_FAULTS = [
 ] as const;
 
 /**
- * What happens to a process. `bridge` counts from 0; `ms` is how long it is away, stalled or how far its clock jumps. One
- * that crashes noting dies in the moment in which the next thing it notes is durable; at once where it has no files.
+ * What happens to a process. `bridge` counts from 0; `ms` is how long the process is down or stalled, or how far its clock
+ * jumps. With `crash_noting` the bridge dies when its next ledger entry is durable, or at once when it has no files.
  */
 export interface ProcessFault {
   readonly atMs: number;
@@ -104,16 +104,16 @@ export interface ProcessFault {
   readonly ms: number;
 }
 
-/** Whether it befalls the engine, and so everybody. */
+/** Whether the fault happens to the engine, and so disturbs every process. */
 export const ofTheEngine = ({ what }: ProcessFault): boolean => what === 'crash_engine' || what === 'jump_engine';
 
 export interface Scenario {
-  /** Of the delays of messages and of what the bridges draw. */
+  /** Decides the delays of messages and the random numbers of the bridges. */
   readonly seed: number;
   readonly bridges: number;
-  /** Whether the bridges, which share a machine, have a place to keep something. */
+  /** Whether the bridges, which share a machine, have files. */
   readonly files: boolean;
-  /** Whether the engine has snapshots of sessions this short, and loads from them when it comes back. */
+  /** Whether the engine writes snapshots of these short sessions and loads them when it restarts. */
   readonly snapshots: boolean;
   readonly sessions: readonly SessionScript[];
   readonly messages: readonly MessageFault[];
@@ -121,11 +121,11 @@ export interface Scenario {
   readonly processes: readonly ProcessFault[];
 }
 
-/** Whether the engine loads from snapshots. Where nothing is ever loaded again they would be written for nobody. */
+/** Whether the engine loads from snapshots. Without a restart or a disk fault they would never be read. */
 export const loadsFromSnapshots = ({ snapshots, processes, disk }: Scenario): boolean =>
   snapshots && (disk.length > 0 || processes.some(({ what }) => what === 'crash_engine'));
 
-/** After this time nothing goes wrong any more, in milliseconds. */
+/** No fault happens after this time, in milliseconds. */
 export const FAULTS_END_MS = 16_000;
 
 const ms = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
@@ -154,7 +154,7 @@ const turnScript = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
 );
 
-/** Acts that are drawn twice as often as the others. */
+/** Acts that are drawn twice as often as others. */
 const OFTEN: ReadonlySet<Act['what']> = new Set(['run', 'follow_up', 'undo', 'host_ready']);
 
 const act = fc.record<Act>({
@@ -162,7 +162,7 @@ const act = fc.record<Act>({
   what: fc.constantFrom(...ACTS.flatMap((what) => (OFTEN.has(what) ? [what, what] : [what]))),
 });
 
-/** Most runs use as much as they like. */
+/** Most runs have no bound. */
 const NO_BOUND: readonly null[] = Array.from({ length: 24 }, () => null);
 
 const sessionScript = fc.record<SessionScript>({
@@ -217,7 +217,7 @@ const processFault = fc.oneof(
   },
 );
 
-/** The `nth` call that the scenario has, if it has so many, fails for a passing reason this many times. */
+/** The `nth` call of the scenario, if it has so many, first fails this many times for a transient reason. */
 interface Flaw {
   readonly nth: number;
   readonly fails: number;
@@ -251,13 +251,13 @@ const drawn = fc.record<Parameters<typeof withFlaws>[0]>({
   messages: fc.array(messageFault, { maxLength: 4 }),
   disk: fc.array(diskFault, { maxLength: 2 }),
   processes: fc.array(processFault, { maxLength: 3 }),
-  // Drawn last: all that is before it is what it was before there were any.
+  // Drawn last, so that the fields above stay the same for every seed.
   flaws: fc.array(flaw, { maxLength: 2 }),
 });
 
 const SCENARIOS = drawn.map(withFlaws);
 
-/** The scenario of a seed: always the same one. Throws a RangeError when the seed is no whole number. */
+/** The scenario of a seed, always the same one. Throws a RangeError when the seed is not a whole number. */
 export const scenarioOf = (seed: number): Scenario => {
   if (!Number.isSafeInteger(seed)) throw new RangeError(`a seed must be a whole number; it is ${seed}`);
   const [scenario] = fc.sample(SCENARIOS, { seed, numRuns: 1 });

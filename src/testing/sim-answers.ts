@@ -1,5 +1,5 @@
-// What the people of a simulated world answer when they are asked about a call, or to do one: what the scenario has
-// put into its arguments.
+// The answers of the people of a simulated world when they are asked about a call, or asked to perform one. The scenario
+// puts the answer into the arguments of the call.
 import { digestText } from '../../schemas/canonical.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
@@ -9,7 +9,7 @@ import { scriptedArguments } from './sim-tools.ts';
 
 type Asked = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_use'>;
 
-/** The answers to an effect, in the order in which they are sent; none when it asks nobody. */
+/** The answers to an effect, in the order in which they are sent; none when it does not address a person. */
 export function answerTo(effect: Effect): readonly Ingress[] {
   if (effect.kind !== 'agent.tool_use' && effect.kind !== 'agent.custom_tool_use') return [];
   const answer = effect.kind === 'agent.tool_use' ? confirm(effect) : fulfil(effect);

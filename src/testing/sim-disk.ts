@@ -1,6 +1,6 @@
-// The disk of a simulated world: a journal and blobs in memory that outlive the engines opened over them. A write is
-// durable some time after it was asked for and answered some time after that; an engine that dies in between has
-// written, or has not, and was told nothing.
+// The disk of a simulated world: an in-memory journal and blobs that outlive the engines opened over them. A write becomes
+// durable some time after the request and is answered some time after that. An engine that dies in between gets no answer,
+// whether the write happened or not.
 import { type Either, isRight, left } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -22,7 +22,7 @@ interface SimDiskOptions {
   readonly onCreated: (session: SessionId, genesis: string) => void;
   /** Called for each fault that a write meets. */
   readonly onFault: () => void;
-  /** Called at the moment in which records become durable. */
+  /** Called when records become durable. */
   readonly onDurable: (session: SessionId, records: readonly JournalRecord[]) => void;
 }
 
@@ -71,7 +71,7 @@ interface Asked {
   readonly call: () => Promise<Answer>;
 }
 
-/** The same port, with every task of it passed through; closing it leaves what is below open. */
+/** The same port, with each of its tasks run through `through`. Closing it leaves the wrapped port open. */
 function wrapPort<P extends object>(port: P, through: (asked: Asked) => Promise<Answer>): P {
   const wrapped = Object.entries(port).map(([name, member]: [string, unknown]) => {
     if (typeof member !== 'function') return [name, member];

@@ -1,19 +1,19 @@
-// The files of a simulated machine, which outlive the processes on it: what a bridge that died has noted there, the next
-// one finds. What was appended and not synced dies with its process.
+// The files of a simulated machine. They outlive its processes: a bridge finds what a dead one wrote. Bytes that were
+// appended but not synced are lost with their process.
 import type { MachineFile, MachineFiles } from './bridge-world.ts';
 import { type ProcessClock, never } from './sim-time.ts';
 
 export interface SimFiles {
-  /** What a process has made or taken over, as far as it is durable. */
+  /** The durable bytes of the files that a process created or renamed. */
   left(process: ProcessClock): readonly Uint8Array[];
-  /** The files as one process sees them: once it is dead it does nothing to them. */
+  /** The files as one process sees them. A dead process no longer changes them. */
   of(process: ProcessClock): MachineFiles;
 }
 
-/** `onSync`: something that this process has appended is durable now. */
+/** `onSync` is called when bytes that a process appended have become durable. */
 export function newSimFiles(onSync: (process: ProcessClock) => void): SimFiles {
   const files = new Map<string, Uint8Array>();
-  const keepers = new Map<string, ProcessClock>();
+  const creators = new Map<string, ProcessClock>();
 
   function opened(name: string, process: ProcessClock, act: Act): MachineFile {
     let pending: Uint8Array[] = [];
@@ -30,9 +30,9 @@ export function newSimFiles(onSync: (process: ProcessClock) => void): SimFiles {
   }
 
   return {
-    left: (process) => [...files].flatMap(([name, bytes]) => (keepers.get(name) === process ? [bytes] : [])),
+    left: (process) => [...files].flatMap(([name, bytes]) => (creators.get(name) === process ? [bytes] : [])),
     of(process) {
-      // One that dies of what it does is told nothing of it either.
+      // A process that dies during the operation gets no answer either.
       const act: Act = async (work) => {
         const done = process.isDead() ? null : { answer: work() };
         return done === null || process.isDead() ? await never() : done.answer;
@@ -43,7 +43,7 @@ export function newSimFiles(onSync: (process: ProcessClock) => void): SimFiles {
         create: (name, bytes) =>
           act(() => {
             files.set(name, bytes);
-            keepers.set(name, process);
+            creators.set(name, process);
             return opened(name, process, act);
           }),
         rename: (from, to) =>
@@ -52,7 +52,7 @@ export function newSimFiles(onSync: (process: ProcessClock) => void): SimFiles {
             if (bytes === undefined) return false;
             files.delete(from);
             files.set(to, bytes);
-            keepers.set(to, process);
+            creators.set(to, process);
             return true;
           }),
         remove: (name) => act(() => void files.delete(name)),

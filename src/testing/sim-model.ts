@@ -1,9 +1,9 @@
-// The model of a simulated world: it says what the scenario has for its turn, in whatever order runs come.
+// The model of a simulated world: it answers each turn as the scenario says, in any order of runs.
 import type { Model, ModelReply, ModelRequest } from './bridge-world.ts';
 import type { CallScript, SessionScript } from './scenario.ts';
 import { scriptedArguments } from './sim-tools.ts';
 
-/** Every answer is a function of run and turn: asked again, it says the same. */
+/** The answer depends only on run and turn: a repeated request gets the same answer. */
 export const simReply = ({ run_id, turn }: ModelRequest, { turns }: SessionScript): ModelReply => {
   const run = Number(run_id.slice('run-'.length));
   // The first run has all turns, each later one a single turn.
@@ -21,7 +21,7 @@ const callOf = (script: CallScript, id: string): ModelReply['calls'][number] => 
   arguments: scriptedArguments(script),
 });
 
-/** A model that says these turns in each run, and then that it is done. A turn of null throws. */
+/** A model that answers with these turns in each run, then with `done`. A turn of null throws. */
 export const scriptedModel = (turns: readonly (ModelReply | null)[]): Model => ({
   generate: async ({ run_id, turn }, signal) => {
     if (signal.aborted) throw new Error('the request was cancelled');

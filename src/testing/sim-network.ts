@@ -1,6 +1,6 @@
-// The network between the processes of a simulated world. Every message takes its own time, so that they overtake
-// each other; some are lost, doubled, late or altered, on either way. Whoever is not answered is told so, as a client
-// over HTTP is: the engine did not answer, and nothing is known.
+// The network between the processes of a simulated world. Messages have separate delays, so they can overtake each other;
+// requests and answers can be lost, duplicated, delayed or altered. A client without an answer gets the rejection that an
+// HTTP client gets: the engine did not answer and the outcome is unknown.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -10,11 +10,11 @@ import type { Random } from './random.ts';
 import type { MessageFault } from './scenario.ts';
 import { type ProcessClock, type SimTime, never } from './sim-time.ts';
 
-/** An engine process while it is there. */
+/** A running engine process. */
 export interface SimEngine {
   readonly client: EngineClient;
   readonly clock: ProcessClock;
-  /** Resolves when it is gone. */
+  /** Resolves when the engine has stopped. */
   readonly gone: Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
     const answer = await deliver(from, method, request);
     if (fault?.what === 'lose_answer') return await lost(fault);
     await onWay(fault, 'delay_answer');
-    // Whoever means to alter a call waits for the next one that passes.
+    // A tamper fault applies to the next answer that carries a call.
     const altered = tampers > 0 && CARRY_CALLS.has(method) ? tamper(answer) : null;
     if (altered !== null) tampers -= 1;
     return altered ?? answer;
@@ -118,7 +118,7 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
 
 const unanswered = (what: string): Rejection => reject('closing', '', `the engine ${what}`);
 
-/** What a network may deliver twice without anybody asking for it. */
+/** Methods whose messages the network may deliver twice. */
 const REPEATABLE: ReadonlySet<string> = new Set(['submit', 'heartbeat', 'release', 'putBlob']);
 
 const METHODS = [
@@ -135,10 +135,10 @@ const METHODS = [
   'getBlob',
 ] as const satisfies readonly (keyof EngineClient)[];
 
-/** What a call may come with. */
+/** Methods whose answers may carry a call. */
 const CARRY_CALLS: ReadonlySet<string> = new Set(['lease', 'submit']);
 
-/** Alters the arguments of the last call in an answer, as a faulty or hostile middleman would; null: it has none. */
+/** Alters the arguments of the last call in an answer, as a hostile proxy would; null when it carries no call. */
 function tamper(answer: Answer): Answer | null {
   if (answer._tag === 'Left') return null;
   const { granted } = answer.right as SubmitReceipt;

@@ -1,4 +1,4 @@
-// What a simulated world is made of.
+// The options of a simulated world.
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Engine, EnginePorts } from '../engine/engine.ts';

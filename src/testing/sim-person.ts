@@ -1,5 +1,5 @@
-// The people of a simulated world: they do what the scenario says at its times, send it again until they are
-// answered, and, once nothing goes wrong any more, let every paused run go on.
+// The people of a simulated world. They act at the times of the scenario, repeat a request until it is answered, and resume
+// every paused run after the last fault.
 import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import { type RunId, type SessionId, brand } from '../../schemas/ids.ts';
@@ -8,19 +8,19 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { answerTo } from './sim-answers.ts';
-import type { Book } from './laws/book.ts';
+import type { StoredSession } from './laws/stored-session.ts';
 import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
 import { SIM_CONSENT, SIM_PACKAGE, simToolId } from './sim-tools.ts';
 
-/** How long a person waits before asking again, in milliseconds. */
-const AGAIN_MS = 300;
-/** How often a person looks after paused runs once the faults are over, in milliseconds. */
+/** How long a person waits before repeating a request, in milliseconds. */
+const REPEAT_MS = 300;
+/** How often a person answers questions, and resumes paused runs after the last fault, in milliseconds. */
 const ROUND_MS = 1_000;
 
 export interface Person {
-  /** How many things are not answered yet. */
+  /** How many requests are not answered yet. */
   pending(): number;
 }
 
@@ -30,15 +30,15 @@ interface PersonOptions {
   readonly id: SessionId;
   readonly script: SessionScript;
   /** What is durable of the session; null before it is created. */
-  readonly book: () => Book | null;
-  /** Whether there is a bridge that can undo anything. */
+  readonly stored: () => StoredSession | null;
+  /** Whether a bridge leases undos. */
   readonly canUndo: () => boolean;
   /** The engine has confirmed this event. */
   readonly onConfirmed: (event_id: string) => void;
 }
 
-export function newPerson({ client, clock, id, script, book, canUndo, onConfirmed }: PersonOptions): Person {
-  const state = (): SessionState | null => book()?.state() ?? null;
+export function newPerson({ client, clock, id, script, stored, canUndo, onConfirmed }: PersonOptions): Person {
+  const state = (): SessionState | null => stored()?.state() ?? null;
   let pending = 0;
   let sent = 0;
   const asked = new Set<string>();
@@ -51,8 +51,8 @@ export function newPerson({ client, clock, id, script, book, canUndo, onConfirme
   async function untilAnswered<A>(ask: () => Promise<Either<Rejection, A>>): Promise<Either<Rejection, A>> {
     for (;;) {
       const answer = await ask();
-      if (isRight(answer) || !AWAY.has(answer.left.code)) return answer;
-      await sleep(AGAIN_MS);
+      if (isRight(answer) || !UNAVAILABLE.has(answer.left.code)) return answer;
+      await sleep(REPEAT_MS);
     }
   }
 
@@ -79,13 +79,13 @@ export function newPerson({ client, clock, id, script, book, canUndo, onConfirme
     for (const act of script.acts) {
       clock.after(act.atMs, () => {
         const event =
-          act.what === 'undo' ? undoOf(canUndo() ? book() : null) : ingressOf(act.what, state(), clock.now());
+          act.what === 'undo' ? undoOf(canUndo() ? stored() : null) : ingressOf(act.what, state(), clock.now());
         if (event !== null) void submit(event);
       });
     }
   }
 
-  /** Answers what is asked by now, the last question first, each once. */
+  /** Answers the open questions, the last one first, each once. */
   async function answer(): Promise<void> {
     const now = state();
     const owed = now === null ? [] : owedEffects(now).toReversed();
@@ -100,22 +100,22 @@ export function newPerson({ client, clock, id, script, book, canUndo, onConfirme
     clock.after(ROUND_MS, () => void answer());
   }
 
-  /** Whoever pauses a run must let it go on some time: else it would wait for ever, and rightly so. */
-  async function lookAfter(): Promise<void> {
+  /** A run that a person paused waits until a person resumes it. */
+  async function resumePaused(): Promise<void> {
     const run = state()?.run;
     if (run?.phase.startsWith('paused_') === true) await submit({ kind: 'RunResumed', run_id: run.run_id });
-    clock.after(ROUND_MS, () => void lookAfter());
+    clock.after(ROUND_MS, () => void resumePaused());
   }
 
-  clock.after(FAULTS_END_MS, () => void lookAfter());
+  clock.after(FAULTS_END_MS, () => void resumePaused());
   clock.after(ROUND_MS, () => void answer());
   void begin();
   return { pending: () => pending };
 }
 
-const AWAY: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage_unknown', 'queue_full']);
+const UNAVAILABLE: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage_unknown', 'queue_full']);
 
-/** What an act says of a session as it is; null when there is nothing to do it to. */
+/** The event of an act, given the state of the session; null when the act needs a run and there is none. */
 function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | null, nowMs: number): Ingress | null {
   const input = { text: what };
   const write = simToolId('write');
@@ -145,14 +145,14 @@ function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | nul
   return unreachable(what);
 }
 
-/** Of the last call that has changed anything, be it undone already; else of the last one that ended. */
-function undoOf(book: Book | null): Ingress | null {
-  const ended = book?.events.filter((event) => event.kind === 'ToolCallSettled') ?? [];
+/** An undo of the last call that changed files, even if it is undone already; else of the last settled call. */
+function undoOf(stored: StoredSession | null): Ingress | null {
+  const ended = stored?.events.filter((event) => event.kind === 'ToolCallSettled') ?? [];
   const call = ended.findLast(({ changes }) => changes !== undefined) ?? ended.at(-1);
   return call === undefined ? null : { kind: 'UndoRequested', call_id: call.call_id };
 }
 
-/** How long a host session lives that a person opened, in milliseconds. */
+/** How long a host session that a person opened lives, in milliseconds. */
 const HOST_LIFE_MS = 8_000;
 
 type RunAct = 'steer' | 'pause' | 'resume' | 'interrupt' | 'interrupt_with' | 'cancel';

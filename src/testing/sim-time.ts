@@ -1,55 +1,55 @@
-// The time of a simulated world. It moves only when nothing else can happen; each process reads it through a clock of
-// its own, which can be set wrong, held still or stopped for good. No timer of the platform is used.
+// The time of a simulated world. It advances only when nothing else can happen. Each process reads it through its own
+// clock, which can be set wrong, stalled or stopped permanently. No platform timer is used.
 import type { BridgeClock } from '../clock.ts';
 import { SIM_TIMERS_MAX } from '../../schemas/limits.ts';
 
 /** The clock of one process. */
 export interface ProcessClock extends BridgeClock {
-  /** Changes what the clock says by so many milliseconds; no time passes. */
+  /** Sets the clock forward or back by so many milliseconds; no time passes. */
   jump(ms: number): void;
-  /** The process does not run for so long: what is due meanwhile happens afterwards. */
+  /** Stalls the process for so long: timers that are due meanwhile fire afterwards. */
   stall(ms: number): void;
-  /** The process is gone: nothing of it happens any more. */
+  /** Ends the process: none of its timers fires any more. */
   kill(): void;
   isDead(): boolean;
-  /** Resolves as soon as the process runs; never when it is dead. */
+  /** Resolves when the process is not stalled; never when it is dead. */
   awake(): Promise<void>;
 }
 
 interface Timer {
   readonly atMs: number;
-  readonly ring: () => void;
+  readonly fire: () => void;
 }
 
-/** What the clocks say when a simulation begins, in milliseconds since 1970. */
+/** What the clocks show when a simulation begins, in milliseconds since 1970. */
 const START_MS = 1_700_000_000_000;
 
-/** Of so many times the world is at rest, the event loop turns once. */
+/** The event loop turns once in this many times that the microtasks have ended. */
 const TURN_EVERY = 8;
 
 export class SimTime {
   readonly #timers = new Set<Timer>();
   #passedMs = 0;
-  #rung = 0;
-  /** What is to happen once everything that is ready has. */
+  #fired = 0;
+  /** Callbacks that run after all pending microtasks. */
   #soon: (() => void)[] = [];
-  #rests = 0;
+  #settled = 0;
 
   /** Milliseconds since the simulation began. */
   passedMs(): number {
     return this.#passedMs;
   }
 
-  /** Calls `ring` once, after so many milliseconds; the answer calls it off. */
-  after(ms: number, ring: () => void): () => void {
-    const timer = { atMs: this.#passedMs + Math.max(0, ms), ring };
+  /** Calls `fire` once, after so many milliseconds. Returns a function that cancels the timer. */
+  after(ms: number, fire: () => void): () => void {
+    const timer = { atMs: this.#passedMs + Math.max(0, ms), fire };
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
   }
 
-  /** More has happened than in any world that comes to an end. */
+  /** More timers have fired than in any simulation that ends. */
   isExhausted(): boolean {
-    return this.#rung >= SIM_TIMERS_MAX;
+    return this.#fired >= SIM_TIMERS_MAX;
   }
 
   sleep(ms: number): Promise<void> {
@@ -58,35 +58,35 @@ export class SimTime {
     });
   }
 
-  /** Lets time pass until the condition holds; false when so many milliseconds have passed without it. */
+  /** Advances time until the condition holds; false when it does not hold by `untilMs`. */
   async run(done: () => boolean, untilMs: number): Promise<boolean> {
-    await this.#rest();
+    await this.#settle();
     while (!done()) {
       const next = this.#next();
       if (next === null || next.atMs > untilMs || this.isExhausted()) return false;
-      this.#rung += 1;
+      this.#fired += 1;
       this.#timers.delete(next);
       this.#passedMs = Math.max(this.#passedMs, next.atMs);
-      next.ring();
-      await this.#rest();
+      next.fire();
+      await this.#settle();
     }
     return true;
   }
 
-  /** `onFault`: told what the process throws as its timers ring; without it, that is a fault of the simulator's own. */
+  /** `onFault` gets the errors that the timers of the process throw; without it they are faults of the simulator. */
   process(onFault?: (error: unknown) => void): ProcessClock {
     let offset = START_MS;
     let resumesAt = 0;
     let dead = false;
     const isDead = (): boolean => dead;
-    const guarded = (ring: () => void): void => {
+    const guarded = (fire: () => void): void => {
       if (dead) return;
       if (this.#passedMs < resumesAt) {
-        this.after(resumesAt - this.#passedMs, () => guarded(ring));
+        this.after(resumesAt - this.#passedMs, () => guarded(fire));
         return;
       }
       try {
-        ring();
+        fire();
       } catch (error) {
         if (onFault === undefined) throw error;
         onFault(error);
@@ -95,7 +95,7 @@ export class SimTime {
     return {
       now: () => Math.max(0, offset + Math.floor(this.#passedMs)),
       after: (ms, then) => {
-        if (Number.isNaN(Math.max(0, ms))) throw new RangeError(`after: ${String(ms)} is no number of milliseconds`);
+        if (Number.isNaN(Math.max(0, ms))) throw new RangeError(`after: ${String(ms)} is not a number of milliseconds`);
         let called = false;
         const cancel = this.after(ms, () => guarded(() => called || then()));
         return () => {
@@ -121,28 +121,28 @@ export class SimTime {
     };
   }
 
-  // Of timers due at one time the first that was set rings first: a Set keeps the order.
+  // Timers due at the same time fire in the order in which they were set: a Set keeps the order.
   #next(): Timer | null {
     let next: Timer | null = null;
     for (const timer of this.#timers) if (next === null || timer.atMs < next.atMs) next = timer;
     return next;
   }
 
-  // Microtasks end before the next tick. A bridge that lets go of the event loop itself is served from time to time: a
-  // turn of the loop costs as much as most of what happens in between.
-  async #rest(): Promise<void> {
-    this.#rests += 1;
-    let turns = this.#rests % TURN_EVERY === 0 ? 1 : 0;
-    let circles = 0;
+  // All microtasks end before the next tick. A bridge that waits for the event loop gets a turn of it from time to time only:
+  // a turn costs as much as most of the work in between.
+  async #settle(): Promise<void> {
+    this.#settled += 1;
+    let turns = this.#settled % TURN_EVERY === 0 ? 1 : 0;
+    let loops = 0;
     while (!this.isExhausted()) {
       await new Promise<void>((resolve) => {
         process.nextTick(resolve);
       });
       const due = this.#soon;
       this.#soon = [];
-      for (const ring of due) ring();
-      circles = due.length > 0 ? circles + 1 : 0;
-      if (circles >= SIM_TIMERS_MAX) this.#rung = SIM_TIMERS_MAX;
+      for (const fire of due) fire();
+      loops = due.length > 0 ? loops + 1 : 0;
+      if (loops >= SIM_TIMERS_MAX) this.#fired = SIM_TIMERS_MAX;
       if (due.length > 0) continue;
       if (turns === 0) return;
       turns -= 1;
@@ -153,5 +153,5 @@ export class SimTime {
   }
 }
 
-/** What a dead process is told. Each has a promise of its own: one for all would keep whatever waits for it for ever. */
+/** The answer to a dead process. Each caller gets a separate promise: a shared one would retain every waiter. */
 export const never = (): Promise<never> => new Promise<never>(() => undefined);

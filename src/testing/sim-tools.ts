@@ -1,5 +1,5 @@
-// The tools of a simulated world: one for each way of running beside others and of being repeated. How a call behaves
-// is in its arguments, where the scenario has put it.
+// The tools of a simulated world: one for each kind of parallelism and repeatability. The arguments of a call, which the
+// scenario sets, decide how the call behaves.
 import { defineTool } from '../../schemas/define-tool.ts';
 import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
@@ -19,21 +19,21 @@ const onPath = (access: 'read' | 'write'): ToolSpec['parallelism_hint'] => ({
 
 const SPECS: Readonly<Record<Exclude<SimToolName, 'none'>, Partial<ToolSpec>>> = {
   read: { read_only: true, destructive: false, parallelism_hint: onPath('read') },
-  /** May not run twice; stops when its run is interrupted. */
+  /** Must not run twice; is cancelled when its run is interrupted. */
   write: { parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' },
   put: { idempotent: true, parallelism_hint: onPath('write') },
-  /** Runs alone, and not twice. */
+  /** Runs alone, and must not run twice. */
   solo: {},
   free: { idempotent: true, parallelism_hint: { parallel_safe: true } },
   /** A person is asked whether it may run. */
   ask: { permission_policy: 'always_ask', parallelism_hint: onPath('write') },
-  /** A person does it. */
+  /** A person performs it. */
   hand: { ownership: 'custom', executor: { kind: 'custom' }, parallelism_hint: onPath('write') },
   /** Available once a person has made the host ready. */
   spare: { parallelism_hint: { parallel_safe: true }, availability_rules: ['host_session_ready'] },
 };
 
-/** What the tools' ids begin with. */
+/** The pattern that matches the ids of these tools. */
 export const SIM_TOOLS = 'sim.*';
 
 export const simToolId = (name: SimToolName): ToolSpec['tool_id'] => brand(`sim.${name}`);
@@ -55,10 +55,10 @@ const made: ToolPackage = {
   provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
 };
 
-/** Sealed: every session of every simulation is created with it. */
+/** Sealed once, because every session of every simulation is created with it. */
 export const SIM_PACKAGE = sealJson(made);
 
-/** Nothing asks but what says so of itself. */
+/** Only tools that require it ask a person. */
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
 
 /** The arguments that make a call behave as scripted. */
@@ -69,35 +69,35 @@ export const scriptedArguments = ({ path, ms, does, fails }: CallScript): JsonOb
   ...(fails === undefined ? {} : { fails }),
 });
 
-/** Whether the people of a session want anything undone: then its tools say what they change. */
+/** Whether the people of a session request undos: then its tools report the files they change. */
 export const isUndoneIn = ({ acts }: SessionScript): boolean => acts.some(({ what }) => what === 'undo');
 
-/** Tools that change the file they are given the path of. */
+/** Tools that change the file at their `path`. */
 export const SIM_WRITERS: ReadonlySet<string> = new Set([simToolId('write'), simToolId('put')]);
 
 /** One time that a tool ran. */
 export interface Execution {
   readonly session_id: SessionId;
   readonly call_id: CallId;
-  /** Null: nobody said which it is. */
+  /** Null when the bridge did not name the attempt. */
   readonly attempt: number | null;
   readonly owner: OwnerId;
   readonly process: ProcessClock;
-  /** Unique among all executions; a success shows it to the model. */
+  /** Unique among all executions; the text of a success begins with it. */
   readonly token: string;
   /** Null while it runs. */
   succeeded: boolean | null;
-  /** It failed for a reason that passes. */
-  passing: boolean;
+  /** It failed for a transient reason. */
+  transient: boolean;
 }
 
 interface Attempted {
   readonly signal: AbortSignal;
-  /** How many times the call has failed before, for a reason that passes. */
+  /** How many times the call has failed for a transient reason before. */
   readonly failed: number;
 }
 
-/** Runs a tool for as long as its arguments say, or until it is stopped. A dead process gets no further. */
+/** Runs a tool for as long as its arguments say, or until it is stopped. In a dead process it never returns. */
 export async function runSimTool(
   execution: Execution,
   args: JsonObject,
@@ -105,19 +105,19 @@ export async function runSimTool(
 ): Promise<ToolAnswer> {
   const { ms, does, fails = 0 } = args as unknown as CallScript;
   const { process, token } = execution;
-  const stopped = await passes(process, ms, does === 'stubborn' ? null : signal);
+  const stopped = await stoppedWithin(process, ms, does === 'stubborn' ? null : signal);
   if (process.isDead()) return await never();
-  execution.passing = !stopped && failed < fails;
-  execution.succeeded = !stopped && !execution.passing && does !== 'throw' && does !== 'fail';
+  execution.transient = !stopped && failed < fails;
+  execution.succeeded = !stopped && !execution.transient && does !== 'throw' && does !== 'fail';
   if (stopped) return { success: false, code: 'stopped', text: 'stopped half-way' };
-  if (execution.passing) return { success: false, code: 'busy', text: 'busy for now', retryable: true };
+  if (execution.transient) return { success: false, code: 'busy', text: 'busy for now', retryable: true };
   if (does === 'throw') throw new Error('made to throw');
   if (does === 'fail') return { success: false, code: 'made_to_fail', text: 'made to fail' };
   return { success: true, text: does === 'large' ? token.padEnd(INLINE_CHARS_MAX + 100, '.') : token };
 }
 
-/** True when the signal came first. */
-function passes(process: ProcessClock, ms: number, signal: AbortSignal | null): Promise<boolean> {
+/** Waits; true when the signal aborted first. */
+function stoppedWithin(process: ProcessClock, ms: number, signal: AbortSignal | null): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
       resolve(true);

@@ -1,5 +1,5 @@
-// The files that the tools of a simulated machine change, and that undos put back. Each call leaves another text behind,
-// so that what stands in a file tells which call wrote it.
+// The files that the tools of a simulated machine change and that undos restore. Each call writes a different text, so the
+// content of a file identifies the call that wrote it.
 import { digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { FileChange } from '../../schemas/undo.ts';
@@ -9,11 +9,11 @@ import type { Execution } from './sim-tools.ts';
 type Keep = (bytes: Uint8Array) => Promise<Digest>;
 
 export interface SimWorkspace {
-  /** A call writes its token to a file: what it has changed, once what stood there before is kept. */
+  /** Writes the token of a call to a file. Returns the change, once the former content is kept. */
   write(execution: Execution, name: string, keep: Keep | undefined): Promise<FileChange>;
-  /** Who left these files as they are named here; null when nobody did. */
+  /** The execution that wrote the content these changes name; null when there is none. */
   writerOf(files: readonly FileBefore[]): Execution | null;
-  /** Puts files back, all or none. */
+  /** Restores files, all or none. */
   restore(files: readonly FileBefore[]): ToolAnswer;
 }
 
@@ -57,7 +57,7 @@ async function keptAs(text: string, keep: Keep | undefined): Promise<FileChange[
   try {
     if (keep !== undefined) return { ref: await keep(bytes), bytes: bytes.length };
   } catch {
-    // Its bridge may not keep it any more; the call has done its work all the same.
+    // The bridge can no longer store the blob, but the call has done its work.
   }
   return { withheld: 'not_kept' };
 }

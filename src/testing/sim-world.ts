@@ -1,5 +1,5 @@
-// One simulated world: the real engine, the bridges under test, and people, each a process with a clock of its own,
-// joined by a network that loses things and a disk that is slow. Single threaded, and the same for the same scenario.
+// One simulated world: the real engine, the bridges under test and people, each a process with its own clock, connected by
+// an unreliable network and a slow disk. It is single-threaded and deterministic for each scenario.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import { RETRY_MS, SIM_PATIENCE_MS, SIM_TIMERS_MAX } from '../../schemas/limits.ts';
@@ -10,13 +10,13 @@ import type { JournalRecord } from '../journal/journal.ts';
 import { beginBridge } from './begin-bridge.ts';
 import type { BridgeWorld } from './bridge-world.ts';
 import { checkConversation } from './laws/conversation-laws.ts';
-import { checkNothingLost, checkReplay, checkRest, isAtRest } from './laws/ending-laws.ts';
+import { checkNothingLost, checkReplay, checkIdle, isIdle } from './laws/ending-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
 import { randomFrom } from './random.ts';
 import { FAULTS_END_MS, type ProcessFault, type Scenario, loadsFromSnapshots, ofTheEngine } from './scenario.ts';
-import { SET_RIGHT_MS, newSetRight } from './set-right.ts';
-import { type SimDeeds, newSimDeeds } from './sim-deeds.ts';
+import { CLOCK_REPAIR_MS, newClockRepair } from './sim-clock-repair.ts';
+import { type BridgeActions, newBridgeActions } from './sim-bridge-actions.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
 import { simReply } from './sim-model.ts';
@@ -26,28 +26,28 @@ import { newPerson } from './sim-person.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
 import { SIM_TOOLS } from './sim-tools.ts';
 
-/** How long a lease lasts in a simulation without a heartbeat, in milliseconds. */
+/** How long a lease lasts without a heartbeat, in milliseconds. */
 const TTL_MS = 3_000;
 
-/** After how many events a session gets its first snapshot, where there are any. */
+/** A session gets a snapshot after this many events, when the scenario has snapshots. */
 const SNAPSHOT_EVERY_EVENTS = 8;
 
-const ENDLESS = `${SIM_TIMERS_MAX} timers rang and nothing came to an end: some bridge asks again without waiting`;
+const ENDLESS = `${SIM_TIMERS_MAX} timers fired and the simulation did not end: a bridge asks again without waiting`;
 
-/** Of so many scenarios one has its streams replayed as a whole when it is over; its seed decides. */
+/** One in this many scenarios replays its whole streams at the end; the seed decides. */
 const REPLAYED_EVERY = 32;
 
 interface BridgeProcess {
   readonly owner: OwnerId;
   readonly clock: ProcessClock;
   readonly stop: AbortController;
-  /** It has come to its own end. */
+  /** Its promise has settled. */
   ended: boolean;
-  /** It dies with the next thing it notes, and comes back after so many milliseconds; null: it does not. */
+  /** It dies when its next ledger entry is durable and restarts after so many milliseconds; null: it does not die. */
   diesNotingMs: number | null;
 }
 
-// Compiling a schema costs more than a whole simulation; all of them have the same tools.
+// Shared, because compiling a schema costs more than a whole simulation and all of them use the same tools.
 const checkSchema = newSchemaCheck();
 
 export class SimWorld {
@@ -57,20 +57,20 @@ export class SimWorld {
   readonly #options: SimWorldOptions;
   readonly #random;
   readonly #disk: SimDisk;
-  readonly #deeds: SimDeeds;
+  readonly #actions: BridgeActions;
   readonly #network;
-  readonly #files = newSimFiles((process) => this.#noted(process));
+  readonly #files = newSimFiles((process) => this.#onSync(process));
   /** Outlives the engines, as the disk does. */
   readonly #epochs = newMemoryEpochs();
   readonly #bridges = new Map<number, BridgeProcess>();
-  /** Those that are gone as well. */
+  /** Also those that have ended. */
   readonly #everyBridge = new Map<string, BridgeProcess>();
   readonly #people: { pending(): number }[] = [];
   readonly #confirmed: { readonly id: SessionId; readonly event_id: string }[] = [];
   #engine: (SimEngine & { readonly end: () => void }) | null = null;
   #engineClock: ProcessClock = this.time.process();
-  readonly #setRight = newSetRight(this.time);
-  /** When the last person has done the last thing, in milliseconds since the beginning. */
+  readonly #clockRepair = newClockRepair(this.time);
+  /** The time after the last act of any person, in milliseconds since the beginning. */
   readonly #lastActMs: number;
   #ids = 0;
   #lives = 0;
@@ -89,7 +89,7 @@ export class SimWorld {
       isAlive: (owner) => this.#isAlive(owner),
       own: options.laws,
     });
-    this.#deeds = newSimDeeds({
+    this.#actions = newBridgeActions({
       laws: this.laws,
       script: (id) => this.#script(id),
       trace: (line) => this.#trace(line),
@@ -118,7 +118,7 @@ export class SimWorld {
     });
   }
 
-  /** Runs the whole scenario. What was broken is in `judge`. */
+  /** Runs the whole scenario. `judge` holds the violations. */
   async run(): Promise<void> {
     const { scenario } = this.#options;
     await this.#openEngine();
@@ -127,14 +127,14 @@ export class SimWorld {
       const id = brand<'SessionId'>(`s-${index + 1}`);
       const clock = this.time.process();
       const client = this.#network.clientOf(`person-${index + 1}`, clock);
-      const book = () => this.laws.books.get(id) ?? null;
+      const stored = () => this.laws.storedSessions.get(id) ?? null;
       const onConfirmed = (event_id: string) => this.#confirmed.push({ id, event_id });
       this.#people.push(
-        newPerson({ client, clock, id, script, book, canUndo: () => this.laws.canUndo(), onConfirmed }),
+        newPerson({ client, clock, id, script, stored, canUndo: () => this.laws.canUndo(), onConfirmed }),
       );
     }
-    for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#strike(fault));
-    this.time.after(SET_RIGHT_MS, () => this.#setEngineRight());
+    for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#applyFault(fault));
+    this.time.after(CLOCK_REPAIR_MS, () => this.#repairEngineClock());
     const broken = (): boolean => this.judge.violations.length > 0;
     const ended = await this.time.run(() => broken() || this.#isOver(), FAULTS_END_MS + SIM_PATIENCE_MS);
     if (!broken()) this.#checkEnd(ended);
@@ -145,16 +145,20 @@ export class SimWorld {
     const { judge } = this;
     const now = this.#engineClock.now();
     if (this.time.isExhausted()) judge.fail('every run ends', ENDLESS);
-    for (const [id, book] of this.laws.books) {
-      if (!ended && !isAtRest(book, now)) checkRest(id, book, judge);
-      checkNothingLost(id, book, judge);
-      book.holdLast();
-      if (this.#options.scenario.seed % REPLAYED_EVERY === 0) checkReplay(id, book, judge);
+    for (const [id, stored] of this.laws.storedSessions) {
+      if (!ended && !isIdle(stored, now)) checkIdle(id, stored, judge);
+      checkNothingLost(id, stored, judge);
+      stored.checkLast();
+      if (this.#options.scenario.seed % REPLAYED_EVERY === 0) checkReplay(id, stored, judge);
     }
-    if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'somebody is never answered');
+    if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'a request was never answered');
     for (const { id, event_id } of this.#confirmed) {
-      const times = this.laws.books.get(id)?.events.filter((event) => event.event_id === event_id).length ?? 0;
-      judge.hold(times === 1, 'nothing is lost', () => `${id}: ${event_id} was confirmed and is there ${times} times`);
+      const times = this.laws.storedSessions.get(id)?.events.filter((event) => event.event_id === event_id).length ?? 0;
+      judge.check(
+        times === 1,
+        'nothing is lost',
+        () => `${id}: ${event_id} was confirmed and is recorded ${times} times`,
+      );
     }
   }
 
@@ -163,12 +167,13 @@ export class SimWorld {
     if (this.time.passedMs() < this.#lastActMs) return false;
     const now = this.#engineClock.now();
     return (
-      this.laws.books.size === this.#people.length && [...this.laws.books.values()].every((book) => isAtRest(book, now))
+      this.laws.storedSessions.size === this.#people.length &&
+      [...this.laws.storedSessions.values()].every((stored) => isIdle(stored, now))
     );
   }
 
   #durable(id: SessionId, records: readonly JournalRecord[]): void {
-    for (const event of this.laws.durable(id, records)) {
+    for (const event of this.laws.appended(id, records)) {
       this.#trace(`${id} ${event.kind} ${event.event_id} ${records.at(-1)?.chain.slice(-8) ?? ''}`);
     }
   }
@@ -176,7 +181,7 @@ export class SimWorld {
   async #openEngine(): Promise<void> {
     const clock = this.time.process();
     this.#engineClock = clock;
-    this.#setEngineRight();
+    this.#repairEngineClock();
     const ports: EnginePorts = {
       ...this.#disk.open(clock),
       clock,
@@ -203,15 +208,15 @@ export class SimWorld {
   #startBridge(slot: number): void {
     this.#lives += 1;
     const owner = brand<'OwnerId'>(`bridge-${slot + 1}-${this.#lives}`);
-    const clock = this.time.process((error) => this.judge.gaveUp(owner, error));
+    const clock = this.time.process((error) => this.judge.processFailed(owner, error));
     const stop = new AbortController();
     const process: BridgeProcess = { owner, clock, stop, ended: false, diesNotingMs: null };
     this.#bridges.set(slot, process);
     this.#everyBridge.set(owner, process);
-    this.laws.bridgeCame(this.#engine !== null);
-    beginBridge(this.#options.bridge, this.#worldOf(process), (givenUp) => {
+    this.laws.bridgeStarted(this.#engine !== null);
+    beginBridge(this.#options.bridge, this.#worldOf(process), (failure) => {
       process.ended = true;
-      if (givenUp !== null && !clock.isDead()) this.judge.gaveUp(owner, givenUp.error);
+      if (failure !== null && !clock.isDead()) this.judge.processFailed(owner, failure.error);
     });
   }
 
@@ -227,14 +232,14 @@ export class SimWorld {
       tools: [SIM_TOOLS],
       model: {
         generate: async (request) => {
-          const book = this.laws.books.get(request.session_id);
-          if (book === undefined) throw new Error(`there is no session ${request.session_id}`);
+          const stored = this.laws.storedSessions.get(request.session_id);
+          if (stored === undefined) throw new Error(`there is no session ${request.session_id}`);
           this.#trace(`${owner} asks the model ${request.run_id} ${request.turn}`);
-          checkConversation(request, book, this.judge);
+          checkConversation(request, stored, this.judge);
           return simReply(request, this.#script(request.session_id));
         },
       },
-      ...this.#deeds({ owner, clock }),
+      ...this.#actions({ owner, clock }),
     };
   }
 
@@ -251,14 +256,14 @@ export class SimWorld {
     return this.#options.scenario.sessions[Number(id.slice('s-'.length)) - 1] as Scenario['sessions'][number];
   }
 
-  #strike(fault: ProcessFault): void {
+  #applyFault(fault: ProcessFault): void {
     const { what, bridge, ms } = fault;
     this.#trace(`${what} ${bridge} ${ms}`);
     const slot = bridge % this.#options.scenario.bridges;
     const process = this.#bridges.get(slot);
-    // What befalls one bridge is no excuse for taking another one's calls away.
+    // A fault of one bridge does not excuse taking calls from another one.
     const ofEngine = ofTheEngine(fault);
-    if (ofEngine) this.#setRight.note(this.#engineClock);
+    if (ofEngine) this.#clockRepair.note(this.#engineClock);
     if (ofEngine || process !== undefined) this.laws.disturbed(ofEngine ? null : (process?.owner ?? null));
     if (what === 'jump_engine') this.#engineClock.jump(ms);
     else if (what === 'crash_engine') this.#crashEngine(ms);
@@ -274,9 +279,9 @@ export class SimWorld {
     else this.#crashBridge(process, slot, ms);
   }
 
-  #setEngineRight(): void {
-    if (!this.#setRight.set(this.#engineClock)) return;
-    this.#trace('the clock of the engine is set right');
+  #repairEngineClock(): void {
+    if (!this.#clockRepair.repair(this.#engineClock)) return;
+    this.#trace('the clock of the engine is repaired');
     this.laws.disturbed(null);
   }
 
@@ -292,11 +297,11 @@ export class SimWorld {
     this.time.after(ms, () => this.#startBridge(slot));
   }
 
-  #noted(clock: ProcessClock): void {
+  #onSync(clock: ProcessClock): void {
     if (this.time.passedMs() >= FAULTS_END_MS) return;
     for (const [slot, process] of this.#bridges) {
       if (process.clock !== clock || process.diesNotingMs === null) continue;
-      this.#trace(`${process.owner} notes and dies`);
+      this.#trace(`${process.owner} writes to its ledger and dies`);
       this.#crashBridge(process, slot, process.diesNotingMs);
       return;
     }
@@ -306,9 +311,9 @@ export class SimWorld {
     this.#engineClock.kill();
     this.#engine?.end();
     this.#engine = null;
-    this.laws.engineGone();
+    this.laws.engineStopped();
     this.time.after(ms, () => {
-      // One that crashed while it was opened comes back once.
+      // An engine that crashed while it was opened restarts only once.
       if (this.#engineClock.isDead()) void this.#openEngine();
     });
   }

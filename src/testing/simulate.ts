@@ -1,4 +1,4 @@
-// The simulator: one seed, one scenario, one world, and what it broke.
+// The simulator: runs one scenario in one world and returns the violations.
 import { digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { startEngine } from '../engine/engine.ts';
@@ -12,34 +12,33 @@ import { SimWorld } from './sim-world.ts';
 
 export interface SimulateOptions {
   readonly bridge: SimulatedBridge;
-  /** Makes the scenario, 1 by default; ignored when one is given. */
+  /** The seed of the scenario, 1 by default; ignored when a scenario is given. */
   readonly seed?: number;
-  /** One of one's own, or one that a failure has printed. */
+  /** The scenario to run, for example one that a failure printed. */
   readonly scenario?: Scenario;
-  /** The engine to simulate, over these ports; ours by default. */
+  /** Starts the engine over these ports; ours by default. */
   readonly startEngine?: StartEngine;
-  /** Laws of one's own, by name, held against every event as it becomes durable. */
+  /** Further laws, by name, checked on every event as it becomes durable. */
   readonly laws?: OwnLaws;
 }
 
 export interface Simulation {
   readonly scenario: Scenario;
-  /** The laws that were broken, in the order in which it was noticed; none when all hold. */
+  /** The violations in the order in which they were found; none when all laws hold. */
   readonly violations: readonly Violation[];
-  /** Digest of everything that happened, in order: the same seed gives the same. */
+  /** Digest of the trace: the same seed gives the same digest. */
   readonly digest: Digest;
-  /** Everything that happened, one line each, with the milliseconds since the beginning. */
+  /** Everything that happened, one line each, with its time in milliseconds since the beginning. */
   readonly trace: readonly string[];
   readonly events: number;
   readonly executions: number;
-  /** How long it took in the world, in milliseconds. */
+  /** How long the simulation took in simulated time, in milliseconds. */
   readonly passedMs: number;
 }
 
 /**
- * Simulates one scenario. Throws for a scenario or a seed that is none, and for a fault of the simulator's own; whatever a
- * bridge does is a violation. Only a bridge that never lets go of the thread (a circle of promises that are all resolved)
- * cannot be told: then this does not end.
+ * Simulates one scenario. Throws for an invalid scenario or seed and for a fault of the simulator; a fault of a bridge is a
+ * violation. It does not return when a bridge never yields the thread (an endless chain of resolved promises).
  */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const scenario = options.scenario ?? scenarioOf(options.seed ?? 1);
@@ -54,7 +53,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   });
   await world.run();
   let events = 0;
-  for (const book of world.laws.books.values()) events += book.events.length;
+  for (const stored of world.laws.storedSessions.values()) events += stored.events.length;
   return {
     scenario,
     violations: world.judge.violations,

@@ -17,7 +17,7 @@ import { done } from '../support/journal/outcomes.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE } from '../support/tools.ts';
 
-const ROUNDS = roundsOf(100);
+const ROUNDS = roundsOf(60, 1_000);
 const LONG = brand<'SessionId'>('long');
 const WORK = brand<'SessionId'>('work');
 const IDLE = brand<'SessionId'>('idle');

@@ -2,13 +2,17 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { openEngine, startEngine } from '../../src/engine/engine.ts';
+import { newSchemaCheck } from '../../src/engine/schema-check.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { describeClient } from '../support/engine/client-contract.ts';
 import { done } from '../support/journal/outcomes.ts';
 import { temporaryDirectory } from '../support/journal/temporary-directory.ts';
 
+const checkSchema = newSchemaCheck();
+
 describeClient('a client in process, over memory', async () => {
-  const engine = await done(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  const stores = { journal: openMemoryJournal(), blobs: openMemoryBlobs() };
+  const engine = await done(startEngine({ ...stores, checkSchema }));
   return { client: engine.client, close: () => engine.close() };
 });
 

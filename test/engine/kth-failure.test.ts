@@ -57,7 +57,7 @@ describe('the k-th call of the stores fails', () => {
     const calls = calm.calls.length;
     expect(calls).toBeGreaterThan(4);
     // A story of many calls alternates between the faults; the long suite makes more of its look-ups fail.
-    const ways = calls > 100 ? roundsOf(1) : FAULTS.length;
+    const ways = calls > 100 ? roundsOf(1) : roundsOf(2, FAULTS.length);
     for (let k = 1; k <= calls; k += 1) {
       if (calls > 100 && roundsOf(1) === 1 && calm.calls[k - 1] === 'find' && k % 8 !== 0) continue;
       for (let way = 0; way < Math.min(ways, FAULTS.length); way += 1) {

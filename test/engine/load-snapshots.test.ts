@@ -103,7 +103,7 @@ describe('a session with snapshots', () => {
           expect(from).toBe(Math.max(0, ...good));
         },
       ),
-      { numRuns: roundsOf(60) },
+      { numRuns: roundsOf(15, 600) },
     );
   });
 

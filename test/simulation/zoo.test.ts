@@ -1,13 +1,13 @@
-// The bug zoo: faults as real ones would be, planted one at a time in our own engine and bridge, which the simulator
-// must find. Nothing in production knows of it: functions are replaced while these tests run, or ports wrapped.
+// The bug zoo: realistic bugs, planted one at a time in refold's engine and bridge, which the simulator must find. The tests
+// replace functions or wrap ports; the production code has no hooks for this.
 import { afterEach, describe, expect, test, vi } from 'vitest';
-// What is replaced has to be so before anything else loads it: the bugs come first, from the inside out.
+// Modules must be mocked before anything else loads them: the bugs are imported first, from the inside out.
 import { REDUCER_BUGS } from '../support/simulation/zoo/reducer-bugs.ts';
 import { ENGINE_BUGS } from '../support/simulation/zoo/engine-bugs.ts';
 import { BRIDGE_BUGS } from '../support/simulation/zoo/bridge-bugs.ts';
 import { type Violation, simulate } from '../../src/testing/index.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
-import { HELD_UP, UNDO_HELD_UP } from '../support/simulation/zoo/held-up.ts';
+import { STALLED, UNDO_STALLED } from '../support/simulation/zoo/stalled.ts';
 import { type Bug, type Bugs, planted } from '../support/simulation/zoo/planted.ts';
 
 const ZOO: Bugs = { ...REDUCER_BUGS, ...ENGINE_BUGS, ...BRIDGE_BUGS };
@@ -43,16 +43,16 @@ describe('the simulator finds', () => {
   });
 
   test.each([
-    ['a call', HELD_UP, 'no conflicting calls overlap'],
-    ['an undo', UNDO_HELD_UP, 'leases are fenced'],
-  ] as const)('a bridge that goes on with %s after it was held up', async (_what, scenario, law) => {
+    ['a call', STALLED, 'no conflicting calls overlap'],
+    ['an undo', UNDO_STALLED, 'leases are fenced'],
+  ] as const)('a bridge that continues %s after a stall', async (_what, scenario, law) => {
     expect((await simulate({ scenario, bridge: refoldBridge })).violations).toEqual([]);
-    planted.bug = 'a bridge goes on after it was held up';
+    planted.bug = 'a bridge continues after a stall';
     const [violation] = (await simulate({ scenario, bridge: refoldBridge })).violations;
     expect(violation?.law).toBe(law);
   });
 
-  test('nothing when nothing is planted, at the same seeds', async () => {
+  test('nothing without a planted bug, at the same seeds', async () => {
     for (const { seed } of Object.values(ZOO)) {
       expect((await simulate({ seed, bridge: refoldBridge })).violations, `seed ${seed}`).toEqual([]);
     }

@@ -28,6 +28,7 @@ import {
   stateBytes,
   step,
 } from '../../src/core/index.ts';
+import { foldEvent } from '../../src/core/step.ts';
 import { type FieldsOf, type Loose, call, eventOf, say } from '../../src/testing/facts.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { testPackage } from './tools.ts';
@@ -45,9 +46,9 @@ export function fold(genesis: Genesis, events: readonly IngressEvent[]): Session
 
 /** The state after one event; throws when it is refused. */
 export function accepted(state: SessionState, event: IngressEvent): SessionState {
-  const stepped = step(state, event);
-  if (isLeft(stepped)) throw new Error(`${event.kind} was refused: ${JSON.stringify(stepped.left)}`);
-  return stepped.right.state;
+  const folded = foldEvent(state, event);
+  if (isLeft(folded)) throw new Error(`${event.kind} was refused: ${JSON.stringify(folded.left)}`);
+  return folded.right.state;
 }
 
 /** The rejection of the event; throws when it is accepted. */

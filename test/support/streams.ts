@@ -246,23 +246,42 @@ export interface Walked {
   readonly refused: number;
 }
 
+type Visit = (before: Session, event: IngressEvent, after: Session | null) => void;
+
+interface RecordedWalk extends Walked {
+  readonly visits: readonly Parameters<Visit>[];
+}
+
+/** The last walks: tests that look at the same seeds share them. */
+const recent = new Map<string, RecordedWalk>();
+const RECENT_MAX = 64;
+
 /** A session after `length` random facts, without the refused ones; `visit` sees each attempt. */
-export function walk(
-  seed: number,
-  length: number,
-  visit: (before: Session, event: IngressEvent, after: Session | null) => void = () => undefined,
-): Walked {
+export function walk(seed: number, length: number, visit: Visit = () => undefined): Walked {
+  const key = `${seed} ${length}`;
+  const walked = recent.get(key) ?? recordWalk(seed, length);
+  recent.set(key, walked);
+  for (const oldest of recent.keys()) {
+    if (recent.size <= RECENT_MAX) break;
+    recent.delete(oldest);
+  }
+  for (const visited of walked.visits) visit(...visited);
+  return walked;
+}
+
+function recordWalk(seed: number, length: number): RecordedWalk {
   const random = randomFrom(seed);
+  const visits: Parameters<Visit>[] = [];
   let now = session({ tool_package: walkPackage() });
   let refused = 0;
   for (let count = 0; count < length; count += 1) {
     const event = guess(now, random);
     const after = attempt(now, event);
-    visit(now, event, after);
+    visits.push([now, event, after]);
     if (after === null) refused += 1;
     else now = after;
   }
-  return { session: now, refused };
+  return { session: now, refused, visits };
 }
 
 function attempt(of: Session, event: IngressEvent): Session | null {

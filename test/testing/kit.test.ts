@@ -1,4 +1,4 @@
-// The public test kit: given/when/then, and arbitraries that make what they say.
+// The public test kit: given/when/then, and the arbitraries.
 import * as fc from 'fast-check';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const CALLS: Fact = {
 };
 
 describe('given, when, then', () => {
-  test('says what the state is and what is owed', () => {
+  test('checks the state and the owed effects', () => {
     const when = given([RUN], SOME)
       .when(CALLS)
       .thenState({ run: { phase: 'executing', calls: 2 }, active_tool_batch: { queued: 1 } })
@@ -27,40 +27,40 @@ describe('given, when, then', () => {
     expect(isRight(when.outcome)).toBe(true);
   });
 
-  test('says why a fact is refused', () => {
+  test('checks the code of a refusal', () => {
     given([], SOME).when(CALLS).thenRefused('run_not_active');
     expect(given([RUN], SOME).and(CALLS).events).toHaveLength(2);
   });
 
-  test('fails with what differs', () => {
+  test('fails with the difference', () => {
     const when = given([RUN], SOME).when(CALLS);
-    expect(() => when.thenState({ run: { turn: 2 } })).toThrow('at "/run/turn": 2 was expected, and it is 1');
+    expect(() => when.thenState({ run: { turn: 2 } })).toThrow('at "/run/turn": expected 2, got 1');
     expect(() => when.thenOwes()).toThrow('after ToolCallsObserved');
-    expect(() => when.thenRefused('wrong_turn')).toThrow('was taken');
-    expect(() => given([CALLS], SOME)).toThrow('given ToolCallsObserved: it was refused');
-    expect(() => given([], SOME).when(CALLS).thenState({})).toThrow('was refused');
+    expect(() => when.thenRefused('wrong_turn')).toThrow('is accepted');
+    expect(() => given([CALLS], SOME)).toThrow('given ToolCallsObserved: it is refused');
+    expect(() => given([], SOME).when(CALLS).thenState({})).toThrow('is refused');
   });
 });
 
-describe('given takes no nonsense', () => {
-  test('as a fact: nothing is left out', () => {
+describe('given', () => {
+  test('refuses a value that is not a fact', () => {
     expect(() => given([undefined as never, RUN], SOME)).toThrow('a fact is an object with a kind');
     expect(() => given([], SOME).when(null as never)).toThrow('a fact is an object with a kind');
   });
 
-  test('as a part: a list is no object', () => {
+  test('refuses an object as part of a list', () => {
     const when = given([], SOME).when(RUN);
     expect(() => when.thenState({ run_history: {} as never })).toThrow('at "/run_history"');
   });
 
-  test('and as many facts as a test has', () => {
+  test('takes thousands of facts', () => {
     const facts = Array.from({ length: 5_000 }, (): Fact => ({ kind: 'SessionConfigured', config: { turns_max: 7 } }));
     expect(given(facts, SOME).state).toMatchObject({ version: 5_000, config: { turns_max: 7 } });
   });
 });
 
 describe('arbitraries', () => {
-  test('of streams take the policy and the bounds of a session', () => {
+  test('of streams take the consent policy and the config of a session', () => {
     const config = { turns_max: 1, wall_ms_max: 30_000, retry: { attempts_max: 3, base_ms: 10, cap_ms: 20 } };
     const stream = arbitrary.ingressStream({ consent: CONSENT_PRESETS.careful, config, lengthMax: 60 });
     const met = new Set<string>();
@@ -78,7 +78,7 @@ describe('arbitraries', () => {
     }
   });
 
-  test('of calls name what the tools claim, and need no tool', () => {
+  test('of calls set the claimed arguments, and work without tools', () => {
     const claims = [{ space: 'prices', argument: 'article', form: 'text', access: 'read' }] as const;
     const tool = { ...READ, parallelism_hint: { parallel_safe: true, claims } };
     const known = fc.sample(arbitrary.toolCalls([tool]), { numRuns: 50, seed: 1 }).flat();
@@ -90,7 +90,7 @@ describe('arbitraries', () => {
     expect(new Set(none.map(({ tool_name }) => tool_name))).toEqual(new Set(['no_such_tool']));
   });
 
-  test('of registries make packages that a session may be born with, and calls that can be planned', () => {
+  test('of registries give packages that a session accepts, and calls that can be planned', () => {
     const tools = arbitrary
       .toolRegistry()
       .chain((registry) => fc.tuple(fc.constant(registry), arbitrary.toolCalls(registry)));
@@ -109,7 +109,7 @@ describe('arbitraries', () => {
     expect(rejected).toBeGreaterThan(0);
   });
 
-  test('of streams make facts that are taken, of most kinds, and fold again to the same digest', () => {
+  test('of streams give accepted facts of most kinds, which fold again to the same digest', () => {
     const kinds = new Set<string>();
     fc.assert(
       fc.property(arbitrary.ingressStream({ lengthMax: 60 }), ({ genesis, events, state }) => {
@@ -123,7 +123,7 @@ describe('arbitraries', () => {
     expect(kinds.size).toBeGreaterThan(15);
   });
 
-  test('shrink to what matters', () => {
+  test('shrink to the facts that matter', () => {
     const stream = arbitrary.ingressStream({ tool_package: SOME.tool_package });
     const found = fc.check(
       fc.property(stream, ({ events }) => events.every(({ kind }) => kind !== 'ToolCallsObserved')),
@@ -133,7 +133,7 @@ describe('arbitraries', () => {
   });
 });
 
-test('a scripted model says its turns, and then that it is done', async () => {
+test('a scripted model answers with its turns, and then with done', async () => {
   const model = scriptedModel([{ calls: [{ name: 'read' }] }, null]);
   const ask = (turn: number) =>
     model.generate(

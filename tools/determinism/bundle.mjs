@@ -22,7 +22,7 @@ export function readSessions(folder) {
 
 /**
  * Writes `node.mjs`, `noble.mjs`, `sessions.json` and two pages into a folder. The first is built as production and the
- * others as development code, so that what a library does for developers alone is held to the same bytes.
+ * others as development code, so that the development checks of libraries are compared as well.
  */
 export async function writeBundles(folder, sessions) {
   const common = { entryPoints: [at('./entry.mjs')], bundle: true, format: 'esm', logLevel: 'error' };
@@ -59,7 +59,7 @@ async function bundlePage() {
   return outputFiles[0].text;
 }
 
-/** A page that folds its input and leaves the answer in its title. Nothing in a script may look like the end of it. */
+/** A page that folds its input and leaves the answer in its title. A script must not contain its own end tag. */
 function pageOf(code, input) {
   const data = `const input = ${JSON.stringify(input).replaceAll('<', String.raw`\u003c`)};`;
   const safe = code.replaceAll('</script', String.raw`<\/script`);

@@ -1,4 +1,4 @@
-// Runs inside each runtime: loads a bundle, folds the sessions, prints the answer as one line of JSON.
+// Runs inside each runtime: loads a bundle, folds the sessions and prints the answer as one line of JSON.
 //   child.mjs BUNDLE SESSIONS plain|poisoned
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,6 @@
-// Holds what a runtime folded against the record, and against what another runtime folded before.
+// Compares the result of a runtime with the record and with the result of the first runtime.
 
-/** Null when both agree at every position; otherwise the first place where they do not, in one line. */
+/** Null when both agree at every position; otherwise one line that names the first difference. */
 export function findDifference(answer, first = answer) {
   if (answer.error !== undefined) return answer.error;
   for (const [index, { name, bytes, differs }] of answer.sessions.entries()) {

@@ -1,8 +1,8 @@
-// The entry of the bundle: folds as it is, or in a poisoned realm, and says what the realm knows of time and place.
+// The entry of the bundle: folds in a normal or a poisoned realm, and reports the time zone and locale of the realm.
 import { foldAll } from './fold-all.mjs';
 import { poison } from './poison.mjs';
 
-/** What {@link foldAll} answers, with the realm's time zone and locale; or `{ error }`. */
+/** The result of {@link foldAll} with the time zone and the locale of the realm, or `{ error }`. */
 export function run(sessions, poisoned) {
   const { timeZone, locale } = new Intl.DateTimeFormat().resolvedOptions();
   const heal = poisoned ? poison() : () => {};

@@ -1,5 +1,5 @@
-// What every runtime computes: each session folded from its lines, with nothing taken over from the record. Pure, so
-// that one bundle of it runs anywhere.
+// The computation of every runtime: each session is folded from its lines, and nothing is copied from the record. Pure, so
+// one bundle runs everywhere.
 import { digestText } from '../../schemas/canonical.ts';
 import {
   eventDigest,
@@ -46,7 +46,7 @@ function foldOne({ name, lines }) {
   throw new Error(`${name} is empty`);
 }
 
-/** Takes the records of one session, one by one, and gives the digests each must have. */
+/** Takes the records of one session in order, and returns the digests that each must have. */
 function newFold() {
   let state;
   let chain;

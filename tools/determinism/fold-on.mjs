@@ -1,4 +1,4 @@
-// Folds on one runtime in one world: as a process of its own, with an environment that holds nothing but the world.
+// Folds on one runtime in a separate process, with only the environment variables of this row.
 import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url));
 const FOLD_MS_MAX = 120_000;
 const ANSWER_BYTES_MAX = 64 * 1_048_576;
 
-/** What `run` of the bundle answered, or `{ error }` when there is no answer. */
+/** The answer of `run` in the bundle, or `{ error }`. */
 export async function foldOn(runtime, row, folder) {
   const env = { PATH: process.env.PATH, HOME: folder, TZ: row.timeZone, LC_ALL: row.locale, LANG: row.locale };
   const options = { env, timeout: FOLD_MS_MAX, maxBuffer: ANSWER_BYTES_MAX };

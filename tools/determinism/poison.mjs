@@ -1,5 +1,5 @@
-// Replaces what the fold may not touch by stubs that throw: clocks, random sources, locales, the process, and every
-// function whose result the language leaves to the engine.
+// Replaces everything that the fold must not use by stubs that throw: clocks, random sources, locales, the process, and
+// every function whose result the language leaves to the implementation.
 
 const GLOBALS = ['Date', 'Intl', 'Temporal', 'crypto', 'process', 'performance', 'navigator'];
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'fetch'];
@@ -13,7 +13,7 @@ const LOCALE = [
   [Object.prototype, ['toLocaleString']],
 ];
 
-/** Poisons this realm and gives the function that heals it. */
+/** Poisons this realm. Returns a function that restores it. */
 export function poison() {
   const targets = [[globalThis, [...GLOBALS, ...TIMERS]], [Math, [...MATH, ...MORE_MATH]], ...LOCALE];
   const undo = targets.flatMap(([target, names]) => names.map((name) => replace(target, name)));

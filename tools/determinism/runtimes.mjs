@@ -1,5 +1,5 @@
-// The runtimes to fold on: this Node, other versions of it and Bun, which are packages that hold plain binaries, and a
-// browser when one is installed. What has to be fetched goes into a cache beside the dependencies, never among them.
+// The runtimes to fold on: this Node, other versions of Node and Bun (npm packages that hold binaries), and a browser when
+// one is installed. Downloads go into a cache beside the dependencies, never among them.
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -55,7 +55,7 @@ async function fetched(kind, folder, spec, offline) {
   return { kind, path };
 }
 
-/** What a failed command said first, or what was thrown. */
+/** The first line of the standard error of a failed command, or of the error. */
 const firstLine = (error) =>
   String(error.stderr || error.message)
     .trim()

@@ -1,4 +1,4 @@
-// Sessions about batches and what state holds: plans, lost leases, sealed pages, odd values.
+// Sessions about batches and the bounds of state: plans, lost leases, sealed pages, odd values.
 import { Recorder, blob, call } from './recorder.mjs';
 import { AGAIN, BARRIER, ONCE, PATCH, READ, TOPIC, WRITE, packageOf, profile, tool } from './tools.mjs';
 
@@ -24,7 +24,7 @@ export function leaseLost() {
   return session.settlesBatch().answers('two of four are certain').ended('completed');
 }
 
-/** Three hundred calls that overlap in a small tree. A quarter settles, in an order only the plan allows; then a stop. */
+/** Three hundred calls that overlap in a small tree. A quarter settles in an order that only the plan allows; then an interrupt. */
 export function largeBatch() {
   const session = new Recorder('large-batch', { tool_package: packageOf([READ, WRITE, PATCH, TOPIC, BARRIER, AGAIN]) });
   const calls = Array.from({ length: 300 }, (_, index) => ({ call_id: `${index}`, ...overlappingCall(index) }));
@@ -72,7 +72,7 @@ export function entangledBatch() {
   return session.ofRun('RunCancelled').ended('cancelled');
 }
 
-/** More sealed pages than the window holds, and more ended runs than state remembers. */
+/** More sealed pages than the window holds, and more ended runs than the state keeps. */
 export function sealedPages() {
   const session = new Recorder('sealed-pages', { tool_package: packageOf([READ]) });
   for (let n = 1; n <= 33; n += 1) session.runs(`question ${n}`).answers(`answer ${n}`);
@@ -85,10 +85,10 @@ export function sealedPages() {
   return session.answers('enough');
 }
 
-/** Values on which encoders, engines and locales have been seen to differ. */
+/** Values on which encoders, JavaScript engines and locales differ. */
 export function oddValues() {
   const named = (tool_id, tool_name) => tool(tool_name, { tool_id, parallelism_hint: { parallel_safe: true } });
-  // Integer-like ids are iterated in numeric order, whatever the order they were written in.
+  // Objects iterate integer-like keys in numeric order, not in insertion order.
   const tools = [named('10', '10'), named('9', '9'), named('B', 'I'), named('a', 'i'), named('toString', 'valueOf')];
   const tool_package = {
     registry: tools,
@@ -98,7 +98,7 @@ export function oddValues() {
       { provider_contains: '', profile_id: 'constructor' },
     ],
   };
-  // Lower case as a Turkish locale has it holds no "i" here; and no locale sorts "B" before "a".
+  // A Turkish locale lowers "I" to a dotless i, and no locale sorts "B" before "a".
   const session = new Recorder('odd-values', { tool_package, config: { provider: 'OPENAI' } });
   session.shows('no locale', (state) => state.effective_tools.profile_id === '10').runs('İıẞß \u0000\u001f\u007f');
   const doubles = [5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e21, 1e-7, 1e-6, 123456789012345680000];

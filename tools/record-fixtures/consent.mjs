@@ -1,12 +1,11 @@
-// Sessions about people: who is asked, what they answer, what they do by hand, and how they change direction; and
-// about what runs out: budgets, times, attempts.
+// Sessions about people: questions, answers, custom calls and redirects; and about limits: budgets, deadlines, attempts.
 import assert from 'node:assert/strict';
 import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { permissionTools } from '../../dist/src/toolsets/permission-tools.js';
 import { Recorder, call, say } from './recorder.mjs';
 import { ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
 
-/** A session that was born with consent: its events are of version 2. */
+/** A session with a consent policy: its events are of version 2. */
 const recording = (name, overrides) =>
   new Recorder(name, { consent: CONSENT_PRESETS.allow_all, ...overrides }, { version: 2 });
 
@@ -27,7 +26,7 @@ export function confirmations() {
   session.confirms('yes', 'allow', { by: 'ann' }).owes('tool.call', 'yes', 'held').starts('yes').settles('yes');
   session.confirms('no', 'deny', { message: 'not on a Friday', by: 'ann' }).calls({ no: 'denied' });
   session.confirms('silent', 'deny').settles('held').settlesBatch();
-  // A grant for the rest of the session answers what waits and what comes.
+  // A grant for the rest of the session answers waiting and later calls.
   session.observes([call('a', 'asks', { path: 'src/a' }), call('b', 'asks', { path: 'src/b' }), call('c', 'asks')]);
   session.confirms('a', 'allow', { grant: { argument: 'path', pattern: 'src/*' } });
   session.calls({ a: 'queued', b: 'queued', c: 'waiting' }).confirms('c', 'allow', { grant: {} }).finishesBatch();
@@ -35,7 +34,7 @@ export function confirmations() {
     .observes([call('d', 'asks', { path: 'etc' })])
     .calls({ d: 'queued' })
     .finishesBatch();
-  // Another policy takes the grants back.
+  // Another policy revokes the grants.
   session.takes('ConsentPolicySet', { policy: { ...CONSENT_PRESETS.careful, tools: { once: 'deny' } }, by: 'ann' });
   session.observes([
     call('e', 'asks', { path: 'etc' }),
@@ -57,7 +56,7 @@ export function amendedCalls() {
   });
   session.starts('q-edited').settles('q-edited').settlesBatch().isNow('generating');
   session.shows('pairs in the transcript', ({ transcript }) => transcript.open.length === 6);
-  // Amended, and the person then changes direction: the call is never made.
+  // Amended, then redirected by an interrupt: the amended call is never made.
   session.observes([call('s', 'asks', { path: 'c' }), call('t', 'read', { path: 'd' })]);
   session.confirms('s', 'deny', { instead: call('s-edited', 'asks', { path: 'd' }) });
   session.ofRun('user.interrupt', { input: say('leave it'), by: 'ann' }).isNow('generating');
@@ -74,7 +73,7 @@ export function expiredApprovals() {
   session.confirms('b', 'allow').settles('b').settles('c').passes();
   session.calls({ a: 'denied' }).shows('its own code', () => session.callState('a').code === 'approval_expired');
   session.settlesBatch().observes([call('w', 'timed', { path: 'x' }), call('v', 'timed', { path: 'x' })]);
-  // The time of the second begins when the first has run out.
+  // The deadline of the second starts when the first has expired.
   session.passes().calls({ w: 'failed', v: 'queued' }).owes('agent.custom_tool_use', 'v').fulfils('v').settlesBatch();
   return session.answers('done').ended('completed');
 }
@@ -157,7 +156,7 @@ export function retries() {
   session.settles('s', { result: { success: true, data: { ok: 7 } }, output_verdict: misfit }).calls({ s: 'failed' });
   session.settlesBatch();
   fails({ code: 'refused', retryable: false }).ended('failed', 'refused');
-  // A run that is stopped while it waits for its next attempt.
+  // A run that is cancelled while it waits for its next attempt.
   session
     .runs('again')
     .observes([call('t', 'read', { path: 'b' })])
@@ -197,7 +196,7 @@ export function budgets() {
 }
 
 export function sharedReads() {
-  // What an open world answers is not shared.
+  // Results of open-world tools are not shared.
   const closed = { ...READ, open_world: false };
   const session = recording('shared-reads', {
     tool_package: packageOf([closed, WRITE, ONCE]),

@@ -1,4 +1,4 @@
-// A session whose state is digested in the second form, with something in every part that is digested by itself.
+// A session whose state digest has the second form, with content in every part that is digested separately.
 import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { Recorder, blob, call, say } from './recorder.mjs';
 import { AGAIN, ASKS, BARRIER, ONCE, READ, TIMED, WRITE, packageOf, tool } from './tools.mjs';
@@ -26,7 +26,7 @@ export function digestForm2() {
   session.shows('two pages', ({ active_tool_batch }) => active_tool_batch.pages.length === 2);
   session.starts('c69').loses('c69').starts('c69', 'bridge-2').settles('c1').settles('c69', { output: '\u2028"é"' });
   session.finishesBatch().shows('a sealed page', ({ transcript }) => transcript.sealed.length === 1);
-  // Questions, grants, work by hand, a call that goes on by itself, and what waits behind them.
+  // Questions, grants, custom calls, a detached call, and calls that wait for them.
   const text = 'x'.repeat(5_000);
   session.observes(
     [

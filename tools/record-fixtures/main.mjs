@@ -1,9 +1,9 @@
-// Records the sessions of replay-fixtures/ (all but demo/, which a real run recorded). They are golden: an existing one
-// is left alone unless `--force` is given, and a change of its bytes needs a reason.
+// Records the sessions of replay-fixtures/ (all but demo/, which a real run recorded). They are golden files: an existing one
+// is not overwritten without `--force`, and a change of its bytes needs a reason.
 //
 //   npm run build && node tools/record-fixtures/main.mjs [--force | --check] [name…]
 //
-// With --check nothing is written: it fails when a session would come out differently from the one that is kept.
+// --check writes nothing and fails when a session would differ from the stored one.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,6 @@
-// Records one session through the pure core: every event gets the next id and the next second, so that the same script
-// gives the same bytes. An event that is refused stops the recording, and so does an expectation that does not hold:
-// a fixture must show what its note says it guards. The first sessions are of version 1, from before there was
-// consent: they are made as they were made then, and must come out the same for ever.
+// Records one session through the pure core. Every event gets the next id and the next second, so the same script gives the
+// same bytes. A refused event or a failed expectation stops the recording: a fixture must show what it is for. The first
+// sessions are of version 1, from before consent existed; they are recorded in the old form and must never change.
 import assert from 'node:assert/strict';
 import {
   defaultGenesis,
@@ -38,7 +37,7 @@ export const blob = (text) => ({
   tail: text.slice(-512).toWellFormed(),
 });
 
-/** A genesis record as it was before there was consent: what came later is not in it. */
+/** A genesis record of version 1, without the later fields. */
 function asOfVersion1({ consent: _consent, config, ...genesis }) {
   const { tokens_max: _tokens, wall_ms_max: _wall, retry: _retry, share_reads: _share, ...then } = config;
   return { ...genesis, config: then };
@@ -47,10 +46,10 @@ function asOfVersion1({ consent: _consent, config, ...genesis }) {
 export class Recorder {
   lines = [];
   events = 0;
-  /** Not before the times that have come. */
+  /** The clock of the recording: never before a time that was reached. */
   nowMs = 0;
 
-  /** `version` of the events; `form` of the state digest, which is that of the genesis record. */
+  /** `version` of the events; `form` of the state digest, which the genesis record sets. */
   constructor(session_id, overrides = {}, { version = 1, form = 1 } = {}) {
     const today = { ...defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides }), v: form };
     const genesis = version === 1 ? asOfVersion1(today) : today;
@@ -64,7 +63,7 @@ export class Recorder {
     return `${this.lines.join('\n')}\n`;
   }
 
-  /** One fact; throws when it is refused. */
+  /** Records one fact; throws when it is refused. */
   takes(kind, fields) {
     const number = this.events + 1;
     const event = {
@@ -75,7 +74,7 @@ export class Recorder {
       ...fields,
     };
     const stepped = step(this.state, event);
-    assert.equal(stepped._tag, 'Right', `${kind} was refused: ${JSON.stringify(stepped.left)}`);
+    assert.equal(stepped._tag, 'Right', `${kind} is refused: ${JSON.stringify(stepped.left)}`);
     const { state, stateDigest: state_digest } = stepped.right;
     const event_digest = eventDigest(event);
     this.chain = nextChain(this.chain, event_digest, state_digest);
@@ -137,12 +136,12 @@ export class Recorder {
     return this.takes('LeaseExpired', { batch_id, call_id, attempt: this.callState(call_id).attempt });
   }
 
-  /** A person's word on a call that waits for it. */
+  /** The answer of a person to a question about a call. */
   confirms(call_id, result, rest = {}) {
     return this.takes('user.tool_confirmation', { ...this.#named(call_id), result, ...rest });
   }
 
-  /** A person has done a custom call. */
+  /** A person has performed a custom call. */
   fulfils(call_id, rest = {}) {
     const answer = { ...this.#named(call_id), result: { success: true }, output: say(`by hand: ${call_id}`) };
     return this.takes('user.custom_tool_result', { ...answer, ...rest });
@@ -154,7 +153,7 @@ export class Recorder {
     return { batch_id, call_id, arguments_digest };
   }
 
-  /** The time that state waits for has come. */
+  /** The next time that the state waits for is reached. */
   passes(rest = {}) {
     const { at_ms } = effects(this.state).find((effect) => effect.kind === 'wake');
     this.nowMs = Math.max(this.nowMs, at_ms);
@@ -165,7 +164,7 @@ export class Recorder {
     return this.takes('ToolBatchSettled', this.batch);
   }
 
-  /** Settles every call that is owed, then the batch. */
+  /** Settles every owed call, then the batch. */
   finishesBatch() {
     for (const effect of effects(this.state)) if (effect.kind === 'tool.call') this.settles(effect.call_id);
     return this.settlesBatch();
@@ -179,7 +178,7 @@ export class Recorder {
     return this;
   }
 
-  /** How the last ended run ended. */
+  /** The outcome and code of the last ended run. */
   ended(outcome, code = null) {
     const { ending } = this.state.run_history.at(-1);
     assert.deepEqual([ending.outcome, ending.code], [outcome, code]);
@@ -201,7 +200,7 @@ export class Recorder {
     return this;
   }
 
-  /** What is owed of a kind: the ids of the calls it is about. */
+  /** The call ids of the owed effects of one kind. */
   owes(kind, ...call_ids) {
     const owed = effects(this.state).filter((effect) => effect.kind === kind);
     assert.deepEqual(
@@ -220,7 +219,7 @@ export class Recorder {
     return this;
   }
 
-  /** Anything else, by a predicate over the state. */
+  /** Any other expectation, as a predicate over the state. */
   shows(what, holds) {
     assert.ok(holds(this.state), `${this.state.session_id} does not show: ${what}`);
     return this;

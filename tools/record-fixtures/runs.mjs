@@ -1,4 +1,4 @@
-// Sessions about the life of a run: who starts it, who stops it, and what ends it.
+// Sessions about the life cycle of a run: its start, its control and its end.
 import { Recorder, call, say } from './recorder.mjs';
 import { AGAIN, BARRIER, ONCE, READ, WRITE, packageOf } from './tools.mjs';
 
@@ -49,7 +49,7 @@ export function interruptedBatch() {
   session.calls({ running: 'running', willing: 'running', settled: 'succeeded', queued: 'cancelled' });
   session.settles('willing', { result: { success: false, needsFollowup: true }, outcome: 'cancelled' });
   session.settles('running').ended('interrupted').isNow('generating').ofRun('RunInterrupted').ended('interrupted');
-  // An interrupted run that somebody cancels meanwhile.
+  // An interrupted run that is cancelled before its calls settle.
   session
     .runs('once more')
     .observes([call('slow', 'read', { path: 'b' })])
@@ -101,7 +101,7 @@ export function repeatedCall() {
     .runs('look')
     .observes([again('c1')])
     .finishesBatch();
-  // The same arguments in another order of keys are the same call.
+  // The same arguments in another key order are the same call.
   session.observes([call('c2', 'read', { lines: [1, 2], path: 'a' }), again('c3')]).refused('repeated_call');
   session
     .finishesBatch()

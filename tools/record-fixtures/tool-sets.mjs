@@ -1,4 +1,4 @@
-// Sessions about which tools there are: the host's life, another registry, profiles and overrides, refused calls.
+// Sessions about the available tools: the host session, another registry, profiles and overrides, refused calls.
 import { Recorder, call, say } from './recorder.mjs';
 import { AGAIN, BROWSER, HOSTED, ONCE, OPEN, READ, WORKFLOW, WRITE, packageOf, profile, tool } from './tools.mjs';
 
@@ -15,7 +15,7 @@ export function hostSessionExpiry() {
   host({ host_session_id: 'host-1', ...ready, expires_at_ms: due(2) }).isNow('generating');
   session.offers('hosted', 'browser', 'read').observes([call('c1', 'hosted'), call('c2', 'browser', { url: 'x' })]);
   session.takes('TimeReached', { due_at_ms: due(2) }).offers('open', 'read');
-  // What was planned before goes on; what is asked for now is refused.
+  // Planned calls continue; new calls are refused.
   session.settles('c1').settles('c2').settlesBatch();
   session.observes([call('c3', 'hosted'), call('c4', 'open')]).refused('tool_unavailable');
   const opened = { host_session_id: 'host-2', ...ready, sandbox: 'none', expires_at_ms: due(4), capabilities: [] };
@@ -52,7 +52,7 @@ export function registryReplaced() {
     .settles('c1')
     .finishesBatch()
     .observes([call('c2', 'read', { path: 'a' })]);
-  // The registry changes while the model thinks: what it was offered is no longer what there is.
+  // The registry changes during a generate: the offered tools differ from the registered ones.
   session.finishesBatch().takes('ToolRegistrySet', { registry: [READ, added, ONCE] });
   session.observes([call('c3', 'read', { path: 'a' }), call('c4', 'again'), call('c5', 'added'), call('c6', 'once')]);
   session.refused('tool_not_offered', 'tool_unknown', 'tool_not_offered').finishesBatch().answers('done');
@@ -78,7 +78,7 @@ export function overrides() {
     run_overrides: { tool_profile: 'writer', tool_concurrency_max: 2 },
     tools: { enable: ['once'], disable: ['read'], force: ['hosted', 'again'] },
   });
-  // Disable wins over force, and force does not make a tool available.
+  // Disable wins over force, and force does not make an unavailable tool available.
   session
     .offers('write', 'once')
     .observes([call('c1', 'again'), call('c2', 'write', { path: 'a' }), call('c3', 'read')]);

@@ -1,4 +1,4 @@
-// The tools of the recorded sessions: one for each way of running beside others.
+// The tools of the recorded sessions: one for each kind of parallelism.
 import { defineTool } from '../../dist/schemas/index.js';
 
 /** A tool that takes anything; its id is its name unless it is given. */
@@ -15,25 +15,25 @@ export const READ = tool('read', { read_only: true, destructive: false, parallel
 export const WRITE = tool('write', { parallelism_hint: claiming('write') });
 export const PATCH = tool('patch', { parallelism_hint: claiming('write', 'patch', 'patch') });
 export const TOPIC = tool('topic', { parallelism_hint: claiming('write', 'text', 'topic') });
-/** Parallel-safe and claims nothing; may not run twice, and stops when it is asked to. */
+/** Parallel-safe and claims nothing; must not run twice, and is cancelled by an interrupt. */
 export const ONCE = tool('once', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'cancel' });
-/** As once, but may run twice. */
+/** Like `once`, but may run twice. */
 export const AGAIN = tool('again', { parallelism_hint: { parallel_safe: true }, idempotent: true });
-/** Waits for everything before it, and everything after it waits. */
+/** Waits for every earlier call, and every later call waits for it. */
 export const BARRIER = tool('barrier');
 export const OPEN = tool('open', { availability_rules: ['host_session_not_ready'] });
 export const HOSTED = tool('hosted', { availability_rules: ['host_session_ready'] });
 export const BROWSER = tool('browser', { availability_rules: ['host_session_ready', 'capability:browser'] });
 export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
 
-/** Asks a person, whatever the policy says of its mode. */
+/** Always asks a person, whatever the policy for its mode. */
 export const ASKS = tool('asks', { permission_policy: 'always_ask', parallelism_hint: claiming('write') });
-/** Sends something out, and says how it went. */
+/** Sends something and reports the result. */
 export const SEND = tool('send', { output_schema: { type: 'object', properties: { ok: { type: 'boolean' } } } });
 const byHand = { ownership: 'custom', executor: { kind: 'custom' } };
-/** A person does it. */
+/** A person performs it. */
 export const PERSON = tool('person', { ...byHand, parallelism_hint: { parallel_safe: true } });
-/** A person does it within a minute, at one file. */
+/** A person performs it within a minute, on one file. */
 export const TIMED = tool('timed', {
   ...byHand,
   answer_within_ms: 60_000,
@@ -41,7 +41,7 @@ export const TIMED = tool('timed', {
   output_schema: { type: 'object', properties: { ok: { type: 'boolean' } } },
 });
 
-/** A package whose only profile holds all its tools, and `spare` beside them. */
+/** A package whose only profile holds all its tools but `spare`. */
 export const packageOf = (tools, spare = []) => ({
   registry: [...tools, ...spare],
   profiles: [profile('all', tools)],

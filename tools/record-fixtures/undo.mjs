@@ -1,4 +1,4 @@
-// Sessions in which somebody puts the files of a call back.
+// Sessions with undo requests.
 import { Recorder, blob, call } from './recorder.mjs';
 import { READ, WRITE, packageOf } from './tools.mjs';
 
@@ -25,7 +25,7 @@ export function undoneCalls() {
   const asks = (call_id, changes) => session.takes('UndoRequested', { call_id, batch_id, changes });
   const answers = (call_id, position, rest) =>
     session.takes('UndoSettled', { position, batch_id, call_id, success: true, ...rest });
-  // While the model thinks, and two at a time; the answers come in the other order.
+  // During a generate, two at a time; the answers come in reverse order.
   asks('edit', edited);
   const first = session.events - 1;
   asks('move', moved);
@@ -36,7 +36,7 @@ export function undoneCalls() {
     .shows('none waits', (state) => !('undos' in state))
     .answers('done')
     .ended('completed');
-  // Asked for again, it is another undo; nothing runs meanwhile.
+  // A repeated request is another undo; no run is live.
   asks('edit', edited).shows('one undo waits', ({ undos }) => undos[0].position === session.events - 1);
   answers('edit', session.events - 1);
   return session.isNow('idle').shows('none waits', (state) => !('undos' in state));

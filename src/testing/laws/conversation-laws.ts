@@ -1,62 +1,63 @@
-// Laws of what a model is shown: every call it made, in order, each followed by its one result, and each result what
-// is on record.
+// Laws of the conversation that a model reads: every call it made, in order, each followed by its one result, and each
+// result as recorded.
 import { brand } from '../../../schemas/ids.ts';
 import type { ModelMessage, ModelRequest } from '../bridge-world.ts';
-import type { Book } from './book.ts';
+import type { StoredSession } from './stored-session.ts';
 import { excerptOf } from './execution-laws.ts';
 import type { Judge } from './judge.ts';
 
 type Shown = Extract<ModelMessage, { readonly role: 'tool' }>;
 
-export function checkConversation({ messages, run_id }: ModelRequest, book: Book, judge: Judge): void {
+export function checkConversation({ messages, run_id }: ModelRequest, stored: StoredSession, judge: Judge): void {
   const asked: string[] = [];
   let due: string[] = [];
   for (const message of messages) {
     if (message.role === 'tool') {
-      judge.hold(
+      judge.check(
         due.shift() === message.call_id,
         'pairing',
-        () => `the model reads a result of ${message.call_id} that is not due`,
+        () => `the model reads a result of ${message.call_id} out of order`,
       );
-      checkResult(message, book, judge);
+      checkResult(message, stored, judge);
       continue;
     }
-    judge.hold(due.length === 0, 'pairing', () => `the model reads no result of ${due[0]}`);
+    judge.check(due.length === 0, 'pairing', () => `the model reads no result of ${due[0]}`);
     due = message.role === 'assistant' ? message.calls.map(({ id }) => id) : [];
     asked.push(...due);
   }
-  judge.hold(due.length === 0, 'pairing', () => `the model reads no result of ${due[0]}`);
-  const recorded = [...book.calls.keys()];
+  judge.check(due.length === 0, 'pairing', () => `the model reads no result of ${due[0]}`);
+  const recorded = [...stored.calls.keys()];
   const inOrder = asked.every((id, index) => recorded[index] === id);
-  judge.hold(inOrder, 'pairing', () => `the calls that the model reads are not those on record: ${asked.join(' ')}`);
-  const live = book.state().run_history.every((run) => run.run_id !== run_id) || book.state().run?.run_id === run_id;
-  judge.hold(
-    live || wasOwed(book, run_id),
+  judge.check(inOrder, 'pairing', () => `the model reads other calls than are recorded: ${asked.join(' ')}`);
+  const live =
+    stored.state().run_history.every((run) => run.run_id !== run_id) || stored.state().run?.run_id === run_id;
+  judge.check(
+    live || wasOwed(stored, run_id),
     'durable first',
-    () => `the model is asked for ${run_id}, which is not on record`,
+    () => `the model is asked for ${run_id}, which is not recorded`,
   );
 }
 
-const wasOwed = (book: Book, run_id: ModelRequest['run_id']): boolean =>
-  book.states.some(({ run }) => run?.run_id === run_id);
+const wasOwed = (stored: StoredSession, run_id: ModelRequest['run_id']): boolean =>
+  stored.states.some(({ run }) => run?.run_id === run_id);
 
-function checkResult({ call_id, text, is_error }: Shown, book: Book, judge: Judge): void {
-  const own = book.calls.get(brand<'CallId'>(call_id));
-  const call = own?.planned?.shares === undefined ? own : book.call(own.planned.shares);
+function checkResult({ call_id, text, is_error }: Shown, stored: StoredSession, judge: Judge): void {
+  const own = stored.calls.get(brand<'CallId'>(call_id));
+  const call = own?.planned?.shares === undefined ? own : stored.call(own.planned.shares);
   if (call === undefined) {
-    judge.fail('durable first', `the model reads a result of ${call_id}, which is not on record`);
+    judge.fail('durable first', `the model reads a result of ${call_id}, which is not recorded`);
     return;
   }
   if (call.settled === null) {
     const ended = call.planned === null || call.ended;
-    judge.hold(ended && is_error, 'pairing', () => `the model reads a result of ${call_id}, which has none`);
-    judge.hold(!text.includes('no result was recorded'), 'pairing', () => `no result of ${call_id} is on record`);
+    judge.check(ended && is_error, 'pairing', () => `the model reads a result of ${call_id}, which has no result`);
+    judge.check(!text.includes('no result was recorded'), 'pairing', () => `${call_id} has no recorded result`);
     return;
   }
   const recorded = excerptOf(call.settled);
-  judge.hold(
+  judge.check(
     text.startsWith(recorded),
     'pairing',
-    () => `the model reads another result of ${call_id} than is on record`,
+    () => `the model reads a result of ${call_id} that differs from the recorded one`,
   );
 }

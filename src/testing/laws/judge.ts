@@ -1,47 +1,27 @@
-// Where the laws meet: whoever sees one broken says so here, and the simulation ends.
+// Collects the laws that a simulation breaks. The simulation ends at the first violation.
 import type { SimTime } from '../sim-time.ts';
-
-/** The laws of the design; see the README, "Test your agent, your tools and your bridge". */
-export type Law =
-  | 'replay identity'
-  | 'effects from state'
-  | 'durable first'
-  | 'settle once'
-  | 'pairing'
-  | 'deny wins'
-  | 'bounded'
-  | 'approvals bound'
-  | 'only the plan runs'
-  | 'no conflicting calls overlap'
-  | 'runs at most once'
-  | 'tried again when due'
-  | 'honest reports'
-  | 'nothing is lost'
-  | 'undone once'
-  | 'leases are fenced'
-  | 'the living keep their calls'
-  | 'every run ends';
+import type { Law } from './laws.ts';
 
 export interface Violation {
-  /** A {@link Law}, or the name of a law of one's own. */
+  /** The name of a {@link Law}, or of a law that the test has added. */
   readonly law: string;
   readonly message: string;
   /** Milliseconds since the simulation began. */
   readonly atMs: number;
-  /** What a bridge threw that gave up. */
+  /** What the bridge threw, when it ended with an error. */
   readonly cause?: unknown;
 }
 
 export interface Judge {
-  /** The first is what matters: what follows may be its consequence. */
+  /** In the order in which they were found. Later ones may follow from the first. */
   readonly violations: readonly Violation[];
   fail(law: Law, message: string): void;
-  /** Fails one of the laws that whoever simulates has added. */
+  /** Fails a law that the test has added. */
   failOwn(name: string, message: string): void;
-  /** A process of the world came to an end of its own making. */
-  gaveUp(name: string, error: unknown): void;
+  /** A process of the simulated world ended with an error. */
+  processFailed(name: string, error: unknown): void;
   /** Fails unless the condition holds. */
-  hold(condition: boolean, law: Law, message: () => string): void;
+  check(condition: boolean, law: Law, message: () => string): void;
 }
 
 export function newJudge(time: SimTime): Judge {
@@ -53,11 +33,11 @@ export function newJudge(time: SimTime): Judge {
     violations,
     fail,
     failOwn: fail,
-    gaveUp(name, cause) {
-      const message = `${name} gave up: ${String(cause)}`;
+    processFailed(name, cause) {
+      const message = `${name} failed: ${String(cause)}`;
       violations.push({ law: 'every run ends', message, atMs: time.passedMs(), cause });
     },
-    hold: (condition, law, message) => {
+    check: (condition, law, message) => {
       if (!condition) fail(law, message());
     },
   };

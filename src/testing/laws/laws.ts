@@ -1,21 +1,32 @@
+// The laws of the engine, in one table: the judge, the tests and docs/design.md ("Laws") use its numbers and its names.
+
 export const LAWS = [
-  'replay identity',
-  'effects from state',
-  'durable first',
-  'settle once',
-  'pairing',
-  'deny wins',
-  'bounded',
-  'the world is recorded',
-  'approvals bound',
-  'only the plan runs',
-  'no conflicting calls overlap',
-  'runs at most once',
-  'retried when due',
-  'honest reports',
-  'nothing is lost',
-  'undone once',
-  'leases are fenced',
-  'live bridges keep their calls',
-  'every run ends',
+  { number: 1, name: 'replay identity' },
+  { number: 2, name: 'effects from state' },
+  { number: 3, name: 'durable first' },
+  { number: 4, name: 'settle once' },
+  { number: 5, name: 'pairing' },
+  { number: 6, name: 'deny wins' },
+  { number: 7, name: 'bounded' },
+  { number: 8, name: 'the world is recorded' },
+  { number: 9, name: 'approvals bound' },
+  { number: 10, name: 'only the plan runs' },
+  { number: 11, name: 'no conflicting calls overlap' },
+  { number: 12, name: 'runs at most once' },
+  { number: 13, name: 'retried when due' },
+  { number: 14, name: 'honest reports' },
+  { number: 15, name: 'nothing is lost' },
+  { number: 16, name: 'undone once' },
+  { number: 17, name: 'leases are fenced' },
+  { number: 18, name: 'live bridges keep their calls' },
+  { number: 19, name: 'every run ends' },
 ] as const;
+
+/** The name of a law of the engine. */
+export type Law = (typeof LAWS)[number]['name'];
+
+/** `law 4, settle once` for a law of the engine; a law that a test adds is shown by its quoted name. */
+export function lawLabel(name: string): string {
+  const law = LAWS.find((known) => known.name === name);
+  return law === undefined ? `law "${name}"` : `law ${law.number}, ${law.name}`;
+}

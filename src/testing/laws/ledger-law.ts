@@ -1,9 +1,9 @@
-// What a bridge has noted of its calls outlives it: a call whose end is in the files of a bridge that died is settled with
-// that end by the bridge that comes next, and not given up, wherever that one came before the lease could run out, found
-// the engine there, and nothing went wrong for anybody from the death on.
+// The ledger of a bridge outlives it. When a bridge dies after it wrote the end of a call to its files, the next bridge
+// must settle the call with that end, provided that it starts before the lease expires, reaches the engine, and no fault
+// happens after the death (law 15, nothing is lost).
 //
-// The files are the bridge's own affair. A note is taken for the end of a call when a line of it holds, from its first
-// brace on, JSON with the `session_id` and, as `event`, the settlement.
+// The format of the files is up to the bridge. A line counts as the end of a call when it holds, from its first brace on,
+// JSON with the `session_id` and, as `event`, the settlement.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { callStateOf } from '../../../reducers/batch-index.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
@@ -11,77 +11,81 @@ import type { EventOfKind } from '../../../schemas/event.ts';
 import type { EffectId, SessionId } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
 import { effectOfCall } from '../../engine/reports.ts';
-import type { Book } from './book.ts';
+import type { StoredSession } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 
 type Settled = EventOfKind<'ToolCallSettled'>;
 type Noted = Pick<Settled, 'batch_id' | 'call_id' | 'attempt' | 'result' | 'output'>;
 
-/** The end of a call that a dead bridge has noted, and that is not on record. */
-interface Owing {
+/** The end of a call that a dead bridge wrote to its ledger and that is not recorded. */
+interface UnreportedEnd {
   readonly session: SessionId;
   readonly noted: Noted;
-  /** Before this time its lease does not run out by itself, in milliseconds since the beginning. */
+  /** Its lease does not expire before this time, in milliseconds since the simulation began. */
   readonly heldUntilMs: number;
-  /** Somebody has come in time to say it. */
+  /** A bridge started early enough to report it. */
   due: boolean;
 }
 
 export interface LedgerLaw {
-  /** Somebody began a call on record, or was told by the engine that it is theirs still. */
-  kept(session: SessionId, effect: EffectId, atMs: number): void;
-  /** A bridge has died, and left these files. */
-  died(files: readonly Uint8Array[]): void;
-  /** A bridge has begun, and the engine is there. */
-  came(atMs: number): void;
-  /** Something went wrong, for anybody. */
+  /** A bridge recorded the start of a call, or the engine confirmed its lease. */
+  leaseHeld(session: SessionId, effect: EffectId, atMs: number): void;
+  /** A bridge has died and left these files. */
+  bridgeDied(files: readonly Uint8Array[]): void;
+  /** A bridge has started and the engine is running. */
+  bridgeStarted(atMs: number): void;
+  /** A fault happened to any process. */
   disturbed(): void;
-  /** This has become durable. */
+  /** The end of a call has become durable. */
   recorded(session: SessionId, event: Settled | EventOfKind<'LeaseExpired'>): void;
 }
 
 interface LedgerLawOptions {
   readonly judge: Judge;
-  readonly bookOf: (session: SessionId) => Book | undefined;
+  readonly storedOf: (session: SessionId) => StoredSession | undefined;
   readonly ttlMs: number;
 }
 
-/** How long whoever comes may take to say it, in milliseconds: a message or two. */
-const SAYING_MS = 200;
+/** How long the next bridge may take to report it, in milliseconds: a message or two. */
+const REPORT_MS = 200;
 
-export function newLedgerLaw({ judge, bookOf, ttlMs }: LedgerLawOptions): LedgerLaw {
-  /** When the engine last took somebody for the one who has an effect. */
-  const keptMs = new Map<string, number>();
-  const owing = new Map<string, Owing>();
+export function newLedgerLaw({ judge, storedOf, ttlMs }: LedgerLawOptions): LedgerLaw {
+  /** When the engine last confirmed the holder of an effect. */
+  const heldMs = new Map<string, number>();
+  const unreported = new Map<string, UnreportedEnd>();
 
-  function owe({ session, noted }: Pick<Owing, 'session' | 'noted'>): void {
+  function expectReport({ session, noted }: Pick<UnreportedEnd, 'session' | 'noted'>): void {
     const name = `${session} ${effectOfCall(noted)}`;
-    const since = keptMs.get(name);
-    const batch = bookOf(session)?.state().active_tool_batch;
+    const since = heldMs.get(name);
+    const batch = storedOf(session)?.state().active_tool_batch;
     if (since === undefined || batch?.batch_id !== noted.batch_id) return;
     const call = callStateOf(batch, noted.call_id);
     if (call?.status !== 'running' || call.attempt !== noted.attempt) return;
-    owing.set(name, { session, noted, heldUntilMs: since + ttlMs, due: false });
+    unreported.set(name, { session, noted, heldUntilMs: since + ttlMs, due: false });
   }
 
   return {
-    kept(session, effect, atMs) {
-      keptMs.set(`${session} ${effect}`, atMs);
+    leaseHeld(session, effect, atMs) {
+      heldMs.set(`${session} ${effect}`, atMs);
     },
-    died(files) {
-      for (const bytes of files) for (const end of endsIn(bytes)) owe(end);
+    bridgeDied(files) {
+      for (const bytes of files) for (const end of endsIn(bytes)) expectReport(end);
     },
-    came(atMs) {
-      for (const end of owing.values()) end.due ||= atMs + SAYING_MS <= end.heldUntilMs;
+    bridgeStarted(atMs) {
+      for (const end of unreported.values()) end.due ||= atMs + REPORT_MS <= end.heldUntilMs;
     },
-    disturbed: () => owing.clear(),
+    disturbed: () => unreported.clear(),
     recorded(session, event) {
       const name = `${session} ${effectOfCall(event)}`;
-      const end = owing.get(name);
+      const end = unreported.get(name);
       if (end === undefined) return;
-      owing.delete(name);
-      const said = event.kind === 'ToolCallSettled' && sameEnd(event, end.noted);
-      judge.hold(said || !end.due, 'nothing is lost', () => `${event.call_id}: its end was noted, and is not told`);
+      unreported.delete(name);
+      const reported = event.kind === 'ToolCallSettled' && sameEnd(event, end.noted);
+      judge.check(
+        reported || !end.due,
+        'nothing is lost',
+        () => `${event.call_id}: its end is in a ledger but was not reported`,
+      );
     },
   };
 }
@@ -89,8 +93,8 @@ export function newLedgerLaw({ judge, bookOf, ttlMs }: LedgerLawOptions): Ledger
 const sameEnd = (a: Noted, b: Noted): boolean =>
   canonicalText(a.result) === canonicalText(b.result) && canonicalText(a.output) === canonicalText(b.output);
 
-/** The ends of calls that are noted in a file; of several for one call the last one counts. */
-function endsIn(bytes: Uint8Array): readonly Pick<Owing, 'session' | 'noted'>[] {
+/** The ends of calls that a file holds; the last one of each call counts. */
+function endsIn(bytes: Uint8Array): readonly Pick<UnreportedEnd, 'session' | 'noted'>[] {
   return new TextDecoder()
     .decode(bytes)
     .split('\n')

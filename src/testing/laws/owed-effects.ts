@@ -1,4 +1,4 @@
-// What a durable state owes, as the laws and the people of a simulation ask for it: worked out once for each state.
+// The effects that a durable state owes, computed once for each state.
 import type { Effect } from '../../../schemas/effect.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { effects } from '../../core/effects.ts';
@@ -14,7 +14,7 @@ export function owedEffects(state: SessionState): readonly Effect[] {
   return owed;
 }
 
-/** True when both say the same. A call's remaining waits shrink as others settle, so that they are not compared. */
+/** True when both are equal, apart from the calls that a call waits for: they become fewer as those settle. */
 export const sameEffect = (a: Effect, b: Effect): boolean => {
   if (a.kind !== 'tool.call' || b.kind !== 'tool.call') return sameJson(a, b);
   const { after: _afterA, ...restA } = a;
@@ -22,7 +22,7 @@ export const sameEffect = (a: Effect, b: Effect): boolean => {
   return sameJson(restA, restB);
 };
 
-/** Deep equality of values of the value domain. What two states share is not looked into. */
+/** Deep equality of JSON values. References that are equal are not descended into. */
 function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

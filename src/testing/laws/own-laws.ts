@@ -1,29 +1,29 @@
-// Laws of whoever simulates, held against every event as it becomes durable, beside those of the design.
+// Laws that a test adds, checked on every event as it becomes durable, beside the laws of the engine.
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { Taken } from './book.ts';
+import type { FoldedEvent } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 
-/** An event that has become durable, in its session, between the states before and after it. All of it is frozen. */
-export interface DurableEvent extends Taken {
+/** A durable event of a session, with the states before and after it. All of it is frozen. */
+export interface DurableEvent extends FoldedEvent {
   readonly session_id: SessionId;
 }
 
-/** What is wrong, for people to read; null: nothing. One that throws is broken. */
-export type OwnLaw = (taken: DurableEvent) => string | null;
+/** Returns what is wrong, for people to read, or null. A law that throws counts as broken. */
+export type OwnLaw = (folded: DurableEvent) => string | null;
 
-/** Laws of one's own, by name. */
+/** The laws that a test adds, by name. */
 export type OwnLaws = Readonly<Record<string, OwnLaw>>;
 
-export function checkOwn(laws: OwnLaws, taken: DurableEvent, judge: Judge): void {
+export function checkOwn(laws: OwnLaws, folded: DurableEvent, judge: Judge): void {
   for (const [name, law] of Object.entries(laws)) {
-    const fault = faultOf(law, taken);
-    if (fault !== null) judge.failOwn(name, `${taken.session_id}, event ${taken.before.version}: ${fault}`);
+    const fault = faultOf(law, folded);
+    if (fault !== null) judge.failOwn(name, `${folded.session_id}, event ${folded.before.version}: ${fault}`);
   }
 }
 
-function faultOf(law: OwnLaw, taken: DurableEvent): string | null {
+function faultOf(law: OwnLaw, folded: DurableEvent): string | null {
   try {
-    return law(taken);
+    return law(folded);
   } catch (error) {
     return String(error);
   }

@@ -1,56 +1,64 @@
-// A call is tried again only when it may be, not before its time, and no more often than its run allows. Held against the
-// bare events and the genesis record, with an arithmetic of its own.
+// Law 13, retried when due: a call is retried only when it may be, not before its time, and no more often than its run
+// allows. The check reads the events and the genesis record only, and computes the waits independently of the fold.
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { CallStatus } from '../../../schemas/state.ts';
-import type { Book, CallEntry, Taken } from './book.ts';
+import type { StoredSession, CallEntry, FoldedEvent } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 
 type Settled = EventOfKind<'ToolCallSettled'>;
 
-/** Whatever is said of a call is said of the attempt that is owed. */
+/** An event about a call must name the attempt that is owed. */
 export function checkAttempt(
   call: CallEntry,
   { call_id, attempt }: Pick<Settled, 'call_id' | 'attempt'>,
   judge: Judge,
 ): void {
   const ofNow = attempt === call.attempt;
-  judge.hold(ofNow, 'settle once', () => `${call_id}: attempt ${attempt} is told of, and ${call.attempt} is owed`);
+  judge.check(
+    ofNow,
+    'settle once',
+    () => `${call_id}: attempt ${attempt} is reported, but attempt ${call.attempt} is owed`,
+  );
 }
 
-/** Whether the call has its result, or is tried again, once this has become durable; `status`: what it is then. */
-export function checkRetry(call: CallEntry, { book, taken, status }: Retried, judge: Judge): void {
-  const event = taken.event as Settled;
+/** Checks whether a settled call is retried exactly when it must be; `status`: its status afterwards. */
+export function checkRetry(call: CallEntry, { stored, folded, status }: Retried, judge: Judge): void {
+  const event = folded.event as Settled;
   const { call_id, at_ms } = event;
   const earlyMs = call.notBeforeMs - at_ms;
-  judge.hold(earlyMs <= 0, 'tried again when due', () => `${call_id} has ended again ${earlyMs} ms before its time`);
+  judge.check(
+    earlyMs <= 0,
+    'retried when due',
+    () => `${call_id} ended again ${earlyMs} ms before its next attempt was due`,
+  );
   const again = status === 'queued';
-  const due = mayBeTriedAgain(call, book, taken);
-  judge.hold(again === due, 'tried again when due', () => `${call_id} is ${due ? 'not ' : ''}to be tried again`);
-  if (again) tryAgain(call, at_ms + waitMs(book, event));
+  const due = mayBeRetried(call, stored, folded);
+  judge.check(again === due, 'retried when due', () => `${call_id} ${due ? 'must' : 'must not'} be retried`);
+  if (again) scheduleRetry(call, at_ms + waitMs(stored, event));
 }
 
 interface Retried {
-  readonly book: Book;
-  readonly taken: Taken;
+  readonly stored: StoredSession;
+  readonly folded: FoldedEvent;
   readonly status: CallStatus | undefined;
 }
 
-/** The next attempt is owed, from this time on. */
-export function tryAgain(call: CallEntry, notBeforeMs: number): void {
+/** Makes the next attempt owed, from this time on. */
+export function scheduleRetry(call: CallEntry, notBeforeMs: number): void {
   call.attempt += 1;
   call.notBeforeMs = notBeforeMs;
 }
 
-/** It failed for a passing reason, may run twice, has attempts left, and its run goes on. */
-function mayBeTriedAgain({ planned }: CallEntry, { genesis }: Book, { event, before }: Taken): boolean {
+/** It failed for a transient reason, is repeatable, has attempts left, and its run continues. */
+function mayBeRetried({ planned }: CallEntry, { genesis }: StoredSession, { event, before }: FoldedEvent): boolean {
   const { retryable, attempt, result, outcome = result.success ? 'succeeded' : 'failed' } = event as Settled;
   const left = attempt < (genesis.config.retry?.attempts_max ?? 1);
-  const passing = outcome === 'failed' && retryable === true;
-  return passing && left && planned?.repeatable === true && before.run?.ending === null;
+  const transient = outcome === 'failed' && retryable === true;
+  return transient && left && planned?.repeatable === true && before.run?.ending === null;
 }
 
-/** Twice as long after each failure, up to a bound, and a little more or less. */
-function waitMs({ genesis }: Book, { attempt, jitter_permille = 1_000 }: Settled): number {
+/** Doubles after each failure, up to a bound, times the recorded jitter. */
+function waitMs({ genesis }: StoredSession, { attempt, jitter_permille = 1_000 }: Settled): number {
   const { base_ms = 0, cap_ms = 0 } = genesis.config.retry ?? {};
   let wait = base_ms;
   for (let failures = 1; failures < attempt && wait < cap_ms; failures += 1) wait *= 2;

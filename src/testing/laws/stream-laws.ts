@@ -1,123 +1,131 @@
-// Laws that a stream shows by itself: held against the bare events, because a fault of the fold would be repeated by
-// folding again.
+// Laws of the stream of one session. They are checked on the events, because a second fold would repeat a fault of the
+// fold.
 import { conflictBetween } from '../../../reducers/conflict.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { CallId } from '../../../schemas/ids.ts';
 import { FOLLOW_UPS_MAX, RUN_HISTORY_MAX, STEERS_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../../../schemas/limits.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas/state.ts';
-import type { Book, CallEntry, Taken } from './book.ts';
+import type { StoredSession, CallEntry, FoldedEvent } from './stored-session.ts';
 import type { Judge } from './judge.ts';
-import { checkAttempt, checkRetry, tryAgain } from './retry-law.ts';
+import { checkAttempt, checkRetry, scheduleRetry } from './retry-law.ts';
 import { checkUndo } from './undo-laws.ts';
 
 /** Checks one event as it becomes durable. */
-export function checkEvent(book: Book, taken: Taken, judge: Judge): void {
-  const { event, before, state } = taken;
-  const repeated = book.events.findIndex(({ event_id }) => event_id === event.event_id) < book.events.length - 1;
-  judge.hold(!repeated, 'settle once', () => `the event id ${event.event_id} is recorded twice`);
-  if (event.kind === 'ToolCallStarted') checkStarted(book, event, judge);
+export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Judge): void {
+  const { event, before, state } = folded;
+  const repeated = stored.events.findIndex(({ event_id }) => event_id === event.event_id) < stored.events.length - 1;
+  judge.check(!repeated, 'settle once', () => `the event id ${event.event_id} is recorded twice`);
+  if (event.kind === 'ToolCallStarted') checkStarted(stored, event, judge);
   else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result')
-    checkSettled(book, taken, judge);
-  else if (event.kind === 'user.tool_confirmation') checkConfirmed(book, event, judge);
-  else if (event.kind === 'LeaseExpired') loseCall(book, taken, judge);
-  else if (event.kind === 'UndoRequested' || event.kind === 'UndoSettled') checkUndo(book, event, judge);
+    checkSettled(stored, folded, judge);
+  else if (event.kind === 'user.tool_confirmation') checkConfirmed(stored, event, judge);
+  else if (event.kind === 'LeaseExpired') loseCall(stored, folded, judge);
+  else if (event.kind === 'UndoRequested' || event.kind === 'UndoSettled') checkUndo(stored, event, judge);
   else if (event.kind === 'ToolCallsObserved') {
-    checkPlan(taken, judge);
-    checkBudget(book, taken, judge);
-  } else if (event.kind === 'ToolBatchSettled') checkPlan(taken, judge);
-  if (before.active_tool_batch !== null && isOtherBatch(taken)) {
-    for (const { call_id } of before.active_tool_batch.observed) markEnded(book.call(call_id));
-    checkAmended(book, taken, judge);
+    checkPlan(folded, judge);
+    checkBudget(stored, folded, judge);
+  } else if (event.kind === 'ToolBatchSettled') checkPlan(folded, judge);
+  if (before.active_tool_batch !== null && isOtherBatch(folded)) {
+    for (const { call_id } of before.active_tool_batch.observed) markEnded(stored.call(call_id));
+    checkAmended(stored, folded, judge);
     checkPairing(state, judge);
   }
   checkBounds(state, judge);
 }
 
-function checkStarted(book: Book, event: EventOfKind<'ToolCallStarted'>, judge: Judge): void {
-  const call = book.call(event.call_id);
+function checkStarted(stored: StoredSession, event: EventOfKind<'ToolCallStarted'>, judge: Judge): void {
+  const call = stored.call(event.call_id);
   if (call === undefined) return;
   const again = call.starters.length > 0 && call.planned?.repeatable !== true;
-  judge.hold(!again, 'runs at most once', () => `${event.call_id} was started twice`);
-  judge.hold(isOver(call) === null, 'settle once', () => `${event.call_id} was started after its end`);
-  judge.hold(event.plan_hash === call.plan?.plan_hash, 'only the plan runs', () => `${event.call_id}: another plan`);
+  judge.check(!again, 'runs at most once', () => `${event.call_id} is started twice`);
+  judge.check(isOver(call) === null, 'settle once', () => `${event.call_id} is started after its end`);
+  judge.check(
+    event.plan_hash === call.plan?.plan_hash,
+    'only the plan runs',
+    () => `${event.call_id} is started under another plan`,
+  );
   checkAttempt(call, event, judge);
   call.starters.push(event.owner);
 }
 
-/** An answer is about the call as it was shown, and used once. */
-function checkConfirmed(book: Book, event: EventOfKind<'user.tool_confirmation'>, judge: Judge): void {
-  const call = book.call(event.call_id);
+/** An answer is about the arguments that were shown, and counts once. */
+function checkConfirmed(stored: StoredSession, event: EventOfKind<'user.tool_confirmation'>, judge: Judge): void {
+  const call = stored.call(event.call_id);
   const bound = call?.planned?.arguments_digest === event.arguments_digest;
-  judge.hold(bound, 'approvals bound', () => `${event.call_id}: an answer about other arguments was taken`);
+  judge.check(bound, 'approvals bound', () => `${event.call_id}: an answer about other arguments was accepted`);
   if (call === undefined) return;
   const used = call.allowed || isOver(call) !== null;
-  judge.hold(!used, 'approvals bound', () => `${event.call_id} was answered already`);
+  judge.check(!used, 'approvals bound', () => `${event.call_id} was answered already`);
   if (event.result === 'allow') call.allowed = true;
   else markEnded(call);
-  if (event.instead !== undefined) book.amended.push(event.instead.call_id);
+  if (event.instead !== undefined) stored.amended.push(event.instead.call_id);
 }
 
-/** What a person had made instead is made next, in order, unless the run ended or went elsewhere. */
-function checkAmended(book: Book, { event, before, state }: Taken, judge: Judge): void {
-  const due = book.amended;
-  book.amended = [];
+/** Amended calls come next, in order, unless the run ended or was redirected. */
+function checkAmended(stored: StoredSession, { event, before, state }: FoldedEvent, judge: Judge): void {
+  const due = stored.amended;
+  stored.amended = [];
   if (event.kind !== 'ToolBatchSettled' || state.run?.run_id !== before.run?.run_id) return;
   const made = state.active_tool_batch?.observed ?? [];
   const missing = due.find((id, index) => made[index]?.call_id !== id);
-  judge.hold(missing === undefined, 'nothing is lost', () => `${missing}: a person had it made, and nobody makes it`);
+  judge.check(
+    missing === undefined,
+    'nothing is lost',
+    () => `${missing}: a person amended the call, but it is not made`,
+  );
 }
 
-/** A run makes no more calls than it may; counted from what the model said. */
-function checkBudget(book: Book, { event, before, state }: Taken, judge: Judge): void {
+/** A run makes no more calls than it may, counted from the answers of the model. */
+function checkBudget(stored: StoredSession, { event, before, state }: FoldedEvent, judge: Judge): void {
   if (event.kind !== 'ToolCallsObserved' || before.run === null) return;
-  const made = (book.callsOf.get(event.run_id) ?? 0) + event.calls.length;
-  book.callsOf.set(event.run_id, made);
+  const made = (stored.callsOf.get(event.run_id) ?? 0) + event.calls.length;
+  stored.callsOf.set(event.run_id, made);
   const stopped = state.active_tool_batch === null;
-  if (stopped) book.refuse(event.calls);
+  if (stopped) stored.refuse(event.calls);
   const within = made <= before.run.config.calls_max;
-  judge.hold(within || stopped, 'bounded', () => `${event.run_id} makes ${made} calls`);
+  judge.check(within || stopped, 'bounded', () => `${event.run_id} makes ${made} calls, more than it may`);
 }
 
-const isOtherBatch = ({ before, state }: Taken): boolean =>
+const isOtherBatch = ({ before, state }: FoldedEvent): boolean =>
   state.active_tool_batch?.batch_id !== before.active_tool_batch?.batch_id;
 
 type Settled = EventOfKind<'ToolCallSettled'> | EventOfKind<'user.custom_tool_result'>;
 
-function checkSettled(book: Book, taken: Taken, judge: Judge): void {
-  const event = taken.event as Settled;
-  const call = book.call(event.call_id);
+function checkSettled(stored: StoredSession, folded: FoldedEvent, judge: Judge): void {
+  const event = folded.event as Settled;
+  const call = stored.call(event.call_id);
   if (call === undefined) {
-    judge.fail('settle once', `a result of ${event.call_id}, which nobody called`);
+    judge.fail('settle once', `a result of ${event.call_id}, which was never called`);
     return;
   }
-  judge.hold(isOver(call) === null, 'settle once', () => `${event.call_id} is settled again: it was ${isOver(call)}`);
-  judge.hold(call.planned !== null, 'only the plan runs', () => `${event.call_id} was rejected, and has a result`);
+  judge.check(isOver(call) === null, 'settle once', () => `${event.call_id} is settled again: it was ${isOver(call)}`);
+  judge.check(call.planned !== null, 'only the plan runs', () => `${event.call_id} was rejected but has a result`);
   const bound =
     event.kind === 'ToolCallSettled'
       ? event.plan_hash === call.plan?.plan_hash
       : event.arguments_digest === call.planned?.arguments_digest;
-  judge.hold(bound, 'only the plan runs', () => `${event.call_id}: a result for another plan`);
-  const status = statusOf(taken.state, event.call_id);
+  judge.check(bound, 'only the plan runs', () => `${event.call_id}: a result for another plan`);
+  const status = statusOf(folded.state, event.call_id);
   if (event.kind === 'ToolCallSettled') {
     checkAttempt(call, event, judge);
-    checkRetry(call, { book, taken, status }, judge);
+    checkRetry(call, { stored, folded, status }, judge);
   }
   if (status !== 'queued') call.settled ??= event.output;
 }
 
-/** How the call has ended; null while it has not. */
+/** How the call ended; null while it is open. */
 const isOver = ({ settled, ended }: CallEntry): string | null => {
   if (settled !== null) return 'settled';
   return ended ? 'given up' : null;
 };
 
-function loseCall(book: Book, { event, state }: Taken, judge: Judge): void {
+function loseCall(stored: StoredSession, { event, state }: FoldedEvent, judge: Judge): void {
   const lost = event as EventOfKind<'LeaseExpired'>;
-  const call = book.call(lost.call_id);
+  const call = stored.call(lost.call_id);
   if (call === undefined) return;
   checkAttempt(call, lost, judge);
-  if (statusOf(state, lost.call_id) === 'queued') tryAgain(call, 0);
+  if (statusOf(state, lost.call_id) === 'queued') scheduleRetry(call, 0);
   else markEnded(call);
 }
 
@@ -129,27 +137,27 @@ function markEnded(call: CallEntry | undefined): void {
   if (call !== undefined) call.ended = true;
 }
 
-/** What was planned was offered and is not denied, and calls in conflict wait for each other. */
-function checkPlan({ before, state, event }: Taken, judge: Judge): void {
+/** Planned tools were offered and are not denied, and conflicting calls wait for each other. */
+function checkPlan({ before, state, event }: FoldedEvent, judge: Judge): void {
   const batch = state.active_tool_batch;
   if (batch === null || !isOtherBatch({ before, state, event })) return;
   const { session, run } = before.tool_overrides;
   const denied = new Set([...session.disable, ...run.disable]);
   const offered = new Set(before.run?.offer?.ordered_tools.map(({ tool_id }) => tool_id) ?? []);
   for (const { tool_id, call_id } of batch.plan.planned_calls) {
-    judge.hold(!denied.has(tool_id), 'deny wins', () => `${call_id}: ${tool_id} is disabled and was planned`);
-    // What a person had made instead, nobody offered to the model.
+    judge.check(!denied.has(tool_id), 'deny wins', () => `${call_id}: ${tool_id} is disabled but was planned`);
+    // An amended call may use a tool that was not offered to the model.
     const asOffered = offered.has(tool_id) || event.kind === 'ToolBatchSettled';
-    judge.hold(asOffered, 'deny wins', () => `${call_id}: ${tool_id} was not offered and was planned`);
+    judge.check(asOffered, 'deny wins', () => `${call_id}: ${tool_id} was not offered but was planned`);
   }
   const { planned_calls, rejected } = batch.plan;
   const whole = planned_calls.length + rejected.length === batch.observed.length;
-  judge.hold(whole, 'pairing', () => `${event.event_id}: not every call is planned or rejected`);
-  const loose = looseConflict(batch.plan);
-  judge.hold(loose === null, 'no conflicting calls overlap', () => `${loose}: neither waits for the other`);
+  judge.check(whole, 'pairing', () => `${event.event_id}: not every call is planned or rejected`);
+  const unordered = unorderedConflict(batch.plan);
+  judge.check(unordered === null, 'no conflicting calls overlap', () => `${unordered}: neither waits for the other`);
 }
 
-function looseConflict(plan: ToolBatchPlan): string | null {
+function unorderedConflict(plan: ToolBatchPlan): string | null {
   const { planned_calls: calls } = plan;
   const behind = new Map<string, ReadonlySet<string>>();
   for (const [index, call] of calls.entries()) {
@@ -166,18 +174,18 @@ function looseConflict(plan: ToolBatchPlan): string | null {
 const conflict = (a: PlannedToolCall, b: PlannedToolCall): boolean =>
   a.shares === undefined && b.shares === undefined && conflictBetween(a, b) !== null;
 
-/** In the open page every call is followed by its result, in call order, once its batch is over. */
+/** Once a batch is over, every call in the open page is followed by its result, in call order. */
 function checkPairing({ transcript, active_tool_batch: batch }: SessionState, judge: Judge): void {
   if (batch !== null || transcript.sealed.length > 0) return;
   const fault = findUnpaired(transcript.open);
-  judge.hold(fault === null, 'pairing', () => `in the transcript: ${fault}`);
+  judge.check(fault === null, 'pairing', () => `in the transcript: ${fault}`);
 }
 
 function findUnpaired(entries: readonly TranscriptEntry[]): string | null {
   let due: string[] = [];
   for (const { role, calls, call_id } of entries) {
     if (role === 'tool') {
-      if (due.shift() !== call_id) return `a result of ${call_id} that was not due`;
+      if (due.shift() !== call_id) return `a result of ${call_id} out of order`;
       continue;
     }
     if (due.length > 0) return `no result of ${due[0]}`;
@@ -193,5 +201,5 @@ function checkBounds({ run, run_history, follow_ups, transcript }: SessionState,
     (run?.steers.length ?? 0) <= STEERS_MAX &&
     transcript.open.length <= 3 * TRANSCRIPT_PAGE_ENTRIES &&
     (run === null || run.turn <= run.config.turns_max);
-  judge.hold(within, 'bounded', () => 'the state is larger than its limits');
+  judge.check(within, 'bounded', () => 'the state exceeds its limits');
 }

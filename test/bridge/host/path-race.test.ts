@@ -9,9 +9,9 @@ import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type Host, openHost } from '../../../bridge/host/open-host.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { callContext } from '../../support/host/workspace.ts';
+import { roundsOf } from '../../support/random.ts';
 
-/** The long suite multiplies the rounds. */
-const OPERATIONS = 5_000 * Math.max(1, Number(process.env['REFOLD_TEST_ROUNDS'] ?? '1') || 1);
+const OPERATIONS = roundsOf(5_000);
 const MARK = 'OUTSIDE-CONTENT';
 
 /** The attacker's thread, which repeats `swaps` until it is stopped. */

@@ -1,6 +1,6 @@
 // The contract of every client of an engine, in process and over HTTP.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -23,7 +23,32 @@ export interface Connected {
   readonly damageBlob?: (ref: string) => Promise<void>;
 }
 
+/** One engine for all of them: what is refused leaves nothing behind. */
+function describeRefusals(name: string, open: () => Promise<Connected>): void {
+  describe(`${name}, submit`, () => {
+    let connected: Connected;
+    let client: EngineClient;
+
+    beforeAll(async () => {
+      connected = await open();
+      ({ client } = connected);
+      const talk = new Talk(client);
+      await talk.create();
+      await talk.calls(['a', 'once']);
+    });
+    afterAll(() => connected.close());
+
+    test.each(BAD_REQUESTS)('refuses %s', async (_name, request, expected) => {
+      const before = await bytesOf(client);
+      expect(await refusal(client.submit(SESSION, request as Submit))).toMatchObject(expected);
+      expect(await bytesOf(client)).toEqual(before);
+      expect(await done(client.records(SESSION, 2))).toEqual([]);
+    });
+  });
+}
+
 export function describeClient(name: string, open: () => Promise<Connected>): void {
+  describeRefusals(name, open);
   describe(`${name}, by the contract of all clients`, () => {
     let connected: Connected;
     let client: EngineClient;
@@ -143,15 +168,6 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         event.input.text = 'changed';
         const [, record] = await done(client.records(SESSION));
         expect(record).toMatchObject({ event: { input: { text: 'go' } } });
-      });
-
-      test.each(BAD_REQUESTS)('refuses %s', async (_name, request, expected) => {
-        await talk.create();
-        await talk.calls(['a', 'once']);
-        const before = await bytesOf(client);
-        expect(await refusal(client.submit(SESSION, request as Submit))).toMatchObject(expected);
-        expect(await bytesOf(client)).toEqual(before);
-        expect(await done(client.records(SESSION, 2))).toEqual([]);
       });
 
       test('refuses a request that is too large as a whole', async () => {

@@ -13,6 +13,7 @@ import type { LeaseGrant, LeaseKey, LeaseRequest, SubmitReceipt } from '../../..
 import type { EngineClient } from '../../../src/client/client.ts';
 import { type Engine, type EnginePorts, startEngine } from '../../../src/engine/engine.ts';
 import { newMemoryEpochs } from '../../../src/engine/epochs.ts';
+import { newSchemaCheck } from '../../../src/engine/schema-check.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
 import { profileOf, testPackage } from '../tools.ts';
@@ -146,6 +147,9 @@ export interface World {
 
 export type Bounds = Pick<EnginePorts, 'atWorkMax'>;
 
+// Shared, because compiling the schemas costs more than most tests.
+const checkSchema = newSchemaCheck();
+
 export async function newWorld(
   disk: Disk = newDisk(),
   clock: VirtualClock = newVirtualClock(),
@@ -157,6 +161,7 @@ export async function newWorld(
     done(
       startEngine({
         ...disk.ports(),
+        checkSchema,
         ...within,
         clock,
         epochs,

@@ -1,4 +1,4 @@
-// refold's own bridge as the simulator takes it: with a ledger where its machine lets it keep one.
+// refold's own bridge as a simulated bridge, with a ledger when the scenario has files.
 import { combineExecutors, runBridge } from '../../../bridge/index.ts';
 import { noBridgeLedger, openBridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
 import type { SimulatedBridge } from '../../../src/testing/index.ts';

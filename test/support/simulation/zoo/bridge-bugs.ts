@@ -1,4 +1,4 @@
-// Bugs in the bridge: its own functions, its client and its model are not as they should be.
+// Bugs in the bridge: in its functions, its client and its model.
 import { isLeft, isRight, right } from 'fp-ts/lib/Either.js';
 import { vi } from 'vitest';
 import type { Predecessor } from '../../../../bridge/ledger/predecessors.ts';
@@ -13,14 +13,14 @@ vi.mock(import('../../../../bridge/ledger/predecessors.ts'), async (load) => {
   return {
     ...real,
     claimLedgers: (disk, options) => {
-      const deadly = planted.bug === 'the living are taken for dead';
+      const deadly = planted.bug === 'live bridges are taken for dead';
       const claimed = real.claimLedgers(disk, deadly ? { ...options, isAlive: () => false } : options);
-      return planted.bug === 'what was noted is not told' ? claimed.then((dead) => dead.map(endless)) : claimed;
+      return planted.bug === 'a ledger entry is not reported' ? claimed.then((dead) => dead.map(endless)) : claimed;
     },
   };
 });
 
-/** The ledger of a dead bridge without how its calls ended. */
+/** The ledger of a dead bridge without the ends of its calls. */
 const endless = (dead: Predecessor): Predecessor => ({
   ...dead,
   entries: dead.entries.map((entry) => ({ ...entry, event: null })),
@@ -32,7 +32,7 @@ vi.mock(import('../../../../bridge/engine-link/held-leases.ts'), async (load) =>
     ...real,
     newHeldLeases: (options) => {
       const leases = real.newHeldLeases(options);
-      return planted.bug === 'a bridge goes on after it was held up' ? { ...leases, isFresh: () => true } : leases;
+      return planted.bug === 'a bridge continues after a stall' ? { ...leases, isFresh: () => true } : leases;
     },
   };
 });
@@ -54,12 +54,12 @@ vi.mock(import('../../../../bridge/calls/call-reporter.ts'), async (load) => {
   return {
     ...real,
     newCallReporter: (options) => {
-      const teller = real.newCallReporter(options);
+      const reporter = real.newCallReporter(options);
       return {
-        ...teller,
+        ...reporter,
         settle: async (call, event) => {
-          const answer = await teller.settle(call, event);
-          const kept = planted.bug === 'what may be tried again is kept as settled';
+          const answer = await reporter.settle(call, event);
+          const kept = planted.bug === 'a call to be retried is kept as settled';
           if (kept && isRight(answer)) options.schedule.settled(call);
           return answer;
         },
@@ -90,7 +90,7 @@ vi.mock(import('../../../../bridge/executors/bounded-run.ts'), async (load) => {
   return {
     ...real,
     runBounded: async (run, limits) => {
-      const again = planted.bug === 'a tool that threw is tried again';
+      const again = planted.bug === 'a tool that threw is run again';
       const end = await real.runBounded(again ? () => run().catch(() => run()) : run, limits);
       if (planted.bug !== 'a cancelled call succeeds' || end.outcome !== 'cancelled') return end;
       return { ...end, outcome: 'succeeded', report: { success: true, text: 'done' } };
@@ -114,7 +114,7 @@ vi.mock(import('../../../../bridge/ledger/recover.ts'), async (load) => {
   return {
     ...real,
     recover: (options) => {
-      if (planted.bug !== 'a call is given back before its end is told') return real.recover(options);
+      if (planted.bug !== 'a call is released before its end is reported') return real.recover(options);
       const { client, ledger } = options;
       const early = ledger.predecessors.map(({ owner }) => client.release({ owner, leases: [], all: true })());
       return Promise.all(early).then(() => real.recover(options));
@@ -128,13 +128,13 @@ vi.mock(import('../../../../bridge/executors/undo-call.ts'), async (load) => {
     ...real,
     undoCall: (effect, options) => {
       const restore = () => ({ success: true, text: 'put back' });
-      const idle = planted.bug === 'an undo is told and not done';
+      const idle = planted.bug === 'an undo is reported but not done';
       return real.undoCall(effect, idle ? { ...options, restore } : options);
     },
   };
 });
 
-/** Our bridge with a client that is not quite as it should be. */
+/** Our bridge with a faulty client. */
 const withClient =
   (change: (client: EngineClient) => Partial<EngineClient>): SimulatedBridge =>
   (world) =>
@@ -145,8 +145,8 @@ let renamed = 0;
 export const BRIDGE_BUGS: Bugs = {
   'calls do not wait': { seed: 2 },
   'a start is not recorded': { seed: 1 },
-  'a tool that threw is tried again': { seed: 22 },
-  'what may be tried again is kept as settled': { seed: 6 },
+  'a tool that threw is run again': { seed: 22 },
+  'a call to be retried is kept as settled': { seed: 6 },
   'sent again under another id': {
     seed: 93,
     bridge: withClient((client) => ({
@@ -188,8 +188,8 @@ export const BRIDGE_BUGS: Bugs = {
     })),
   },
   'a cancelled call succeeds': { seed: 10 },
-  'the living are taken for dead': { seed: 499 },
-  'what was noted is not told': { seed: 283 },
-  'a call is given back before its end is told': { seed: 283 },
-  'an undo is told and not done': { seed: 55 },
+  'live bridges are taken for dead': { seed: 499 },
+  'a ledger entry is not reported': { seed: 283 },
+  'a call is released before its end is reported': { seed: 283 },
+  'an undo is reported but not done': { seed: 55 },
 };

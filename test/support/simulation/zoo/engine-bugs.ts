@@ -1,4 +1,4 @@
-// Bugs in the engine: its own functions, its table of leases and its ports are not as they should be.
+// Bugs in the engine: in its functions, its lease table and its ports.
 import { right } from 'fp-ts/lib/Either.js';
 import { map } from 'fp-ts/lib/TaskEither.js';
 import { vi } from 'vitest';
@@ -61,7 +61,7 @@ vi.mock(import('../../../../src/engine/owed-effects.ts'), async (load) => {
   return {
     ...real,
     hasWorkOutsideRun: (state) =>
-      planted.bug !== 'an undo is forgotten when its session rests' && real.hasWorkOutsideRun(state),
+      planted.bug !== 'an undo is forgotten when its session is evicted' && real.hasWorkOutsideRun(state),
   };
 });
 
@@ -70,7 +70,7 @@ const withPorts =
   (ports) =>
     startEngine({ ...ports, ...change(ports) });
 
-/** Answers an append at once, and writes it behind the caller's back. */
+/** Answers an append at once and writes it later. */
 function eagerJournal({ journal }: EnginePorts): Partial<EnginePorts> {
   let written: Promise<unknown> = Promise.resolve();
   const versions = new Map<string, number>();
@@ -82,7 +82,7 @@ function eagerJournal({ journal }: EnginePorts): Partial<EnginePorts> {
   return { journal: { ...journal, append } };
 }
 
-/** A table of leases that knows of a session only what it was told since it began. */
+/** A lease table that ignores the state a session had when it was loaded. */
 function forgetOwed(): void {
   const load = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'load')?.value as LeaseTable['load'];
   const seen = new WeakMap<LeaseTable, Set<string>>();
@@ -94,7 +94,7 @@ function forgetOwed(): void {
   });
 }
 
-/** An engine that takes a submit which is sent again for a bridge that has lost what it was given. */
+/** An engine that treats a repeated submit as a sign that the bridge lost its leases. */
 function grantAnew(): void {
   const endSubmit = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'endSubmit')
     ?.value as LeaseTable['endSubmit'];
@@ -115,12 +115,12 @@ export const ENGINE_BUGS: Bugs = {
     seed: 870,
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
   },
-  'leases given anew to whoever has them': { seed: 145, plant: grantAnew },
-  'a lease never runs out': { seed: 4, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
+  'leases are granted again to their holder': { seed: 145, plant: grantAnew },
+  'a lease never expires': { seed: 4, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
   'a wake is lost at a restart': { seed: 264 },
-  'owed from memory, not from state': { seed: 287, plant: forgetOwed },
+  'effects come from memory, not from state': { seed: 287, plant: forgetOwed },
   'a call is undone again': { seed: 622 },
-  'an undo is forgotten when its session rests': { seed: 55 },
+  'an undo is forgotten when its session is evicted': { seed: 55 },
   'a snapshot leaves something out': { seed: 181 },
   'event ids are not looked up': {
     seed: 93,

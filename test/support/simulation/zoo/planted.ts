@@ -1,10 +1,10 @@
-// Which bug is planted now, and what a bug of the zoo says of itself.
+// The bug that is planted now, and the description of a bug.
 import type { SimulatedBridge, StartEngine } from '../../../../src/testing/index.ts';
 
 export const planted = { bug: '' };
 
 export interface Bug {
-  /** A seed that shows it. When it does so no longer, all others are tried, and the first is printed. */
+  /** A seed that shows the bug. When it no longer does, the test tries all others and prints the first that does. */
   readonly seed: number;
   readonly bridge?: SimulatedBridge;
   readonly startEngine?: StartEngine;

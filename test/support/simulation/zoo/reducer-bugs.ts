@@ -1,4 +1,4 @@
-// Bugs in what decides and folds: functions of the reducers are replaced while one of these is planted.
+// Bugs in the reducers: functions are replaced while one of these is planted.
 import { vi } from 'vitest';
 import { pageOf, positionOf, slotOf } from '../../../../reducers/batch-index.ts';
 import { type NextState, openBatchOf } from '../../../../reducers/next-state.ts';
@@ -38,7 +38,7 @@ vi.mock(import('../../../../reducers/batch.ts'), async (load) => {
   };
 });
 
-/** The state of a call of the open batch, which a planted bug changes. */
+/** The state of a call of the open batch. */
 function callIn(next: NextState, id: CallId): CallState {
   const { batch, page, slot } = placeOf(next, id);
   return batch.pages[page]?.[slot] as CallState;
@@ -62,9 +62,9 @@ vi.mock(import('../../../../reducers/retry.ts'), async (load) => {
   return {
     ...real,
     retryDelay: (policy, failures, failed) => {
-      const endless = planted.bug === 'a call is tried again too often' && policy !== undefined;
+      const endless = planted.bug === 'a call is retried too often' && policy !== undefined;
       const wait = real.retryDelay(endless ? { ...policy, attempts_max: 100 } : policy, failures, failed);
-      return planted.bug === 'a call is tried again at once' ? wait && 0 : wait;
+      return planted.bug === 'a call is retried at once' ? wait && 0 : wait;
     },
   };
 });
@@ -131,7 +131,7 @@ vi.mock(import('../../../../reducers/evolve.ts'), async (load) => {
       if (planted.bug === 'tokens are not counted') return real.evolve(unspent(state), event);
       if (planted.bug === 'an amended call is forgotten') return real.evolve(unamended(state, event), event);
       const next = real.evolve(state, event);
-      if (planted.bug === 'a run has all the time it wants') return timeless(next);
+      if (planted.bug === 'the time of a run is not bounded') return timeless(next);
       if (planted.bug === 'a fold that remembers') return Object.freeze({ ...next, updated_at_ms: folds++ });
       return planted.bug === 'a follow-up is lost' && event.kind === 'ToolBatchSettled'
         ? { ...next, follow_ups: [] }
@@ -154,7 +154,7 @@ const unspent = (state: SessionState): SessionState =>
 const timeless = (state: SessionState): SessionState =>
   state.run === null ? state : { ...state, run: { ...state.run, config: { ...state.run.config, wall_ms_max: null } } };
 
-/** The same state, without what a person had made instead. */
+/** The same state, without the amended calls. */
 function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
   if (kind !== 'ToolBatchSettled' || state.run === null) return state;
   const { amended: _forgotten, ...run } = state.run;
@@ -164,8 +164,8 @@ function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
 export const REDUCER_BUGS: Bugs = {
   'a call is settled twice': { seed: 124 },
   'a lost call runs again': { seed: 30 },
-  'a call is tried again at once': { seed: 6 },
-  'a call is tried again too often': { seed: 8 },
+  'a call is retried at once': { seed: 6 },
+  'a call is retried too often': { seed: 8 },
   'a rejected call has no result': { seed: 1 },
   'a follow-up is lost': { seed: 16 },
   'force beats deny': { seed: 319 },
@@ -173,7 +173,7 @@ export const REDUCER_BUGS: Bugs = {
   'an approval of other arguments': { seed: 30 },
   'calls are not counted': { seed: 62 },
   'tokens are not counted': { seed: 35 },
-  'a run has all the time it wants': { seed: 70 },
+  'the time of a run is not bounded': { seed: 70 },
   'an amended call is forgotten': { seed: 63 },
   'a fold that remembers': { seed: 1 },
 };

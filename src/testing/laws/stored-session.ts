@@ -1,6 +1,6 @@
-// What is durable of one session, folded again as it becomes so, beside the engine and independent of what it
-// believes: from the stored text, in a parse of its own, with every link held against the recorded one, and the digest
-// of every few states and of the last. All laws are held against what comes of it.
+// The durable events of one session, folded a second time as they are stored, independently of the engine. The fold
+// starts from the stored text, parses it separately, compares every chain link with the recorded one, and compares the
+// digest of every few states and of the last. The laws check the engine and the bridges against this state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Content } from '../../../schemas/content.ts';
@@ -19,62 +19,62 @@ import { foldEvent } from '../../core/step.ts';
 import type { JournalRecord } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
 
-/** One call a model made, and what is on record of it. */
+/** One call that a model made, and what is recorded about it. */
 export interface CallEntry {
-  /** Null, as the plan: the run had made all the calls it may, and no batch was opened. */
+  /** Null, as is the plan, when the run had no calls left and no batch was opened. */
   readonly batch_id: BatchId | null;
   readonly observed: ToolCallObserved;
-  /** Null: the call was rejected. */
+  /** Null when the call was rejected. */
   readonly planned: PlannedToolCall | null;
   readonly plan: ToolBatchPlan | null;
-  /** Who recorded a start of it. */
+  /** The bridges that recorded a start of it. */
   readonly starters: OwnerId[];
-  /** The attempt that is owed or running; counts from 1. */
+  /** The attempt that is owed or running, counted from 1. */
   attempt: number;
-  /** When that one may begin at the earliest, in milliseconds since 1970. */
+  /** The earliest time that attempt may begin, in milliseconds since 1970. */
   notBeforeMs: number;
-  /** What its result says; null until there is one. */
+  /** The content of its result; null until it has one. */
   settled: Content | null;
   /** A person has allowed it. */
   allowed: boolean;
-  /** It has ended otherwise: lost, or cancelled with its run. */
+  /** It ended without a result: it was lost, or cancelled with its run. */
   ended: boolean;
 }
 
-/** Of a call that nothing has come of yet. */
+/** The fields of a call that has not been attempted. */
 const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, allowed: false };
 
-/** One event as it becomes durable, between the states before and after it. */
-export interface Taken {
+/** One durable event, with the states before and after it. */
+export interface FoldedEvent {
   readonly before: SessionState;
   readonly event: IngressEvent;
   readonly state: SessionState;
 }
 
-/** Of so many events the digest of one state is held against the recorded one, beside that of the last. */
-const DIGEST_HELD_EVERY = 4;
+/** One in this many state digests is compared with the recorded one, and the last one always. */
+const DIGEST_CHECKED_EVERY = 4;
 
-type Watch = (book: Book, taken: Taken) => void;
+type Watch = (stored: StoredSession, folded: FoldedEvent) => void;
 
-export class Book {
+export class StoredSession {
   readonly genesis: Genesis;
   readonly events: IngressEvent[] = [];
-  /** The state after each event; the first is the initial one. */
+  /** The state after each event; the first is the initial state. */
   readonly states: SessionState[];
   readonly calls = new Map<CallId, CallEntry>();
   readonly records: JournalRecord[] = [];
-  /** Calls that a person had made in the place of others of the open batch, in order. */
+  /** Calls that a person made in place of others of the open batch, in order. */
   amended: CallId[] = [];
-  /** How many calls the model has made in each run, as far as they were to be run. */
+  /** How many calls the model has made in each run. */
   readonly callsOf = new Map<RunId, number>();
   readonly #judge: Judge;
   readonly #watch: Watch;
   #chain: Digest;
 
-  /** Of the stored text of a genesis record. */
+  /** Takes the stored text of a genesis record. */
   constructor(genesis: string, judge: Judge, watch: Watch) {
     const read = readGenesisText(genesis);
-    invariant(!isLeft(read), 'the engine has stored what is no genesis record');
+    invariant(!isLeft(read), 'the engine stored a genesis record that does not decode');
     this.genesis = read.right;
     const first = initialState(this.genesis);
     this.states = [first];
@@ -87,7 +87,7 @@ export class Book {
     return this.states.at(-1) as SessionState;
   }
 
-  /** Takes over records that have become durable. */
+  /** Folds records that have become durable. */
   add(records: readonly JournalRecord[]): void {
     for (const record of records) if (!this.#addRecord(record)) return;
   }
@@ -96,7 +96,7 @@ export class Book {
     return this.calls.get(id);
   }
 
-  /** Calls of a model that are answered and were never planned. */
+  /** Notes calls that are answered without being planned. */
   refuse(observed: readonly ToolCallObserved[]): void {
     for (const call of observed) {
       const none = { batch_id: null, planned: null, plan: null };
@@ -124,29 +124,29 @@ export class Book {
     return true;
   }
 
-  /** The state after an event; null when the record does not say what comes of it. */
+  /** The state after an event; null when the record does not match it. */
   #fold({ event: text, event_id, state_digest, chain }: JournalRecord, event: IngressEvent): SessionState | null {
     const diverged = (why: string): null => {
-      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}): ${why} when folded again`);
+      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}), folded again: ${why}`);
       return null;
     };
-    // The fold takes the event over, so that its text is looked at first.
-    if (canonicalText(event) !== text) return diverged('other bytes than were stored');
-    if (event.event_id !== event_id) return diverged('another id than is recorded');
+    // The fold takes ownership of the event, so its text is compared first.
+    if (canonicalText(event) !== text) return diverged('the bytes differ from the stored ones');
+    if (event.event_id !== event_id) return diverged('the id differs from the recorded one');
     const folded = foldEvent(this.state(), event);
     if (isLeft(folded)) return diverged(folded.left.code);
     this.#chain = nextChain(this.#chain, digestText(text), state_digest);
-    if (this.#chain !== chain) return diverged('another chain than is recorded');
+    if (this.#chain !== chain) return diverged('the chain differs from the recorded one');
     const { state } = folded.right;
-    const held = this.events.length % DIGEST_HELD_EVERY !== 0 || stateDigest(state) === state_digest;
-    return held ? state : diverged('another state digest than is recorded');
+    const matches = this.events.length % DIGEST_CHECKED_EVERY !== 0 || stateDigest(state) === state_digest;
+    return matches ? state : diverged('the state digest differs from the recorded one');
   }
 
-  /** Holds the digest of the last state against the recorded one: it binds all that the events before it led to. */
-  holdLast(): void {
+  /** Compares the digest of the last state with the recorded one: it covers everything the earlier events led to. */
+  checkLast(): void {
     const last = this.records.at(-1);
     if (last === undefined || stateDigest(this.state()) === last.state_digest) return;
-    this.#judge.fail('replay identity', `event ${last.event_id}: another state digest than is recorded, at the end`);
+    this.#judge.fail('replay identity', `event ${last.event_id}: the last state digest differs from the recorded one`);
   }
 
   #enter({ batch_id, observed, plan }: ActiveToolBatch): void {

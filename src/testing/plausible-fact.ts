@@ -1,5 +1,4 @@
-// Which fact may happen next to a session, given a few numbers: mostly what its phase waits for, now and then something
-// else.
+// Picks the next fact of a random stream from a few numbers: mostly one that the phase waits for, sometimes another one.
 import { effects } from '../core/effects.ts';
 import type { Effect } from '../../schemas/effect.ts';
 import type { JsonObject } from '../../schemas/json.ts';
@@ -7,36 +6,36 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type Fact, call, say } from './facts.ts';
 
-/** What decides: `what` (0 to 99) between kinds of facts, `a` and `b` within one. */
+/** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {
   readonly what: number;
   readonly a: number;
   readonly b: number;
 }
 
-/** Of a hundred facts, how many belong to the phase. */
+/** The share of facts that the phase waits for, in percent. */
 const PLAUSIBLE_PERCENT = 80;
 
-export const guessFact = (state: SessionState, draw: Draw): Fact =>
-  draw.what < PLAUSIBLE_PERCENT ? guessNext(state, draw) : guessOther(state, draw);
+export const plausibleFact = (state: SessionState, draw: Draw): Fact =>
+  draw.what < PLAUSIBLE_PERCENT ? nextOf(state, draw) : otherFact(state, draw);
 
 const pick = <T>(values: readonly T[], at: number): T | undefined => values[at % Math.max(1, values.length)];
 
-/** One of the effects. Time passes where nothing else is owed. */
+/** One of the owed effects; a wake-up only when nothing else is owed. */
 function owedTo(state: SessionState, at: number): Effect | undefined {
   const all = effects(state);
   const work = all.filter(({ kind }) => kind !== 'wake');
   return pick(work.length === 0 ? all : work, at);
 }
 
-function guessNext(state: SessionState, draw: Draw): Fact {
+function nextOf(state: SessionState, draw: Draw): Fact {
   const { run } = state;
   const { a, b } = draw;
   if (run === null) return { kind: 'RunRequested', input: say(`go ${a}`) };
   const owed = owedTo(state, a);
   switch (owed?.kind) {
     case 'llm.generate':
-      return { kind: 'ToolCallsObserved', run_id: owed.run_id, turn: owed.turn, calls: guessCalls(state, draw) };
+      return { kind: 'ToolCallsObserved', run_id: owed.run_id, turn: owed.turn, calls: someCalls(state, draw) };
     case 'tool.call': {
       const { batch_id, call_id, plan_hash, attempt } = owed;
       const named = { batch_id, call_id, plan_hash, attempt };
@@ -47,7 +46,7 @@ function guessNext(state: SessionState, draw: Draw): Fact {
         ...named,
         result: { success: b % 5 > 0 },
         output: say(`of ${call_id}`),
-        ...passing(b),
+        ...retryable(b),
       };
     }
     case 'agent.tool_use': {
@@ -73,11 +72,11 @@ function guessNext(state: SessionState, draw: Draw): Fact {
   }
 }
 
-/** Of what fails, half may be tried again. */
-const passing = (b: number): { readonly retryable?: true; readonly jitter_permille?: number } =>
+/** Half of the failures are retryable. */
+const retryable = (b: number): { readonly retryable?: true; readonly jitter_permille?: number } =>
   b % 10 === 0 ? { retryable: true, jitter_permille: 1_000 } : {};
 
-function guessCalls(state: SessionState, { a, b }: Draw): readonly ReturnType<typeof call>[] {
+function someCalls(state: SessionState, { a, b }: Draw): readonly ReturnType<typeof call>[] {
   const tools = Object.values(state.tool_registry);
   return Array.from({ length: b % 5 }, (_, index) => {
     const name = pick(tools, a + index * b)?.tool_name ?? 'no_such_tool';
@@ -85,7 +84,7 @@ function guessCalls(state: SessionState, { a, b }: Draw): readonly ReturnType<ty
   });
 }
 
-/** The arguments, with those that the tool's claims name: what is claimed is what `path` says. */
+/** The arguments, plus those that the tool's claims name, which get the value of `path`. */
 export function withClaimed(
   tools: readonly ToolSpec[],
   name: string,
@@ -95,7 +94,7 @@ export function withClaimed(
   return { ...Object.fromEntries(claims.map(({ argument }) => [argument, args.path])), ...args };
 }
 
-function guessOther(state: SessionState, { a, b }: Draw): Fact {
+function otherFact(state: SessionState, { a, b }: Draw): Fact {
   const run_id = state.run?.run_id ?? 'run-1';
   const some = pick(Object.keys(state.tool_registry), b) ?? 'none';
   const others: readonly Fact[] = [
@@ -107,7 +106,7 @@ function guessOther(state: SessionState, { a, b }: Draw): Fact {
     { kind: 'user.interrupt', run_id, input: say('rather this') },
     { kind: 'RunCancelled', run_id, reason: 'no' },
     { kind: 'RunFailed', run_id, code: 'gave_up', message: 'no' },
-    { kind: 'GenerateFailed', run_id, turn: state.run?.turn ?? 1, code: 'no_answer', message: 'none', ...passing(b) },
+    { kind: 'GenerateFailed', run_id, turn: state.run?.turn ?? 1, code: 'no_answer', message: 'none', ...retryable(b) },
     { kind: 'ToolOverridesSet', scope: 'session', disable: [some] },
     { kind: 'ToolOverridesSet', scope: 'session', force: [some] },
     { kind: 'HostSessionUpdated', host_session: { host_session_status: b % 3 === 0 ? 'closed' : 'ready' } },

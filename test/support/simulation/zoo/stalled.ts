@@ -1,13 +1,12 @@
-// Scenarios of a bridge that is held up at the worst moment. Few seeds show it, so that they are kept without all that does
-// not matter.
+// Scenarios of a bridge that is stalled at the worst moment. Few seeds show this, so the shrunk scenarios are kept here.
 import type { Scenario } from '../../../../src/testing/index.ts';
 
-/** Two bridges, and nothing that goes wrong. */
+/** Two bridges without faults. */
 const QUIET = { seed: 7, bridges: 2, files: false, snapshots: false, messages: [], disk: [] } as const;
 
-// A process is held up between the record that it starts a call and the call itself, for longer than its lease lasts; what
-// waits for the call has begun elsewhere when it comes to itself.
-export const HELD_UP: Scenario = {
+// A bridge is stalled between the record of a start and the call itself, for longer than its lease lasts. When it continues,
+// a call that waits for this one has started on the other bridge.
+export const STALLED: Scenario = {
   ...QUIET,
   sessions: [
     {
@@ -26,9 +25,9 @@ export const HELD_UP: Scenario = {
   processes: [{ atMs: 467, what: 'stall_bridge', bridge: 1, ms: 4_091 }],
 };
 
-// Likewise between the bytes it has fetched for an undo and their putting back: somebody else has undone the call when it
-// comes to itself.
-export const UNDO_HELD_UP: Scenario = {
+// A bridge is stalled between reading the bytes for an undo and restoring them. When it continues, the other bridge has
+// undone the call.
+export const UNDO_STALLED: Scenario = {
   ...QUIET,
   sessions: [
     {

@@ -1,12 +1,12 @@
-// Laws of what leaves an engine: what it hands out is owed by what is durable, what it confirms is durable, and what
-// it takes comes from whoever holds the lease.
+// Laws of the answers of an engine: a durable state owes every effect that it leases out, every event that it confirms
+// is durable, and every report that it accepts comes from the holder of the lease.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Effect } from '../../../schemas/effect.ts';
 import type { EffectId, SessionId } from '../../../schemas/ids.ts';
 import type { Heartbeat, LeaseGrant, LeaseKey, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 import { reportOn } from '../../engine/reports.ts';
 import type { Exchange } from '../sim-network.ts';
-import type { Book } from './book.ts';
+import type { StoredSession } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 import { owedEffects, sameEffect } from './owed-effects.ts';
 
@@ -15,58 +15,58 @@ interface Holder {
   readonly sinceMs: number;
 }
 
-export interface ExchangeLaws {
+export interface EngineAnswerLaws {
   answered(exchange: Exchange, atMs: number): void;
-  /** Whether this bridge was given the effect, and somebody else was since, by the engine that is there now. */
+  /** Whether the current engine leased the effect to this bridge and to another one since. */
   hasLost(owner: string, key: LeaseKey): boolean;
-  /** The engine is gone, and with it what it knew of leases. */
+  /** The engine has stopped and its leases are void. */
   forget(): void;
 }
 
-interface ExchangeLawsOptions {
+interface EngineAnswerLawsOptions {
   readonly judge: Judge;
-  readonly bookOf: (session: SessionId) => Book | undefined;
+  readonly storedOf: (session: SessionId) => StoredSession | undefined;
   readonly ttlMs: number;
-  /** Whether this bridge is still there: others may speak for one that is not. */
+  /** Whether this bridge is still alive: others may report for one that is not. */
   readonly isAlive: (owner: string) => boolean;
 }
 
-/** How far back an effect may have been owed: the answer was made a moment before it is looked at. */
+/** How many versions back an effect may be owed: the engine made its answer before the check sees it. */
 const VERSIONS_BACK = 8;
 
-export function newExchangeLaws({ judge, bookOf, ttlMs, isAlive }: ExchangeLawsOptions): ExchangeLaws {
+export function newEngineAnswerLaws({ judge, storedOf, ttlMs, isAlive }: EngineAnswerLawsOptions): EngineAnswerLaws {
   const holders = new Map<string, Holder>();
-  /** Who had an undo before whoever has it now. */
-  const losers = new Map<string, Set<string>>();
+  /** The former holders of each undo. */
+  const formerHolders = new Map<string, Set<string>>();
 
-  function noteLoser(name: string, owner: string): void {
+  function noteFormerHolder(name: string, owner: string): void {
     const before = holders.get(name)?.owner ?? owner;
-    const lost = losers.get(name) ?? new Set();
-    losers.set(name, lost.add(before));
+    const lost = formerHolders.get(name) ?? new Set();
+    formerHolders.set(name, lost.add(before));
     lost.delete(owner);
   }
 
   function checkGrant(owner: string, { effects: granted, plans }: LeaseGrant, atMs: number): void {
     for (const effect of granted) {
-      const book = bookOf(effect.session_id);
-      const owed = book !== undefined && isOwed(book, effect);
-      judge.hold(owed, 'durable first', () => `${effect.effect_id} is handed out, and no durable state owes it`);
-      if (effect.kind === 'call.undo') noteLoser(nameOf(effect), owner);
+      const stored = storedOf(effect.session_id);
+      const owed = stored !== undefined && isOwed(stored, effect);
+      judge.check(owed, 'durable first', () => `${effect.effect_id} is leased out, but no durable state owes it`);
+      if (effect.kind === 'call.undo') noteFormerHolder(nameOf(effect), owner);
       holders.set(nameOf(effect), { owner, sinceMs: atMs });
       if (effect.kind !== 'tool.call') continue;
       const planned = plans.some(({ plan }) => plan.plan_hash === effect.plan_hash);
-      judge.hold(planned, 'only the plan runs', () => `${effect.effect_id} is handed out without its plan`);
+      judge.check(planned, 'only the plan runs', () => `${effect.effect_id} is leased out without its plan`);
     }
   }
 
   function checkReceipt({ from, request, deliveredMs }: Exchange, receipt: SubmitReceipt): void {
     const [session, submit] = request as [SessionId, Submit];
-    const book = bookOf(session);
+    const stored = storedOf(session);
     for (const [index, { event_id, position, repeated }] of receipt.events.entries()) {
-      const durable = book?.events[position]?.event_id === event_id;
-      judge.hold(durable, 'durable first', () => `${event_id} is confirmed, and is not on disk`);
+      const isStored = stored?.events[position]?.event_id === event_id;
+      judge.check(isStored, 'durable first', () => `${event_id} is confirmed but is not on disk`);
       const event = submit.events[index];
-      const retries = book?.states[position]?.run?.retry?.failures ?? 0;
+      const retries = stored?.states[position]?.run?.retry?.failures ?? 0;
       const report = event === undefined || submit.owner === undefined || repeated ? null : reportOn(event, retries);
       if (report === null) continue;
       const speaker = submit.owner === undefined || isAlive(submit.owner) ? from : submit.owner;
@@ -78,7 +78,7 @@ export function newExchangeLaws({ judge, bookOf, ttlMs, isAlive }: ExchangeLawsO
     const holder = holders.get(nameOf(key));
     if (holder === undefined || holder.owner === from) return;
     const live = holder.sinceMs < deliveredMs && deliveredMs < holder.sinceMs + ttlMs;
-    judge.hold(!live, 'leases are fenced', () => `${from} reports on ${key.effect_id}, which ${holder.owner} holds`);
+    judge.check(!live, 'leases are fenced', () => `${from} reports on ${key.effect_id}, which ${holder.owner} holds`);
   }
 
   return {
@@ -93,10 +93,10 @@ export function newExchangeLaws({ judge, bookOf, ttlMs, isAlive }: ExchangeLawsO
       }
       if (method === 'release') for (const key of (request[0] as Heartbeat).leases) holders.delete(nameOf(key));
     },
-    hasLost: (owner, key) => losers.get(nameOf(key))?.has(owner) === true,
+    hasLost: (owner, key) => formerHolders.get(nameOf(key))?.has(owner) === true,
     forget() {
       holders.clear();
-      losers.clear();
+      formerHolders.clear();
     },
   };
 }
@@ -104,8 +104,8 @@ export function newExchangeLaws({ judge, bookOf, ttlMs, isAlive }: ExchangeLawsO
 const nameOf = ({ session_id, effect_id }: { session_id: SessionId; effect_id: EffectId }): string =>
   `${session_id} ${effect_id}`;
 
-function isOwed(book: Book, effect: Effect): boolean {
-  for (const state of book.states.slice(-VERSIONS_BACK).reverse()) {
+function isOwed(stored: StoredSession, effect: Effect): boolean {
+  for (const state of stored.states.slice(-VERSIONS_BACK).reverse()) {
     const owed = owedEffects(state).find(({ effect_id }) => effect_id === effect.effect_id);
     if (owed !== undefined && sameEffect(owed, effect)) return true;
   }

@@ -1,4 +1,4 @@
-// What bridges do to a simulated world: they run its tools and put files back, under the eyes of the laws.
+// What bridges do in a simulated world: they run its tools and restore files. The laws check each action.
 import type { SessionId } from '../../schemas/ids.ts';
 import type { BridgeWorld } from './bridge-world.ts';
 import type { WorldLaws } from './laws/world-laws.ts';
@@ -7,43 +7,43 @@ import type { ProcessClock } from './sim-time.ts';
 import { type Execution, SIM_WRITERS, isUndoneIn, runSimTool } from './sim-tools.ts';
 import { newSimWorkspace } from './sim-workspace.ts';
 
-interface SimDeedsOptions {
+interface BridgeActionsOptions {
   readonly laws: WorldLaws;
   readonly script: (session: SessionId) => SessionScript;
   readonly trace: (line: string) => void;
 }
 
-/** Who does it. */
-interface Doer {
+/** The process that acts. */
+interface Actor {
   readonly owner: BridgeWorld['owner'];
   readonly clock: ProcessClock;
 }
 
-export type SimDeeds = (doer: Doer) => Pick<BridgeWorld, 'runTool' | 'restore'>;
+export type BridgeActions = (actor: Actor) => Pick<BridgeWorld, 'runTool' | 'restore'>;
 
 /** All bridges share one workspace. */
-export function newSimDeeds({ laws, script, trace }: SimDeedsOptions): SimDeeds {
+export function newBridgeActions({ laws, script, trace }: BridgeActionsOptions): BridgeActions {
   const workspace = newSimWorkspace();
-  const { executions, books } = laws;
+  const { executions, storedSessions } = laws;
   return ({ owner, clock }) => ({
     runTool: async ({ session_id, call_id, tool_id, attempt = null }, args, { signal, putBlob }) => {
-      const book = books.get(session_id);
-      if (book === undefined) throw new Error(`there is no session ${session_id}`);
+      const stored = storedSessions.get(session_id);
+      if (stored === undefined) throw new Error(`there is no session ${session_id}`);
       const token = `${session_id}/${call_id} by ${owner} #${executions.executions.length}`;
       const which = { session_id, call_id, attempt, owner, process: clock, token };
-      const execution: Execution = { ...which, succeeded: null, passing: false };
+      const execution: Execution = { ...which, succeeded: null, transient: false };
       trace(`runs ${token}`);
-      executions.entered(execution, book, args);
-      const failed = executions.of(session_id, call_id).filter(({ passing }) => passing).length;
+      executions.entered(execution, stored, args);
+      const failed = executions.of(session_id, call_id).filter(({ transient }) => transient).length;
       const answer = await runSimTool(execution, args, { signal, failed });
       if (!answer.success || !SIM_WRITERS.has(tool_id) || !isUndoneIn(script(session_id))) return answer;
       const { path } = args as unknown as CallScript;
       return { ...answer, changes: [await workspace.write(execution, path, putBlob)] };
     },
     restore: (files) => {
-      if (clock.isDead()) throw new Error('the dead put nothing back');
+      if (clock.isDead()) throw new Error('a dead process cannot restore files');
       const writer = workspace.writerOf(files);
-      trace(`${owner} puts back ${writer?.token}`);
+      trace(`${owner} restores ${writer?.token}`);
       const restored = laws.restoring(writer, owner);
       const answer = workspace.restore(files);
       restored(answer);

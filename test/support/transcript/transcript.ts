@@ -1,0 +1,74 @@
+// The transcript of a recorded session: text that a person can review, one line an event, with its position, its time, its
+// kind, what it says, what it changed in the state, and the effects that the session owes after it. A pure function of the
+// records; the texts of the columns are made in the files beside this one.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { Genesis } from '../../../schemas/genesis.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
+import { upcast } from '../../../schemas/upcast.ts';
+import { initialState, step } from '../../../src/core/index.ts';
+import { changesOf } from './changes.ts';
+import { contentOf } from './event-content.ts';
+import { owedOf } from './owed.ts';
+import { cut, since } from './words.ts';
+
+/** The most characters of a line, and of its columns; the column of changes takes what the others leave. */
+export const LINE_CHARS_MAX = 176;
+const COLUMN_CHARS_MAX = [8, 12, 24, 40, LINE_CHARS_MAX, 36] as const;
+const CHANGES = 4;
+const GAP = '  ';
+
+type Row = readonly [position: string, time: string, kind: string, content: string, changes: string, owed: string];
+
+const HEADINGS: Row = ['#', 'ms', 'event', 'says', 'changes', 'owes'];
+
+/** Throws when the session does not accept its own records. */
+export function transcriptOf([first, ...records]: readonly StreamRecord[]): string {
+  if (first?.kind !== 'genesis') throw new Error('a stream begins with a genesis record');
+  const startMs = first.genesis.created_at_ms;
+  let state = initialState(first.genesis);
+  const rows: Row[] = [HEADINGS, ['', '0', 'genesis', genesisText(first.genesis), '', owedOf(state, startMs)]];
+  for (const record of records) {
+    if (record.kind !== 'event') throw new Error('a stream has one genesis record');
+    const stepped = step(state, record.event);
+    if (isLeft(stepped)) throw new Error(`event ${record.position}: ${stepped.left.code}`);
+    const before = state;
+    ({ state } = stepped.right);
+    const event = upcast(record.event);
+    const changes = changesOf({ record, before, after: state }, startMs);
+    const time = since(event.at_ms, startMs);
+    rows.push([
+      `${record.position}`,
+      time,
+      record.event.kind,
+      contentOf(event, startMs),
+      changes,
+      owedOf(state, startMs),
+    ]);
+  }
+  return layOut(rows);
+}
+
+function genesisText({ session_id, forked_from, tool_package }: Genesis): string {
+  const from = forked_from === undefined ? '' : `, forked from ${forked_from.session_id} at ${forked_from.position}`;
+  return `session ${session_id}, ${tool_package.registry.length} tools${from}`;
+}
+
+/** Each column is as wide as its longest text, up to its limit. */
+function layOut(rows: readonly Row[]): string {
+  const widths = COLUMN_CHARS_MAX.map((max, column) =>
+    Math.min(max, Math.max(...rows.map((row) => (row[column] as string).length))),
+  );
+  const others = widths.reduce((sum, width, column) => sum + (column === CHANGES ? 0 : width), 0);
+  const left = LINE_CHARS_MAX - others - GAP.length * (widths.length - 1);
+  widths[CHANGES] = Math.min(widths[CHANGES] as number, left);
+  const lineOf = (row: Row): string => {
+    const cells = row.map((text, column) => {
+      const width = widths[column] as number;
+      if (column < 2) return text.padStart(width);
+      // The last column ends where the line does.
+      return column < row.length - 1 ? cut(text, width).padEnd(width) : text;
+    });
+    return cut(cells.join(GAP).trimEnd(), LINE_CHARS_MAX);
+  };
+  return `${rows.map(lineOf).join('\n')}\n`;
+}
