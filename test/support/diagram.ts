@@ -1,4 +1,4 @@
-// Draws a transition table as a Mermaid state diagram: the README shows what the code reads.
+// Draws a transition table as a Mermaid state diagram, for docs/life-cycles.md.
 type Table = Readonly<Record<string, Partial<Readonly<Record<string, readonly string[]>>>>>;
 
 /** One line for each pair of states, naming the events that lead from one to the other, in declared order. */
