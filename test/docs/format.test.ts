@@ -36,7 +36,9 @@ test('the envelope of an event and every kind are listed', () => {
   );
   expect([...cells('Event')].sort()).toEqual([...shared].sort());
   const below = text.split('### Event\n')[1]?.split(/\n## /)[0] ?? '';
-  const listed = [...below.matchAll(/^\| [a-z ]+ \| (`.+`) \|$/gm)].flatMap(([, kinds = '']) => kinds.match(/[\w.]+/g));
+  const listed = [...below.matchAll(/^\| [a-z ]+ \| (`.+`) \|$/gm)].flatMap(
+    ([, kinds = '']) => kinds.match(/[\w.]+/g) ?? [],
+  );
   expect([...listed].sort()).toEqual([...INGRESS_KINDS].sort());
 });
 
