@@ -26,6 +26,14 @@ test('the bounds that the page names are those of schemas/limits.ts', () => {
   expect(text).toContain(`at most ${EXCERPT_CHARS} units`);
 });
 
+test('the table of routes is that of the server', async () => {
+  const code = await readDocument('src/server/app.ts');
+  const routes = [...code.matchAll(/app\.(get|post)\('([^']+)'/g)];
+  const served = routes.map(([, method = '', path = '']) => `${method.toUpperCase()} ${path}`);
+  const listed = [...text.matchAll(/^\| `((?:GET|POST) [^`]+)` \|/gm)].map(([, route = '']) => route);
+  expect([...listed].sort()).toEqual([...served].sort());
+});
+
 test('the session that the example records replays', async () => {
   const { talk, engine } = await newWorld(newDisk());
   await talk.create();
