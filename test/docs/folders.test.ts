@@ -9,7 +9,13 @@ const below = (folder: string): readonly string[] =>
   );
 
 const FOLDERS = [
-  ...['schemas', 'reducers', 'src', 'bridge', 'bench', 'tools', 'test'],
+  'schemas',
+  'reducers',
+  'src',
+  'bridge',
+  'bench',
+  'tools',
+  'test',
   ...['src', 'src/journal', 'bridge', 'bridge/host'].flatMap(below),
 ];
 
