@@ -47,6 +47,12 @@ test.each(documents)('every relative link in %s resolves', async (document) => {
   expect(faults.filter((fault) => fault !== null)).toEqual([]);
 });
 
+test('the index of docs/ links to every page', async () => {
+  const linked = new Set(linksOf(await readDocument('docs/README.md')));
+  const pages = documents.filter((path) => /^docs\/(?!README)/.test(path)).map((path) => path.slice('docs/'.length));
+  expect(pages.filter((page) => !linked.has(page))).toEqual([]);
+});
+
 describe('the design', () => {
   test('has the laws 1 to 19, in order', async () => {
     const laws = [...(await readDocument('docs/design.md')).matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) =>
