@@ -5,9 +5,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readExample } from '../support/documents.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import { type Engine, openMemoryBlobs, openMemoryJournal, serve, startEngine } from '../../src/index.ts';
-import { readExample } from '../support/documents.ts';
 import { ROOT, eventsUntil, must } from '../support/e2e/refold.ts';
 
 // Inside the package, so that `refold/client` is the package itself.
