@@ -1,7 +1,7 @@
-// Draws a transition table as a Mermaid state diagram, for docs/life-cycles.md.
+// Draws a transition table as a Mermaid state diagram, so that the docs show the table the code uses.
 type Table = Readonly<Record<string, Partial<Readonly<Record<string, readonly string[]>>>>>;
 
-/** One line for each pair of states, naming the events that lead from one to the other, in declared order. */
+/** One line for each pair of states, with the events between them, in declared order. */
 export function stateDiagram(table: Table): string {
   const lines = Object.entries(table).flatMap(([from, events]) => {
     const byTarget = new Map<string, string[]>();
