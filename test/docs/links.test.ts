@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LAWS } from '../../src/testing/index.ts';
 import { anchorOf, headingsOf, inRepository, proseLines, readDocument } from '../support/documents.ts';
 
 /** Every file of the repository, by path; not what is installed, built or hidden. */
@@ -59,6 +60,13 @@ describe('the design', () => {
       Number(number),
     );
     expect(laws).toEqual(Array.from({ length: 19 }, (_, index) => index + 1));
+  });
+
+  test('names the laws as the judge of the simulator does', async () => {
+    const names = [...(await readDocument('docs/design.md')).matchAll(/^\d+\. \*\*([^.*]+)/gm)].map(([, name = '']) =>
+      name.toLowerCase(),
+    );
+    expect(names).toEqual(LAWS.map(({ name }) => name));
   });
 
   test('is cited by laws and headings that it has', async () => {
