@@ -1,10 +1,11 @@
-// The README's code runs as it stands there: a reader who copies it has a bridge, and a tool.
+// The code of the README and of docs/ runs as it stands: a reader who copies it has a bridge, a tool and a fold.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readExample } from '../support/documents.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import { type Engine, openMemoryBlobs, openMemoryJournal, serve, startEngine } from '../../src/index.ts';
 import { must } from '../../src/client/must.ts';
@@ -28,18 +29,11 @@ let stop: () => Promise<void>;
 let bridge: ChildProcess | undefined;
 let toolPackage: ToolPackage;
 
-async function example(name: string): Promise<string> {
-  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-  const code = new RegExp(`<!-- example: ${name} -->\\n\`\`\`js\\n([\\s\\S]*?)\`\`\``).exec(readme)?.[1];
-  if (code === undefined) throw new Error(`the README has no example "${name}"`);
-  return code;
-}
-
 beforeAll(async () => {
   await mkdir(FOLDER, { recursive: true });
   await writeFile(join(FOLDER, 'mine.mjs'), MINE);
-  await writeFile(join(FOLDER, 'bridge.mjs'), await example('bridge'));
-  await writeFile(join(FOLDER, 'tool.mjs'), await example('tool'));
+  await writeFile(join(FOLDER, 'bridge.mjs'), await readExample('bridge'));
+  await writeFile(join(FOLDER, 'tool.mjs'), await readExample('tool'));
   ({ tool_package: toolPackage } = (await import(join(FOLDER, 'tool.mjs'))) as { tool_package: ToolPackage });
   engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
   const serving = await serve(engine.client, { token: TOKEN, port: 0 });
@@ -57,12 +51,12 @@ afterAll(async () => {
   await rm(FOLDER, { recursive: true });
 });
 
-test('the bridge loop is about twenty lines', async () => {
-  const lines = (await example('bridge')).split('\n').filter((line) => line.trim() !== '');
+test('the example of a bridge has at most 32 lines', async () => {
+  const lines = (await readExample('bridge')).split('\n').filter((line) => line.trim() !== '');
   expect(lines.length).toBeLessThanOrEqual(32);
 });
 
-test('the bridge runs a session with the tool of the README to its end', async () => {
+test('the example of a bridge runs a session with the example of a tool to its end', async () => {
   const { session_id: id } = await must(engine.client.createSession({ tool_package: toolPackage }));
   const asked = await engine.client.submit(id, { events: [{ kind: 'RunRequested', input: { text: 'prices?' } }] })();
   expect(isRight(asked)).toBe(true);
@@ -77,8 +71,8 @@ test('the bridge runs a session with the tool of the README to its end', async (
   });
 });
 
-test('the fold of the README prints what it says', async () => {
-  await writeFile(join(FOLDER, 'fold.mjs'), await example('fold'));
+test('the example of a fold prints what its comments say', async () => {
+  await writeFile(join(FOLDER, 'fold.mjs'), await readExample('fold'));
   const child = spawn(process.execPath, [join(FOLDER, 'fold.mjs')], { env: { ...process.env, NO_COLOR: '1' } });
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
