@@ -46,6 +46,15 @@ module.exports = {
       '^src/',
       '^src/(engine|core|journal|blobs|files|client/(?!http|index)|clock|version)',
     ),
+    only('engine-edge', '^src/engine/edge/', '^src/engine/', '^src/engine/edge/'),
+    only('engine-leases', '^src/engine/leases/', '^src/engine/', '^src/engine/leases/'),
+    only(
+      'engine-append',
+      '^src/engine/append/',
+      '^src/engine/',
+      '^src/engine/(append|edge|leases|faults|sessions/(load-session|records))',
+    ),
+    only('engine-sessions', '^src/engine/sessions/', '^src/engine/', '^src/engine/(sessions|append|leases|faults)'),
     only('server', '^src/server/', '^src/', '^src/(server|client)/'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {

@@ -11,7 +11,7 @@ import type { IngressEvent } from '../schemas/event.ts';
 import { SessionId } from '../schemas/ids.ts';
 import { initialState } from '../src/core/index.ts';
 import { openEngine } from '../src/engine/engine.ts';
-import { loadSession } from '../src/engine/load-session.ts';
+import { loadSession } from '../src/engine/sessions/load-session.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { streamRange } from '../src/journal/keys.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';

@@ -11,7 +11,7 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type SessionState, TranscriptPage } from '../../schemas/state.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { Journal } from '../journal/journal.ts';
-import { loadSession } from './load-session.ts';
+import { loadSession } from './sessions/load-session.ts';
 
 export interface CollectOptions {
   readonly journal: Journal;

@@ -19,14 +19,14 @@ import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock } from '../clock.ts';
-import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './epochs.ts';
+import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
-import { LeaseTable } from './lease-table.ts';
-import { type SchemaCheck, newSchemaCheck } from './schema-check.ts';
-import { Sessions } from './sessions.ts';
-import { type SnapshotWriter, newSnapshotWriter } from './snapshot-writer.ts';
-import { type WakeTimers, newWakeTimers } from './wake-timers.ts';
+import { LeaseTable } from './leases/lease-table.ts';
+import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
+import { Sessions } from './sessions/sessions.ts';
+import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
+import { type WakeTimers, newWakeTimers } from './sessions/wake-timers.ts';
 
 export interface EngineOptions {
   /** The directory of the journal (`journal/`) and the blobs (`blobs/`); created when it does not exist. */

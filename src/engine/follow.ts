@@ -7,7 +7,7 @@ import type { EventRecord } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import type { Journal } from '../journal/journal.ts';
-import { eventRecords } from './records.ts';
+import { eventRecords } from './sessions/records.ts';
 
 export interface ChangeNotices {
   /** The session was loaded or has adopted events: every reader that waits for it reads on. */

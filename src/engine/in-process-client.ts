@@ -25,10 +25,10 @@ import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type ChangeNotices, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
-import type { LeaseTable } from './lease-table.ts';
-import { eventRecords, genesisRecord } from './records.ts';
+import type { LeaseTable } from './leases/lease-table.ts';
+import { eventRecords, genesisRecord } from './sessions/records.ts';
 import { submitAndLease } from './submit-and-lease.ts';
-import type { Sessions } from './sessions.ts';
+import type { Sessions } from './sessions/sessions.ts';
 
 export interface InProcessPorts {
   readonly sessions: Sessions;

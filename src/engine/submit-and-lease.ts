@@ -3,8 +3,8 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Submit, SubmitReceipt } from '../../schemas/wire.ts';
-import type { LeaseTable } from './lease-table.ts';
-import type { Sessions } from './sessions.ts';
+import type { LeaseTable } from './leases/lease-table.ts';
+import type { Sessions } from './sessions/sessions.ts';
 
 type Receipt = Either<Rejection, SubmitReceipt>;
 

@@ -279,7 +279,7 @@ describe('a signature', () => {
       },
       /root/,
     ],
-    ['one session less', { ...checkpoint, sessions: checkpoint.sessions.slice(1) }, /lists 2 sessions, the head 3/],
+    ['one session less', { ...checkpoint, sessions: checkpoint.sessions.slice(1) }, /lists 2 sessions, its head 3/],
     [
       'two sessions in another order',
       { ...checkpoint, sessions: [second, first, ...checkpoint.sessions.slice(2)] },

@@ -56,7 +56,7 @@ test('an engine that cannot publish its address exits with the reason', async ()
   const { code, stderr } = await refold(['serve', '--port', '0', '--data-dir', at('other')]);
   expect({ code, stderr }).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^refold: cannot publish the engine’s address: .*folder\n$/),
+    stderr: expect.stringMatching(/^refold: cannot publish the engine’s address: .*directory\n$/),
   });
 });
 

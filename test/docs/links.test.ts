@@ -1,7 +1,7 @@
-// Nothing in the documents dangles: relative links lead to files and headings that exist, and citations of the design
-// name a law or a heading it has.
+// Nothing in the documents dangles: relative links lead to files and headings that exist. Citations in code are checked in
+// test/house/references.test.ts.
 import { existsSync } from 'node:fs';
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LAWS } from '../../src/testing/index.ts';
@@ -68,26 +68,4 @@ describe('the design', () => {
     );
     expect(names).toEqual(LAWS.map(({ name }) => name));
   });
-
-  test('is cited by laws and headings that it has', async () => {
-    const headings = new Set(headingsOf(await readDocument('docs/design.md')));
-    const faults: string[] = [];
-    for (const path of files.filter((name) => /\.(ts|mjs|cjs|md|py|json)$/.test(name) && !name.startsWith('replay-'))) {
-      // A citation may be broken over two lines of a comment.
-      const text = (await readFile(inRepository(path), 'utf8')).replaceAll(/\s*\n\s*(?:\/\/|\*|#)?\s*/g, ' ');
-      for (const [cited, , laws, heading] of text.matchAll(/docs\/design\.md, (laws? ([\d, and]*\d)|"([^"]+)")/g)) {
-        const numbers = (laws?.match(/\d+/g) ?? []).map(Number);
-        if (numbers.some((number) => number < 1 || number > 19)) faults.push(`${path}: ${cited}`);
-        if (heading !== undefined && !headings.has(heading)) faults.push(`${path}: ${cited}`);
-      }
-    }
-    expect(faults).toEqual([]);
-  });
-});
-
-test('every document of docs/ that the code names exists', async () => {
-  const code = files.filter((path) => /\.(ts|mjs|cjs|py)$/.test(path));
-  const texts = await Promise.all(code.map((path) => readFile(inRepository(path), 'utf8')));
-  const named = new Set(texts.flatMap((text) => text.match(/\bdocs\/[a-z-]+\.md\b/g) ?? []));
-  expect([...named].filter((path) => !existsSync(inRepository(path)))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { defineTool } from '../../schemas/define-tool.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
-import { newSchemaCheck } from '../../src/engine/schema-check.ts';
+import { newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
 import { ZERO_DIGEST, nested } from '../support/engine/inputs.ts';
 import { SESSION, type World, durable, newWorld, packageOf } from '../support/engine/world.ts';
 import type { Loose } from '../support/session.ts';

@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
-import { type EpochStore, newMemoryEpochs, openEpochs, openFileEpochs } from '../../src/engine/epochs.ts';
+import { type EpochStore, newMemoryEpochs, openEpochs, openFileEpochs } from '../../src/engine/leases/epochs.ts';
 import {
   A,
   B,

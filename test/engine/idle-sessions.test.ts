@@ -1,7 +1,7 @@
 // Which sessions are evicted, and how many are considered for that.
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
-import { type IdleSessions, newIdleSessions } from '../../src/engine/idle-sessions.ts';
+import { type IdleSessions, newIdleSessions } from '../../src/engine/sessions/idle-sessions.ts';
 
 const id = (name: string): SessionId => name as SessionId;
 

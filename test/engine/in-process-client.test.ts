@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { openEngine, startEngine } from '../../src/engine/engine.ts';
-import { newSchemaCheck } from '../../src/engine/schema-check.ts';
+import { newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { describeClient } from '../support/engine/client-contract.ts';
 import { done } from '../support/journal/outcomes.ts';

@@ -7,7 +7,7 @@ import type { Position, Version } from '../../schemas/ids.ts';
 import { reject, unreachable } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import { stateBytes } from '../../src/core/index.ts';
-import { loadSession } from '../../src/engine/load-session.ts';
+import { loadSession } from '../../src/engine/sessions/load-session.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { type StoredStream, lastOf, recordStream, snapshotAt, storeStream } from '../support/engine/stored-stream.ts';

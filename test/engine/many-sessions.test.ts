@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
-import { LiveSession } from '../../src/engine/live-session.ts';
+import { LiveSession } from '../../src/engine/append/live-session.ts';
 import type { Disk } from '../support/engine/disk.ts';
 import { Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
 import { done } from '../support/journal/outcomes.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { effects } from '../../src/core/index.ts';
 import { isRequiredAction } from '../../src/core/status.ts';
 import type { Effect } from '../../schemas/index.ts';
-import { OwedEffects } from '../../src/engine/owed-effects.ts';
+import { OwedEffects } from '../../src/engine/leases/owed-effects.ts';
 import { roundsOf } from '../support/random.ts';
 import type { Session } from '../support/session.ts';
 import { walk } from '../support/streams.ts';

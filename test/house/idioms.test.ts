@@ -95,10 +95,6 @@ describe('folders', () => {
     ...new Set(paths.filter((path) => PRODUCT.test(path)).map((path) => path.split('/').slice(0, -1).join('/'))),
   ];
 
-  test('each opens with a README that says what may live there', () => {
-    expect(folders.filter((folder) => !paths.includes(`${folder}/README.md`))).toEqual([]);
-  });
-
   test('the top of bridge/ stays small: new files belong in its rooms', () => {
     const names = new Set(paths.filter((path) => path.startsWith('bridge/')).map((path) => path.split('/')[1]));
     expect(names.size).toBeLessThanOrEqual(12);

@@ -60,15 +60,6 @@ const headings = new Map(
 );
 
 describe('what code and documents cite', () => {
-  test('the laws of docs/design.md are those of the law table, in its order', () => {
-    const [design] = sourceFiles(/^docs\/design\.md$/);
-    const listed = [...(design?.text ?? '').matchAll(/^(\d+)\. \*\*([^*]+?)\.?\*\*/gm)].map(([, number, name]) => ({
-      number: Number(number),
-      name: name?.toLowerCase(),
-    }));
-    expect(listed).toEqual(LAWS.map((name, index) => ({ number: index + 1, name })));
-  });
-
   test('a law that is cited by number exists', () => {
     const cited = citations(/\blaws? (\d+(?:(?:, | and | to )\d+)*)/gi);
     const dangling = cited.filter(({ cited: numbers }) =>

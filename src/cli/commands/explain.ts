@@ -5,7 +5,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import { decideConsent } from '../../../reducers/consent.ts';
 import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
 import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
-import { schemaFault } from '../../engine/schema-check.ts';
+import { schemaFault } from '../../engine/edge/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../audit/call-lines.ts';
 import { type Source, foldSource, withSources } from '../audit/source.ts';

@@ -9,7 +9,7 @@ import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { contentRefs } from '../../core/content-refs.ts';
-import { importStream } from '../../engine/import-stream.ts';
+import { importStream } from '../../engine/sessions/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, makeDataDir } from '../data-dir.ts';
 import { findEngine, namingHolder } from '../engine-address.ts';

@@ -10,7 +10,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { newReplayer } from '../../core/replay.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
-import { type SchemaCheck, newSchemaCheck } from '../../engine/schema-check.ts';
+import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';

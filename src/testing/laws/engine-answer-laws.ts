@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Effect } from '../../../schemas/effect.ts';
 import type { EffectId, SessionId } from '../../../schemas/ids.ts';
 import type { Heartbeat, LeaseGrant, LeaseKey, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
-import { reportOn } from '../../engine/reports.ts';
+import { reportOn } from '../../engine/leases/reports.ts';
 import type { Exchange } from '../sim-network.ts';
 import type { StoredSession } from './stored-session.ts';
 import type { Judge } from './judge.ts';

@@ -10,7 +10,7 @@ import { canonicalText } from '../../../schemas/canonical.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { EffectId, SessionId } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
-import { effectOfCall } from '../../engine/reports.ts';
+import { effectOfCall } from '../../engine/leases/reports.ts';
 import type { StoredSession } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 

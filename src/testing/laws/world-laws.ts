@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../../../schemas/ids.ts';
 import type { Heartbeat, HeartbeatReply, LeaseRequest } from '../../../schemas/wire.ts';
-import { effectOfCall } from '../../engine/reports.ts';
+import { effectOfCall } from '../../engine/leases/reports.ts';
 import type { JournalRecord } from '../../journal/journal.ts';
 import type { ToolAnswer } from '../bridge-world.ts';
 import { type Scenario, ofTheEngine } from '../scenario.ts';

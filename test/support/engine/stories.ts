@@ -5,11 +5,11 @@ import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { OwnerId } from '../../../schemas/ids.ts';
 import { RETRY_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../../schemas/limits.ts';
 import { digestText } from '../../../schemas/canonical.ts';
-import type { RejectionCode } from '../../../schemas/rejection.ts';
 import type { EventRecord, GenesisRecord, StreamRecord } from '../../../schemas/record.ts';
 import { effects, eventDigest, stateDigest } from '../../../src/core/index.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
-import { importStream } from '../../../src/engine/import-stream.ts';
+import { RejectedError } from '../../../src/client/must.ts';
+import { importStream } from '../../../src/engine/sessions/import-stream.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { done } from '../journal/outcomes.ts';
 import { session as given } from '../session.ts';
@@ -140,9 +140,9 @@ async function coded(work: () => Promise<unknown>): ReturnType<ClientStep> {
     await work();
     return 'done';
   } catch (error) {
-    const code = /refused as (\w+)/.exec(String(error))?.[1];
-    if (code === undefined && !String(error).includes('made to throw')) throw error;
-    return (code ?? 'storage_failed') as RejectionCode;
+    if (error instanceof RejectedError) return error.rejection.code;
+    if (!String(error).includes('made to throw')) throw error;
+    return 'storage_failed';
   }
 }
 

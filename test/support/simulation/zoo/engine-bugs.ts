@@ -3,7 +3,7 @@ import { right } from 'fp-ts/lib/Either.js';
 import { map } from 'fp-ts/lib/TaskEither.js';
 import { vi } from 'vitest';
 import { type EnginePorts, startEngine } from '../../../../src/engine/engine.ts';
-import { LeaseTable } from '../../../../src/engine/lease-table.ts';
+import { LeaseTable } from '../../../../src/engine/leases/lease-table.ts';
 import type { JournalRecord } from '../../../../src/journal/journal.ts';
 import type { StartEngine } from '../../../../src/testing/index.ts';
 import { type Bugs, planted } from './planted.ts';
@@ -20,7 +20,7 @@ vi.mock(import('../../../../src/core/snapshot.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../src/engine/wake-timers.ts'), async (load) => {
+vi.mock(import('../../../../src/engine/sessions/wake-timers.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -40,7 +40,7 @@ vi.mock(import('../../../../src/engine/wake-timers.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../src/engine/undo-request.ts'), async (load) => {
+vi.mock(import('../../../../src/engine/append/undo-request.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -56,7 +56,7 @@ vi.mock(import('../../../../src/engine/undo-request.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../src/engine/owed-effects.ts'), async (load) => {
+vi.mock(import('../../../../src/engine/leases/owed-effects.ts'), async (load) => {
   const real = await load();
   return {
     ...real,

@@ -1,0 +1,53 @@
+// Answers to event ids that the stream has already. The same event sent again gets its first answer; another event under
+// a known id is refused.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
+import type { EventId, Position, SessionId, Version } from '../../../schemas/ids.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import { upcast } from '../../../schemas/upcast.ts';
+import type { SubmitReceipt } from '../../../schemas/wire.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { PendingSteps } from './pending-steps.ts';
+import { eventRecords } from '../sessions/records.ts';
+import { findOtherFact } from './same-event.ts';
+
+/** The answer to one event of a submit: its id and position, and whether it was recorded before. */
+export type EventAnswer = Either<Rejection, SubmitReceipt['events'][number]>;
+
+/** The answer when steps that are not durable yet contain the event id, else null. `durable`: how many events are. */
+export function findPending(sent: Ingress, durable: Version, pending: readonly PendingSteps[]): EventAnswer | null {
+  const { event_id } = sent;
+  if (event_id === undefined) return null;
+  let first: number = durable;
+  for (const { events } of pending) {
+    const index = events.findIndex((event) => event.event_id === event_id);
+    if (index !== -1) return answerKnown(sent, event_id, first + index, events[index] as IngressEvent);
+    first += events.length;
+  }
+  return null;
+}
+
+/** The answer when the journal contains the event id; the rejection when the journal cannot tell; else null. */
+export async function findRecorded(journal: Journal, session: SessionId, sent: Ingress): Promise<EventAnswer | null> {
+  const { event_id } = sent;
+  if (event_id === undefined) return null;
+  const found = await journal.find(session, event_id)();
+  if (isLeft(found)) return found;
+  const position = found.right;
+  if (position === null) return null;
+  return await pipe(
+    () => eventRecords(journal, session, position, 1),
+    TE.chainEitherK(([record]) =>
+      record === undefined
+        ? right({ event_id, position, repeated: true })
+        : answerKnown(sent, event_id, position, upcast(record.event)),
+    ),
+  )();
+}
+
+function answerKnown(sent: Ingress, event_id: EventId, position: number, recorded: IngressEvent): EventAnswer {
+  const other = findOtherFact(sent, recorded);
+  return other === null ? right({ event_id, position: position as Position, repeated: true }) : left(other);
+}

@@ -1,0 +1,143 @@
+// One live session: the only path by which a fact becomes part of its state (docs/design.md, law 3). Requests wait in a
+// bounded queue. A group of them is stepped one by one and appended in one durable write; only then is the new state
+// adopted, answered and published.
+import { isLeft, left } from 'fp-ts/lib/Either.js';
+import type { IngressEvent } from '../../../schemas/event.ts';
+import type { Digest, SessionId } from '../../../schemas/ids.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { Submit } from '../../../schemas/wire.ts';
+import { recordedNothing, writeFault } from '../faults.ts';
+import type { LoadedFrom, LoadedSession } from '../sessions/load-session.ts';
+import { owesAnything } from '../leases/owed-effects.ts';
+import type { PendingSteps } from './pending-steps.ts';
+import { type QueuedRequest, type Receipt, RequestQueue } from './request-queue.ts';
+import { type LookUp, type StepPorts, type SteppedRequests, stepRequests } from './step-requests.ts';
+
+export interface SessionPorts extends StepPorts {
+  /** Called after each durable append, with the events that were adopted. */
+  readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
+  /** Called when the journal and this state may differ: the session must be loaded again. */
+  readonly onLost: (session: LiveSession) => void;
+}
+
+export class LiveSession {
+  readonly id: SessionId;
+  /** Where its load began. */
+  readonly from: LoadedFrom;
+  readonly #ports: SessionPorts;
+  readonly #queue: RequestQueue;
+  #state: SessionState;
+  #chain: Digest;
+  #chars: number;
+  #draining = false;
+  #retired = false;
+
+  constructor({ state, chain, from }: LoadedSession, ports: SessionPorts) {
+    this.id = state.session_id;
+    this.#state = state;
+    this.#chain = chain;
+    this.from = from;
+    this.#chars = from.chars;
+    this.#ports = ports;
+    this.#queue = new RequestQueue(this.id);
+  }
+
+  /** The state as of the last durable event. */
+  state(): SessionState {
+    return this.#state;
+  }
+
+  chain(): Digest {
+    return this.#chain;
+  }
+
+  /** Characters of the events since the snapshot that its load began at. */
+  chars(): number {
+    return this.#chars;
+  }
+
+  /** True when no request is being handled and the session waits for neither a bridge nor the clock. */
+  isIdle(): boolean {
+    return !this.#draining && !owesAnything(this.#state);
+  }
+
+  /** Accepts no further request, and answers those that wait with null. */
+  retire(): void {
+    this.#retired = true;
+    for (const { answer } of this.#queue.removeAll()) answer(null);
+  }
+
+  /** The receipt of a request of so many bytes; null when the session was retired before it began the request. */
+  submit(request: Submit, bytes: number): Promise<Receipt | null> {
+    if (this.#retired) return Promise.resolve(null);
+    const refusal = this.#queue.refuse(bytes);
+    if (refusal !== null) return Promise.resolve(left(refusal));
+    return new Promise((answer) => {
+      this.#queue.add({ request, bytes, answer });
+      if (!this.#draining) void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#draining = true;
+    while (!this.#queue.isEmpty()) {
+      const group = this.#queue.removeGroup();
+      try {
+        await this.#commit(group);
+      } catch {
+        // A fault of ours after the steps were taken: only the journal knows what was recorded, so it is read again.
+        this.#lose();
+        for (const { answer } of group) answer(left(writeFault()));
+      }
+    }
+    this.#draining = false;
+  }
+
+  /** Steps, appends, adopts, answers, publishes. Durability needs this order. */
+  async #commit(group: readonly QueuedRequest[]): Promise<void> {
+    let { steps, receipts } = await this.#step(group, 'if refused');
+    // An event that was sent again may also be possible as a new one. Then the journal refuses the append, or a later
+    // event was refused because of it. So everything is stepped again, and every event id is looked up first.
+    const alone = group.length === 1 && group[0]?.request.events.length === 1;
+    let failed = receipts.some(isLeft) && !alone ? LOOK_UP_FIRST : await this.#persist(steps);
+    if (failed?.code === 'version_conflict') {
+      ({ steps, receipts } = await this.#step(group, 'first'));
+      failed = await this.#persist(steps);
+    }
+    if (failed === null) {
+      this.#state = steps.state;
+      this.#chain = steps.chain;
+      for (const { event } of steps.records) this.#chars += event.length;
+    } else if (!recordedNothing(failed.code)) this.#lose();
+    for (const [index, { answer }] of group.entries()) {
+      const receipt = receipts[index] as Receipt;
+      answer(failed === null || isLeft(receipt) ? receipt : left(failed));
+    }
+    if (failed === null && steps.events.length > 0) this.#ports.onAdopted(this, steps.events);
+  }
+
+  #step(group: readonly QueuedRequest[], lookUp: LookUp): Promise<SteppedRequests> {
+    return stepRequests(this.#ports, { id: this.id, state: this.#state, chain: this.#chain }, group, lookUp);
+  }
+
+  /** Makes the blobs durable, then the events; the rejection when that failed. */
+  async #persist({ records, sealed, state }: PendingSteps): Promise<Rejection | null> {
+    for (const page of sealed) {
+      const stored = await this.#ports.blobs.put(new TextEncoder().encode(page))();
+      if (isLeft(stored)) return stored.left;
+    }
+    if (records.length === 0) return null;
+    const { version } = this.#state;
+    const appended = await this.#ports.journal.append(this.id, version, records, owesAnything(state))();
+    return isLeft(appended) ? appended.left : null;
+  }
+
+  #lose(): void {
+    this.retire();
+    this.#ports.onLost(this);
+  }
+}
+
+/** Stands for the conflict that the append of these steps might meet; no caller sees it. */
+const LOOK_UP_FIRST = reject('version_conflict', '', 'an event of this group may be on record already');

@@ -1,0 +1,149 @@
+// Steps the requests of one group, one after the other, on top of a session's durable state. Nothing here is durable or
+// visible yet: a refused request, and a fault in the middle of one, leave the steps of the others as they were.
+import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
+import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
+import { stateDigest } from '../../core/state-digest.ts';
+import { step } from '../../core/step.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { type EdgePorts, toEvent } from '../edge/edge.ts';
+import { stepFault } from '../faults.ts';
+import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
+import { owesAnything } from '../leases/owed-effects.ts';
+import { type PendingSteps, addStep, addSteps, noSteps } from './pending-steps.ts';
+import { findUnreadable } from './readable.ts';
+import type { Receipt } from './request-queue.ts';
+import { fillUndo } from './undo-request.ts';
+
+export interface StepPorts extends EdgePorts {
+  readonly journal: Journal;
+  /** Why the sender of the request must not report this, or null. */
+  readonly refuseReport: (session: SessionId, ingress: Ingress, request: Submit) => Rejection | null;
+  /** Why an idle session must not become active, or null. */
+  readonly refuseActive: (session: SessionId) => Rejection | null;
+}
+
+/** Where stepping starts: the session as of its last durable event. */
+export interface StepStart {
+  readonly id: SessionId;
+  readonly state: SessionState;
+  readonly chain: Digest;
+}
+
+/** Whether the journal is searched for an event id before the event is stepped, or only when it is refused. */
+export type LookUp = 'first' | 'if refused';
+
+export interface SteppedRequests {
+  readonly steps: PendingSteps;
+  /** One for each request. */
+  readonly receipts: readonly Receipt[];
+}
+
+export async function stepRequests(
+  ports: StepPorts,
+  start: StepStart,
+  requests: readonly { readonly request: Submit }[],
+  lookUp: LookUp,
+): Promise<SteppedRequests> {
+  const steps = noSteps(start.state, start.chain);
+  const receipts: Receipt[] = [];
+  for (const { request } of requests) {
+    const own = noSteps(steps.state, steps.chain);
+    receipts.push(await stepSafely({ ports, start, lookUp, request, before: steps, own }));
+  }
+  return { steps, receipts };
+}
+
+/** One request under way. */
+interface RequestSteps {
+  readonly ports: StepPorts;
+  readonly start: StepStart;
+  readonly lookUp: LookUp;
+  readonly request: Submit;
+  /** The steps of the requests before this one. */
+  readonly before: PendingSteps;
+  /** The steps of this request. */
+  readonly own: PendingSteps;
+}
+
+// A step that throws is a fault of ours, and of this request alone: the state it began with is frozen, and none of its
+// own steps is added.
+async function stepSafely(requested: RequestSteps): Promise<Receipt> {
+  try {
+    return await stepRequest(requested);
+  } catch {
+    return left(stepFault());
+  }
+}
+
+/** Steps every event of a request, or none. */
+async function stepRequest(requested: RequestSteps): Promise<Receipt> {
+  const { start, request, before, own } = requested;
+  const events: SubmitReceipt['events'][number][] = [];
+  for (const [index, ingress] of request.events.entries()) {
+    const pending = findPending(ingress, start.state.version, [before, own]);
+    const answer = pending ?? (await answerEvent(requested, ingress));
+    if (isLeft(answer)) return left(atEvent(index, answer.left));
+    events.push(answer.right);
+  }
+  addSteps(before, own);
+  return right({ version: own.state.version, state_digest: stateDigest(own.state), events });
+}
+
+/** A rejection with the place of its event in the request; a version conflict concerns the whole request. */
+const atEvent = (index: number, rejection: Rejection): Rejection =>
+  rejection.code === 'version_conflict' ? rejection : { ...rejection, path: `/events/${index}${rejection.path}` };
+
+// An event that is sent again is mostly refused, because what it reports has happened: the journal is searched only then.
+async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
+  const { ports, start, lookUp, request, before } = requested;
+  const { expected_version: expected } = request;
+  const conflicts = expected !== undefined && expected !== before.state.version;
+  const early = conflicts || lookUp === 'first' ? await findRecorded(ports.journal, start.id, ingress) : null;
+  if (early !== null) return early;
+  // Only a new event can conflict: a request sent again gets its first answer, whatever was appended since.
+  if (conflicts) {
+    return left(reject('version_conflict', '/expected_version', `the session is at ${before.state.version}`));
+  }
+  const answer = await stepEvent(requested, ingress);
+  if (isRight(answer) || lookUp === 'first') return answer;
+  return (await findRecorded(ports.journal, start.id, ingress)) ?? answer;
+}
+
+async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
+  const event = await measureEvent(requested, ingress);
+  return isLeft(event) ? event : addEvent(requested, event.right);
+}
+
+/** The event to record, with everything the edge measures. */
+async function measureEvent(
+  { ports, start, request, before, own }: RequestSteps,
+  ingress: Ingress,
+): Promise<Either<Rejection, IngressEvent>> {
+  const refusal = ports.refuseReport(start.id, ingress, request);
+  if (refusal !== null) return left(refusal);
+  if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress);
+  const pending = [...before.events, ...own.events];
+  const filled = await fillUndo(
+    { journal: ports.journal, id: start.id, version: start.state.version, pending },
+    ingress,
+  );
+  return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right);
+}
+
+function addEvent({ ports, start, own }: RequestSteps, event: IngressEvent): EventAnswer {
+  const position = own.state.version as number as Position;
+  const stepped = step(own.state, event);
+  if (isLeft(stepped)) return stepped;
+  const becomesActive = !owesAnything(own.state) && owesAnything(stepped.right.state);
+  const tooMany = becomesActive ? ports.refuseActive(start.id) : null;
+  const text = canonicalText(event);
+  const refused = tooMany ?? findUnreadable(event, text);
+  if (refused !== null) return left(refused);
+  addStep(own, event, text, stepped.right);
+  return right({ event_id: event.event_id, position, repeated: false });
+}

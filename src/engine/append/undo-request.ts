@@ -1,0 +1,76 @@
+// What the edge writes into a request to undo a call: the batch in which the call settled, and the files it changed. State
+// does not keep calls of earlier batches, so the stream is read backwards from its end. A client may only choose the
+// batch; what else it sends about the call is not used.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
+import type { BatchId, Position, SessionId, Version } from '../../../schemas/ids.ts';
+import { READ_PAGE_RECORDS } from '../../../schemas/limits.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { Journal } from '../../journal/journal.ts';
+
+type UndoRequest = Extract<Ingress, { readonly kind: 'UndoRequested' }>;
+type Answer<T> = Promise<Either<Rejection, T>>;
+
+export interface Stream {
+  readonly journal: Journal;
+  readonly id: SessionId;
+  /** How many events are durable. */
+  readonly version: Version;
+  /** Events that were stepped after those, oldest first. */
+  readonly pending: readonly IngressEvent[];
+}
+
+/** The request with its batch and changes; else `unknown_call`, `nothing_to_undo` or `already_undone`. */
+export async function fillUndo(stream: Stream, request: UndoRequest): Answer<UndoRequest> {
+  const { call_id, batch_id: wanted } = request;
+  const undone = new Set<BatchId>();
+  for await (const event of backwards(stream, JSON.stringify(call_id))) {
+    if (isLeft(event)) return event;
+    const found = event.right;
+    if (found.kind === 'UndoSettled' && found.call_id === call_id && found.success) undone.add(found.batch_id);
+    if (found.kind !== 'ToolCallSettled' || found.call_id !== call_id) continue;
+    if (wanted === undefined || found.batch_id === wanted) return withChanges(request, found, undone);
+  }
+  return left(reject('unknown_call', '/call_id', `no call "${call_id}" has settled in this session`));
+}
+
+function withChanges(
+  request: UndoRequest,
+  { batch_id, call_id, changes }: EventOfKind<'ToolCallSettled'>,
+  undone: ReadonlySet<BatchId>,
+): Either<Rejection, UndoRequest> {
+  if (changes === undefined) {
+    return left(reject('nothing_to_undo', '/call_id', `call "${call_id}" of ${batch_id} recorded no changes of files`));
+  }
+  if (undone.has(batch_id)) {
+    return left(
+      reject(
+        'already_undone',
+        '/call_id',
+        `the files that call "${call_id}" of ${batch_id} changed were put back already`,
+      ),
+    );
+  }
+  return right({ ...request, batch_id, changes });
+}
+
+/** The events that may name the call, newest first. Records without its id are not even parsed. */
+async function* backwards(
+  { journal, id, version, pending }: Stream,
+  named: string,
+): AsyncGenerator<Either<Rejection, IngressEvent>> {
+  for (const event of pending.toReversed()) yield right(event);
+  for (let end: number = version; end > 0;) {
+    const from = Math.max(0, end - READ_PAGE_RECORDS);
+    const page = await journal.read(id, from as Position, end - from)();
+    if (isLeft(page)) {
+      yield page;
+      return;
+    }
+    for (const { event } of page.right.toReversed()) {
+      // The stream was verified when the session was loaded, so each record is an event.
+      if (event.includes(named)) yield right(JSON.parse(event) as IngressEvent);
+    }
+    end = from;
+  }
+}

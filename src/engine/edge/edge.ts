@@ -1,0 +1,230 @@
+// The edge: turns what a client sends into the event that is recorded. Everything that does not follow from state is
+// measured here and written into the event: the time, the verdict on arguments, the digests of text that was moved into
+// blobs (docs/design.md, law 8). What a client claims about these is dropped.
+import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import { plannedOf } from '../../../reducers/batch-index.ts';
+import { claimsOf } from '../../../reducers/claims.ts';
+import { canonicalText, digestText, inCanonicalOrder } from '../../../schemas/canonical.ts';
+import { type Content, isInline } from '../../../schemas/content.ts';
+import { EVENT_VERSION, type EventOfKind, type Ingress, type IngressEvent } from '../../../schemas/event.ts';
+import { type Digest, type EventId, brand } from '../../../schemas/ids.ts';
+import { type JsonObject, checkJson, isPlainObject, parseJson } from '../../../schemas/json.ts';
+import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
+import type { ToolSpec } from '../../../schemas/tool-spec.ts';
+import type { Blobs } from '../../blobs/blobs.ts';
+import type { Clock } from '../../clock.ts';
+import { type SchemaCheck, clipVerdict } from './schema-check.ts';
+
+export interface EdgePorts {
+  readonly blobs: Blobs;
+  readonly clock: Clock;
+  readonly checkSchema: SchemaCheck;
+  /** Checks `data` of a result against the tool's output schema. */
+  readonly checkOutput: SchemaCheck;
+  /** The factor for the wait before a retry: 800 to 1,200 thousandths. */
+  readonly drawJitter: () => number;
+  readonly newEventId: () => EventId;
+}
+
+type Answer<T> = Promise<Either<Rejection, T>>;
+
+/** The event to record. The blobs it refers to are durable already; time never goes back within a stream. */
+export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<IngressEvent> {
+  const missing = await findMissingBlob(ports.blobs, ingress);
+  if (missing !== null) return left(missing);
+  const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
+  if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
+    const early = `due_at_ms is in the future: ${ingress.due_at_ms}, and it is ${at_ms} now`;
+    return left(reject('time_not_due', '/due_at_ms', early));
+  }
+  const envelope = { v: EVENT_VERSION, event_id: ingress.event_id ?? ports.newEventId(), at_ms };
+  const measured = await measure(ports, state, ingress);
+  return isLeft(measured) ? measured : right(inCanonicalOrder({ ...measured.right, ...envelope }));
+}
+
+/** The request with every measured fact that its kind records, and without what the client claims about these. */
+async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<Ingress> {
+  if (ingress.kind === 'ToolCallsObserved') {
+    const calls = await prepareCalls(ports, state, ingress.calls);
+    return isLeft(calls) ? calls : right({ ...ingress, calls: calls.right });
+  }
+  if (ingress.kind === 'user.tool_confirmation' && ingress.instead !== undefined) {
+    const calls = await prepareCalls(ports, state, [ingress.instead]);
+    if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
+    return right({ ...ingress, instead: calls.right[0] as ToolCallObserved });
+  }
+  if (ingress.kind === 'ToolCallSettled') {
+    const { output_verdict: _verdict, jitter_permille: _jitter, ...report } = ingress;
+    return right({ ...report, ...outputVerdict(ports, state, ingress), ...jitter(ports, ingress) });
+  }
+  if (ingress.kind === 'user.custom_tool_result') {
+    const { output_verdict: _verdict, ...answer } = ingress;
+    return right({ ...answer, ...outputVerdict(ports, state, ingress) });
+  }
+  if (ingress.kind === 'GenerateFailed') {
+    const { jitter_permille: _jitter, ...report } = ingress;
+    return right({ ...report, ...jitter(ports, ingress) });
+  }
+  return right(ingress);
+}
+
+const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean }) =>
+  retryable === true ? { jitter_permille: ports.drawJitter() } : {};
+
+/** The verdict on a successful result of a tool that declares an output schema. */
+function outputVerdict(
+  ports: EdgePorts,
+  { active_tool_batch: batch, tool_registry }: SessionState,
+  { call_id, result }: Pick<EventOfKind<'user.custom_tool_result'>, 'call_id' | 'result'>,
+): { readonly output_verdict?: SchemaVerdict } {
+  const planned = batch === null ? undefined : plannedOf(batch.plan, call_id)?.call;
+  const tool = planned === undefined ? undefined : tool_registry[planned.tool_id];
+  // The definition may have been replaced since the call was planned: then its schema does not apply to this call.
+  if (tool?.output_schema === undefined || tool.tool_ref !== planned?.tool_ref || !result.success) return {};
+  return { output_verdict: ports.checkOutput(tool, result.data ?? null) };
+}
+
+async function prepareCalls(
+  ports: EdgePorts,
+  state: SessionState,
+  given: readonly ToolCallObserved[],
+): Answer<readonly ToolCallObserved[]> {
+  const tools = toolsByName(state.tool_registry);
+  const calls: ToolCallObserved[] = [];
+  for (const [index, call] of given.entries()) {
+    const prepared = await prepareCall(ports, tools.get(call.tool_name), call);
+    if (isLeft(prepared)) return left({ ...prepared.left, path: `/calls/${index}${prepared.left.path}` });
+    calls.push(prepared.right);
+  }
+  return right(calls);
+}
+
+const named = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();
+
+/** The tools of a registry by the name that a model calls. A registry is frozen, so this is computed once for each. */
+function toolsByName(registry: SessionState['tool_registry']): ReadonlyMap<string, ToolSpec> {
+  const known = named.get(registry);
+  if (known !== undefined) return known;
+  const made = new Map(Object.values(registry).map((tool): [string, ToolSpec] => [tool.tool_name, tool]));
+  named.set(registry, made);
+  return made;
+}
+
+async function prepareCall(
+  ports: EdgePorts,
+  tool: ToolSpec | undefined,
+  call: ToolCallObserved,
+): Answer<ToolCallObserved> {
+  const { call_id, tool_name, provider_call_id } = call;
+  const name = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
+  const given = await givenText(ports.blobs, call);
+  if (isLeft(given)) return given;
+  const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
+  return isLeft(args)
+    ? await keepUnreadable(ports.blobs, name, given.right, args.left)
+    : await keepArguments(ports, tool, name, args.right);
+}
+
+async function keepArguments(
+  ports: EdgePorts,
+  tool: ToolSpec | undefined,
+  name: CallName,
+  args: JsonObject,
+): Answer<ToolCallObserved> {
+  const text = canonicalText(args);
+  const judged = {
+    ...name,
+    arguments_digest: digestText(text),
+    ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args) }),
+  };
+  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args });
+  const stored = await storeText(ports.blobs, text);
+  if (isLeft(stored)) return stored;
+  const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args) };
+  return right({ ...judged, ...claims, arguments_ref: stored.right });
+}
+
+/** The text of a model's arguments when they did not come as an object: inline, or from a blob. */
+async function givenText(blobs: Blobs, call: ToolCallObserved): Answer<string> {
+  const { arguments_text, arguments_ref } = call;
+  if (arguments_text !== undefined || arguments_ref === undefined) return right(arguments_text ?? '');
+  if (isInline(arguments_ref)) return right(arguments_ref.text);
+  const bytes = await blobs.get(arguments_ref.ref)();
+  if (isLeft(bytes)) return left({ ...bytes.left, path: '/arguments_ref' });
+  return right(new TextDecoder().decode(bytes.right));
+}
+
+/** A model's arguments: text that must be a JSON object. Empty text is an empty object. */
+function readArguments(text: string): Either<Rejection, JsonObject> {
+  if (text.trim() === '') return right({});
+  return pipe(
+    parseJson(text, BLOB_BYTES_MAX),
+    chain((value) => {
+      if (!isPlainObject(value)) return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
+      // A reader of the recorded event parses the arguments inside it, so the depth limit applies to them there.
+      const nested = checkJson({ events: [{ calls: [{ arguments: value }] }] });
+      return isLeft(nested) ? nested : right(value);
+    }),
+  );
+}
+
+type CallName = Pick<ToolCallObserved, 'call_id' | 'tool_name' | 'provider_call_id'>;
+
+// What a model wrote is kept as it is, even when it cannot be parsed.
+async function keepUnreadable(blobs: Blobs, name: CallName, text: string, fault: Rejection): Answer<ToolCallObserved> {
+  const judged = {
+    ...name,
+    arguments_digest: digestText(text),
+    arguments_verdict: { valid: false, path: clipVerdict(fault.path), message: clipVerdict(fault.message) },
+  };
+  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments_text: text });
+  const stored = await storeText(blobs, text);
+  return isLeft(stored) ? stored : right({ ...judged, arguments_ref: stored.right });
+}
+
+/** Stores text as a blob and returns its reference. */
+async function storeText(blobs: Blobs, text: string): Answer<Content> {
+  const bytes = new TextEncoder().encode(text);
+  const stored = await blobs.put(bytes)();
+  if (isLeft(stored)) return stored;
+  const head = text.slice(0, EXCERPT_CHARS).toWellFormed();
+  const tail = text.slice(-EXCERPT_CHARS).toWellFormed();
+  return right({ ref: stored.right, bytes: bytes.length, head, tail });
+}
+
+async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejection | null> {
+  if (!mayRefer(ingress)) return null;
+  for (const [path, ref] of referencesIn(ingress, '')) {
+    const exists = await blobs.has(ref)();
+    if (isLeft(exists)) return { ...exists.left, path };
+    if (!exists.right) return reject('unknown_blob', path, `blob ${ref} does not exist; put it first`);
+  }
+  return null;
+}
+
+/** False when the value cannot contain a reference. Most events have none, and need no paths. */
+function mayRefer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(mayRefer);
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (typeof fields['ref'] === 'string') return true;
+  for (const key of Object.keys(fields)) if (!OPAQUE.has(key) && mayRefer(fields[key])) return true;
+  return false;
+}
+
+/** The content references of an event. Arguments and result data belong to the model, and are not searched. */
+function referencesIn(value: unknown, path: string): readonly (readonly [path: string, ref: Digest])[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => referencesIn(item, `${path}/${index}`));
+  if (!isPlainObject(value)) return [];
+  const { ref, bytes } = value;
+  if (typeof ref === 'string' && typeof bytes === 'number' && bytes <= BLOB_BYTES_MAX) {
+    return [[path, brand<'Digest'>(ref)]];
+  }
+  return Object.entries(value).flatMap(([key, item]) => (OPAQUE.has(key) ? [] : referencesIn(item, `${path}/${key}`)));
+}
+
+const OPAQUE = new Set(['arguments', 'data', 'input_schema', 'output_schema', 'result', 'registry']);

@@ -1,0 +1,98 @@
+// Epochs: the numbers that fence leases (docs/design.md, law 17). Each grant gets an epoch that no earlier grant had, of
+// this engine or another, so that a bridge which returns after a long absence cannot pass for the one that has its work
+// now. Epochs are not facts of a session and are in no stream: the stream decides what happened, epochs only decide who
+// may report. They are reserved in blocks, durably, before the first of a block is used; a crash wastes the rest of it.
+import { open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { EPOCHS_RESERVED } from '../../../schemas/limits.ts';
+import { syncDirectory } from '../../files/directories.ts';
+
+export interface EpochStore {
+  /** The first of so many epochs, none of which was or will be reserved again. Throws when that cannot be ensured. */
+  reserve(count: number): Promise<number>;
+}
+
+export interface Epochs {
+  /** The first epoch that this engine may grant; earlier ones were granted by earlier engines. */
+  readonly first: number;
+  /** The next epoch; null while no more can be reserved. */
+  next(): number | null;
+  /** Resolves when no reservation is under way: then another engine may start. */
+  close(): Promise<void>;
+}
+
+/** Epochs from a store. Throws when the first block cannot be reserved. */
+export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESERVED): Promise<Epochs> {
+  const first = await store.reserve(block);
+  let next = first;
+  let end = first + block;
+  /** The first epoch of the block after this one, once it is reserved. */
+  let after: number | null = null;
+  let reserving: Promise<void> | null = null;
+
+  async function reserve(): Promise<void> {
+    try {
+      after = await store.reserve(block);
+    } catch {
+      // The next grant tries again.
+    } finally {
+      reserving = null;
+    }
+  }
+
+  function reserveAhead(): void {
+    if (reserving !== null || after !== null) return;
+    reserving = reserve();
+  }
+
+  return {
+    first,
+    next() {
+      if (next >= end - block / 2) reserveAhead();
+      if (next === end && after !== null) [next, end, after] = [after, after + block, null];
+      if (next === end) return null;
+      next += 1;
+      return next - 1;
+    },
+    close: async () => {
+      await reserving;
+    },
+  };
+}
+
+/** Starts at 1 with each engine: for stores that do not outlive it either. */
+export function newMemoryEpochs(): EpochStore {
+  let next = 1;
+  return {
+    reserve: (count) => {
+      next += count;
+      return Promise.resolve(next - count);
+    },
+  };
+}
+
+/** Keeps the next epoch in a file, which is replaced as a whole. */
+export function openFileEpochs(path: string): EpochStore {
+  const read = async (): Promise<number> => {
+    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '1\n';
+      throw error;
+    });
+    if (!/^[1-9]\d{0,15}\n$/.test(text))
+      throw new Error(`${path} does not contain a number. Stop every bridge, delete that file, and start again`);
+    return Number(text);
+  };
+  return {
+    async reserve(count) {
+      const first = await read();
+      const file = await open(`${path}.tmp`, 'w', 0o600);
+      await file
+        .writeFile(`${first + count}\n`)
+        .then(() => file.sync())
+        .finally(() => file.close());
+      await rename(`${path}.tmp`, path);
+      await syncDirectory(dirname(path));
+      return first;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+// What one lease request is granted: effects of the requested kinds that a session owes and no bridge holds.
+import type { CallId, EffectId, OwnerId } from '../../../schemas/ids.ts';
+import type { LeaseGrant, Wanted } from '../../../schemas/wire.ts';
+import type { Epochs } from './epochs.ts';
+import type { Lease } from './lease-holds.ts';
+import type { BridgeEffect, OwedEffects } from './owed-effects.ts';
+
+/** An effect that is granted, under its epoch. */
+export interface Granted {
+  readonly effect: BridgeEffect;
+  readonly epoch: number;
+}
+
+export interface Grant {
+  /** Adds what the request may have of one session. */
+  addFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): Added;
+  /** Adds again what this owner holds of one session and has not started, under the same epochs. */
+  repeatFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
+  full(): boolean;
+  result(): LeaseGrant;
+}
+
+interface Added {
+  readonly granted: readonly Granted[];
+  /** The session still owes something that no bridge holds. */
+  readonly more: boolean;
+  /** Some of that may be of the requested kinds, for this owner or another one. */
+  readonly wanted: boolean;
+}
+
+interface GrantOptions {
+  readonly ttlMs: number;
+  readonly epochs: Epochs;
+}
+
+/** What is requested, and by which owner. */
+export interface GrantRequest extends Wanted {
+  readonly owner: OwnerId;
+}
+
+export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions): Grant {
+  const all: Granted[] = [];
+  const plans: LeaseGrant['plans'][number][] = [];
+  let matchesTool: ((tool: string) => boolean) | null = null;
+
+  /** The effect is of a requested kind and, when it is a call, on a requested tool. */
+  const isWanted = (effect: BridgeEffect): boolean => {
+    if (!request.kinds.includes(effect.kind)) return false;
+    if (effect.kind !== 'tool.call') return true;
+    matchesTool ??= toolMatcher(request.tools);
+    return matchesTool(effect.tool_id);
+  };
+  /** Only the owner that runs a call may cancel it. */
+  const isForOwner = (effect: BridgeEffect): boolean =>
+    effect.kind !== 'tool.cancel' || effect.owner === null || effect.owner === request.owner;
+
+  function add(owed: OwedEffects, granted: readonly Granted[]): void {
+    for (const one of granted) all.push(one);
+    const { active_tool_batch: batch, session_id } = owed.state();
+    if (batch === null || !granted.some(({ effect }) => effect.kind === 'tool.call')) return;
+    plans.push({ session_id, batch_id: batch.batch_id, plan: batch.plan });
+  }
+
+  return {
+    addFrom(owed, held) {
+      const granted: Granted[] = [];
+      // Calls that this owner holds by now: a call that waits for others is granted to the owner that holds those.
+      let ours: Set<CallId> | null = null;
+      let free = 0;
+      let wanted = false;
+      for (const effect of owed.list()) {
+        if (held.has(effect.effect_id)) continue;
+        free += 1;
+        const isFull = all.length + granted.length >= request.max;
+        if (isFull || isWanted(effect)) wanted = true;
+        else continue;
+        if (isFull) break;
+        if (!isForOwner(effect)) continue;
+        const now = withOpenAfter(effect, owed);
+        if (now.kind === 'tool.call' && now.after.length > 0) {
+          ours ??= callsOf(request.owner, held, granted);
+          if (!holdsAll(ours, now.after)) continue;
+        }
+        const epoch = epochs.next();
+        if (epoch === null) break;
+        if (now.kind === 'tool.call') ours?.add(now.call_id);
+        granted.push({ effect: now, epoch });
+      }
+      add(owed, granted);
+      return { granted, more: free > granted.length, wanted };
+    },
+    repeatFrom(owed, held) {
+      const granted: Granted[] = [];
+      for (const [id, { owner, epoch, call }] of held) {
+        const effect = owner === request.owner && epoch !== null ? owed.find(id) : undefined;
+        if (effect === undefined || epoch === null || !isWanted(effect) || !isForOwner(effect)) continue;
+        if (call !== null && owed.isRunning(call)) continue;
+        if (all.length + granted.length >= request.max) break;
+        granted.push({ effect: withOpenAfter(effect, owed), epoch });
+      }
+      add(owed, granted);
+      return granted;
+    },
+    full: () => all.length >= request.max,
+    result: () => ({
+      effects: all.map(({ effect }) => effect),
+      epochs: all.map(({ epoch }) => epoch),
+      plans,
+      ttl_ms: ttlMs,
+    }),
+  };
+}
+
+/** A call with only those calls in `after` that are still open; any other effect as it is. */
+function withOpenAfter(effect: BridgeEffect, owed: OwedEffects): BridgeEffect {
+  if (effect.kind !== 'tool.call') return effect;
+  const after = owed.openAfter(effect);
+  return after === effect.after ? effect : { ...effect, after };
+}
+
+function callsOf(owner: OwnerId, held: ReadonlyMap<EffectId, Lease>, granted: readonly Granted[]): Set<CallId> {
+  const calls = new Set<CallId>();
+  for (const lease of held.values()) if (lease.owner === owner && lease.call !== null) calls.add(lease.call.call_id);
+  for (const { effect } of granted) if (effect.kind === 'tool.call') calls.add(effect.call_id);
+  return calls;
+}
+
+const holdsAll = (calls: ReadonlySet<CallId>, ids: readonly CallId[]): boolean => ids.every((id) => calls.has(id));
+
+/** Matches tool ids against exact ids and prefixes that end with `*`. */
+function toolMatcher(patterns: readonly string[]): (tool: string) => boolean {
+  const exact = new Set(patterns);
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
+  return (tool) => exact.has(tool) || prefixes.some((prefix) => tool.startsWith(prefix));
+}

@@ -1,0 +1,270 @@
+// The lease table: which bridge holds which effect, and what each lease request is granted (docs/design.md, law 17).
+// Leases live in memory only. What a session owes follows from its state, and after a restart of the engine a bridge
+// resumes its leases with its next heartbeat. A call that is recorded as running is held, in every phase of its run,
+// until it settles or its bridge stops sending heartbeats.
+import { type Either, right } from 'fp-ts/lib/Either.js';
+import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
+import type { EffectId, OwnerId, SessionId } from '../../../schemas/ids.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type {
+  Heartbeat,
+  HeartbeatReply,
+  LeaseGrant,
+  LeaseKey,
+  LeaseRequest,
+  Release,
+  Submit,
+} from '../../../schemas/wire.ts';
+import type { Clock } from '../../clock.ts';
+import type { Epochs } from './epochs.ts';
+import { GrantableSessions } from './grantable-sessions.ts';
+import { type GrantRequest, type Granted, newGrant } from './lease-grant.ts';
+import { type Lease, LeaseHolds } from './lease-holds.ts';
+import { type Claimant, type LeaseStatus, leaseStatusOf } from './lease-status.ts';
+import { LeaseWaiters } from './lease-waiters.ts';
+import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
+import { reportOn } from './reports.ts';
+
+type LeaseExpired = Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>;
+
+export interface LeaseOptions {
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  readonly epochs: Epochs;
+  /** A call recorded as started has lost its bridge. Called again after each further ttl until the loss is recorded. */
+  readonly onCallLost: (session: SessionId, lost: LeaseExpired) => void;
+}
+
+export class LeaseTable {
+  readonly #options: LeaseOptions;
+  /** What every session with a live run, or with work outside of a run, owes. */
+  readonly #owed = new Map<SessionId, OwedEffects>();
+  /** In all other sessions, every owed effect is held. */
+  readonly #grantable = new GrantableSessions();
+  readonly #holds: LeaseHolds;
+  readonly #waiters: LeaseWaiters;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#holds = new LeaseHolds({
+      clock: options.clock,
+      ttlMs: options.ttlMs,
+      onExpired: (session, effect, lease) => this.#expire(session, effect, lease),
+    });
+    this.#waiters = new LeaseWaiters({
+      clock: options.clock,
+      grant: (request, sessions) => this.#grant(request, sessions),
+      emptyGrant: () => this.#emptyGrant(),
+    });
+  }
+
+  /** Grants effects; waits for the first as long as the request allows. An aborted request is granted nothing. */
+  lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
+    if (signal?.aborted === true) return Promise.resolve(right(this.#emptyGrant()));
+    const { sessions } = request;
+    const candidates = sessions === undefined ? this.#grantable.candidates(request) : undefined;
+    const granted = this.#grant(request, sessions ?? candidates ?? [], candidates);
+    if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
+    return this.#waiters.wait(request, signal);
+  }
+
+  /** Begins a submit that also requests leases: its session is offered to no waiting request before {@link endSubmit}. */
+  beginSubmit(session: SessionId): void {
+    this.#waiters.beginSubmit(session);
+  }
+
+  /**
+   * Ends such a submit and grants it what its session owes now; `request` is null when the submit was refused. With
+   * `again` (the submit repeats an earlier one) it is granted only what the first answer granted, under the same epochs:
+   * either of the two answers may be the one that arrives.
+   */
+  endSubmit(session: SessionId, request: GrantRequest | null, again = false): LeaseGrant {
+    this.#waiters.endSubmit(session);
+    const granted =
+      request === null
+        ? this.#emptyGrant()
+        : again
+          ? this.#repeatGrant(session, request)
+          : this.#grant(request, [session]);
+    if (this.#grantable.has(session)) this.#waiters.serveSoon(session);
+    return granted;
+  }
+
+  heartbeat({ owner, leases }: Heartbeat): HeartbeatReply {
+    return { lost: leases.filter((key) => !this.#extend(key, owner)) };
+  }
+
+  /** Ends leases at once, as if they had expired. */
+  release({ owner, leases, all = false }: Release): HeartbeatReply {
+    // An owner that releases everything no longer takes what its waiting requests would be granted.
+    if (all) this.#waiters.dismiss(owner);
+    for (const { session_id, effect_id, epoch } of all ? this.#holds.keysOf(owner) : leases) {
+      const lease = this.#holds.get(session_id, effect_id);
+      if (lease?.owner !== owner) continue;
+      if (epoch === undefined || lease.epoch === null || lease.epoch === epoch)
+        this.#expire(session_id, effect_id, lease);
+    }
+    return { lost: leases };
+  }
+
+  /** Null when the sender of this request may report this, else `stale_lease`. */
+  refuseReport(session: SessionId, ingress: Ingress, { owner, leases = [] }: Submit): Rejection | null {
+    const report = reportOn(ingress, this.#owed.get(session)?.retries() ?? 0);
+    if (report === null || owner === undefined) return null;
+    if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
+      return reject('stale_lease', '/owner', `a start must be reported by its own owner, ${ingress.owner}`);
+    }
+    const epoch = leases.find(({ effect_id }) => effect_id === report.effect)?.epoch;
+    const status = this.#statusOf({ session_id: session, effect_id: report.effect }, { owner, epoch });
+    return status === 'lost' ? reject('stale_lease', '', `the lease on ${report.effect} was lost`) : null;
+  }
+
+  /** A session was loaded: leases on what it no longer owes end, and every running call is held. */
+  load(session: SessionId, state: SessionState): void {
+    this.#owed.set(session, new OwedEffects(state));
+    this.#reconcile(session);
+  }
+
+  /** A session has adopted events: what it owes may have changed. */
+  update(session: SessionId, state: SessionState, events: readonly IngressEvent[]): void {
+    const owed = this.#owed.get(session);
+    if (owed === undefined) {
+      this.load(session, state);
+      return;
+    }
+    // The effect that an event answers was owed before the event.
+    const retries = owed.retries();
+    const mayOweOther = owed.update(state, events);
+    for (const event of events) {
+      const report = reportOn(event, retries);
+      if (report?.answers === true) this.#holds.end(session, report.effect);
+      else if (event.kind === 'ToolCallStarted' && report !== null && owed.isRunning(event)) {
+        const known = this.#holds.get(session, report.effect);
+        const epoch = known?.owner === event.owner ? known.epoch : null;
+        this.#holds.hold(session, report.effect, { owner: event.owner, epoch, call: event });
+      }
+    }
+    if (mayOweOther) this.#reconcile(session);
+    // No other effect can be granted now, but a granted call may have fewer calls to wait for.
+    else if (this.#grantable.has(session)) this.#offer(session);
+  }
+
+  /** The state of a session is in doubt: nothing of it is granted until it is loaded again. */
+  suspend(session: SessionId): void {
+    this.#forgetOwed(session);
+  }
+
+  /** A session does not verify: it owes nothing, and every lease on it ends. */
+  forget(session: SessionId): void {
+    this.#forgetOwed(session);
+    this.#holds.forget(session);
+  }
+
+  close(): void {
+    this.#holds.close();
+    this.#waiters.close();
+  }
+
+  #emptyGrant(): LeaseGrant {
+    return { effects: [], epochs: [], plans: [], ttl_ms: this.#options.ttlMs };
+  }
+
+  #reconcile(session: SessionId): void {
+    const owed = this.#owed.get(session);
+    if (owed === undefined) return;
+    const running = owed.running();
+    // What a paused run does not owe now it owes again later, so the leases on it stay.
+    const paused = owed.state().run?.phase.startsWith('paused_') === true;
+    const isOver = (id: EffectId): boolean => !owed.has(id) && !running.has(id);
+    if (!paused) for (const id of this.#holds.knownEffects(session)) if (isOver(id)) this.#holds.end(session, id);
+    for (const [id, { owner, ...call }] of running) {
+      if (this.#holds.get(session, id) === undefined) this.#holds.hold(session, id, { owner, epoch: null, call });
+    }
+    if (owed.state().run === null && !hasWorkOutsideRun(owed.state())) this.#forgetOwed(session);
+    else this.#offer(session);
+  }
+
+  /** Removes from `candidates` each session that has nothing grantable of what is requested. */
+  #grant(
+    request: GrantRequest & Pick<LeaseRequest, 'sessions'>,
+    sessions: Iterable<SessionId>,
+    candidates?: Set<SessionId>,
+  ): LeaseGrant {
+    const grant = newGrant(request, this.#options);
+    for (const id of sessions) {
+      const owed = this.#owed.get(id);
+      if (owed === undefined || request.sessions?.includes(id) === false) continue;
+      const { granted, more, wanted } = grant.addFrom(owed, this.#holds.of(id));
+      this.#holdAll(request.owner, granted);
+      if (!more) this.#grantable.delete(id);
+      else if (!wanted) candidates?.delete(id);
+      if (grant.full()) break;
+    }
+    return grant.result();
+  }
+
+  #repeatGrant(session: SessionId, request: GrantRequest): LeaseGrant {
+    const grant = newGrant(request, this.#options);
+    const owed = this.#owed.get(session);
+    if (owed !== undefined) this.#holdAll(request.owner, grant.repeatFrom(owed, this.#holds.of(session)));
+    return grant.result();
+  }
+
+  #holdAll(owner: OwnerId, granted: readonly Granted[]): void {
+    for (const { effect, epoch } of granted) {
+      const call = effect.kind === 'tool.call' ? effect : null;
+      this.#holds.hold(effect.session_id, effect.effect_id, { owner, epoch, call });
+    }
+  }
+
+  #offer(session: SessionId): void {
+    this.#grantable.add(session);
+    this.#waiters.serve(session);
+  }
+
+  #forgetOwed(session: SessionId): void {
+    this.#owed.delete(session);
+    this.#grantable.delete(session);
+  }
+
+  #expire(session: SessionId, effect: EffectId, { call }: Lease): void {
+    const owed = this.#owed.get(session);
+    if (owed !== undefined && (call === null || !owed.isRunning(call))) {
+      this.#holds.drop(session, effect);
+      this.#offer(session);
+      return;
+    }
+    // The engine itself holds it until the loss is recorded, so that no bridge starts the call meanwhile. A session
+    // whose state is in doubt is left alone until it is loaded again.
+    this.#holds.hold(session, effect, { owner: null, epoch: null, call });
+    if (owed !== undefined && call !== null) this.#options.onCallLost(session, { kind: 'LeaseExpired', ...call });
+  }
+
+  #extend(key: LeaseKey, owner: OwnerId): boolean {
+    const { session_id, effect_id } = key;
+    const status = this.#statusOf(key, { owner, epoch: key.epoch });
+    if (status === 'lost') return false;
+    const lease = this.#holds.get(session_id, effect_id);
+    const epoch = key.epoch ?? lease?.epoch ?? null;
+    if (lease?.owner === owner) {
+      this.#holds.hold(session_id, effect_id, { ...lease, epoch });
+      return true;
+    }
+    // After a restart the engine knows no lease on what was not started yet: the bridge that has it resumes it here.
+    const effect = this.#owed.get(session_id)?.find(effect_id);
+    if (effect === undefined) return false;
+    this.#holds.hold(session_id, effect_id, { owner, epoch, call: effect.kind === 'tool.call' ? effect : null });
+    return true;
+  }
+
+  #statusOf({ session_id, effect_id }: Omit<LeaseKey, 'epoch'>, claimant: Claimant): LeaseStatus {
+    const lease = this.#holds.get(session_id, effect_id);
+    return leaseStatusOf(claimant, {
+      lease,
+      newest: this.#holds.newestEpoch(session_id, effect_id),
+      first: this.#options.epochs.first,
+      runs: lease !== undefined && lease.call !== null && this.#owed.get(session_id)?.isRunning(lease.call) === true,
+    });
+  }
+}

@@ -1,0 +1,138 @@
+// The effects that one session owes to bridges, kept up to date event by event. They are those of `effects(state)`;
+// deriving them anew after each report would cost a pass over the whole batch for every call in it.
+import { callStateAt, callStateOf } from '../../../reducers/batch-index.ts';
+import { detachedCall } from '../../../reducers/detached.ts';
+import { isTerminal } from '../../../reducers/call-status.ts';
+import { nextDeadline } from '../../../reducers/deadlines.ts';
+import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
+import type { IngressEvent } from '../../../schemas/event.ts';
+import type { CallId, EffectId, OwnerId } from '../../../schemas/ids.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import { effects } from '../../core/effects.ts';
+import { type RequiredAction, isRequiredAction } from '../../core/status.ts';
+import { effectOfCall } from './reports.ts';
+
+/** True when the session waits for a bridge or the clock: it must stay in memory. */
+export const owesAnything = (state: SessionState): boolean =>
+  state.run !== null || hasWorkOutsideRun(state) || nextDeadline(state) !== null;
+
+/** True when an undo waits or a detached call runs: both are held by bridges, also without a live run. */
+export const hasWorkOutsideRun = ({ undos, detached }: SessionState): boolean =>
+  undos !== undefined || detached !== undefined;
+
+/** An effect for a bridge; the others are for the clock or for a person. */
+export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | RequiredAction>;
+
+const isForBridge = (effect: Effect): effect is BridgeEffect => effect.kind !== 'wake' && !isRequiredAction(effect);
+
+/** Identifies one attempt of a call. */
+export type CallKey = Pick<EffectOfKind<'tool.call'>, 'batch_id' | 'call_id' | 'attempt'>;
+
+export interface RunningCall extends CallKey {
+  readonly owner: OwnerId | null;
+}
+
+export class OwedEffects {
+  #state: SessionState;
+  #effects: Map<EffectId, BridgeEffect> | null = null;
+
+  constructor(state: SessionState) {
+    this.#state = state;
+  }
+
+  state(): SessionState {
+    return this.#state;
+  }
+
+  /** How often the owed generate has failed before; it is part of the effect's id. */
+  retries(): number {
+    return this.#state.run?.retry?.failures ?? 0;
+  }
+
+  /** Adopts the state after these events. True when anything but the reported calls may have changed. */
+  update(state: SessionState, events: readonly IngressEvent[]): boolean {
+    const before = this.#state;
+    this.#state = state;
+    if (onlyReportsCalls(before, state, events) && this.#removeSettled(events)) return false;
+    this.#effects = null;
+    return true;
+  }
+
+  /** Removes the settled calls; false when one of them was not owed, because then others may be owed by now. */
+  #removeSettled(events: readonly IngressEvent[]): boolean {
+    const known = this.#effects;
+    return (
+      known === null || events.every((event) => event.kind !== 'ToolCallSettled' || known.delete(effectOfCall(event)))
+    );
+  }
+
+  has(id: EffectId): boolean {
+    return this.#all().has(id);
+  }
+
+  find(id: EffectId): BridgeEffect | undefined {
+    return this.#all().get(id);
+  }
+
+  /** Every effect, in the order of `effects(state)`; {@link openAfter} returns what a call still waits for. */
+  list(): Iterable<BridgeEffect> {
+    return this.#all().values();
+  }
+
+  /** The calls that this one still waits for. */
+  openAfter({ after }: EffectOfKind<'tool.call'>): EffectOfKind<'tool.call'>['after'] {
+    const batch = this.#state.active_tool_batch;
+    if (batch === null || after.length === 0) return after;
+    const isOpen = (id: CallId): boolean => !isTerminal(callStateOf(batch, id)?.status ?? 'queued');
+    return after.every(isOpen) ? after : after.filter(isOpen);
+  }
+
+  /** The calls whose start is recorded and whose settlement is not. */
+  running(): ReadonlyMap<EffectId, RunningCall> {
+    const running = new Map<EffectId, RunningCall>();
+    for (const { owner, batch_id, call_id, attempt } of this.#state.detached ?? []) {
+      const key = { batch_id, call_id, attempt };
+      running.set(effectOfCall(key), { ...key, owner });
+    }
+    const batch = this.#state.active_tool_batch;
+    if (batch === null || batch.running === 0) return running;
+    for (const [position, { call_id }] of batch.observed.entries()) {
+      const call = callStateAt(batch, position);
+      if (call?.status !== 'running') continue;
+      const key = { batch_id: batch.batch_id, call_id, attempt: call.attempt };
+      running.set(effectOfCall(key), { ...key, owner: call.owner });
+    }
+    return running;
+  }
+
+  isRunning({ batch_id, call_id, attempt }: CallKey): boolean {
+    const batch = this.#state.active_tool_batch;
+    if (detachedCall(this.#state, { batch_id, call_id })?.attempt === attempt) return true;
+    if (batch?.batch_id !== batch_id) return false;
+    const call = callStateOf(batch, call_id);
+    return call?.status === 'running' && call.attempt === attempt;
+  }
+
+  #all(): Map<EffectId, BridgeEffect> {
+    if (this.#effects !== null) return this.#effects;
+    this.#effects = new Map();
+    // Frozen, because the same object may be granted to several bridges in turn.
+    for (const effect of effects(this.#state)) {
+      if (isForBridge(effect)) this.#effects.set(effect.effect_id, Object.freeze(effect));
+    }
+    return this.#effects;
+  }
+}
+
+/** True when these events only start and settle calls of a batch that stays open. */
+function onlyReportsCalls(before: SessionState, after: SessionState, events: readonly IngressEvent[]): boolean {
+  const batch = after.active_tool_batch;
+  return (
+    batch !== null &&
+    batch.queued + batch.running + (batch.waiting ?? 0) > 0 &&
+    before.active_tool_batch?.batch_id === batch.batch_id &&
+    before.run?.phase === 'executing' &&
+    after.run?.phase === 'executing' &&
+    events.every(({ kind }) => kind === 'ToolCallStarted' || kind === 'ToolCallSettled')
+  );
+}

@@ -1,0 +1,38 @@
+// Which effect an event reports on.
+import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
+import { type BatchId, type CallId, type EffectId, brand } from '../../../schemas/ids.ts';
+
+/** A report on an effect: which one, and whether the report ends it. */
+export interface ReportOn {
+  readonly effect: EffectId;
+  readonly answers: boolean;
+}
+
+/** Null when the event is no report. `retries`: how often the generate that is owed now has failed before. */
+export function reportOn(event: Ingress | IngressEvent, retries: number): ReportOn | null {
+  if (isGenerateReport(event)) {
+    const retry = retries === 0 ? '' : `/retry-${retries}`;
+    return { effect: brand(`${event.run_id}/turn-${event.turn}${retry}`), answers: true };
+  }
+  if (event.kind === 'ToolBatchSettled') return { effect: brand(`${event.batch_id}/settle`), answers: true };
+  if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
+    return { effect: effectOfCall(event), answers: event.kind !== 'ToolCallStarted' };
+  }
+  if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
+  return null;
+}
+
+type GenerateReport = Extract<Ingress | IngressEvent, { readonly kind: 'ToolCallsObserved' | 'GenerateFailed' }>;
+
+const isGenerateReport = (event: Ingress | IngressEvent): event is GenerateReport =>
+  event.kind === 'ToolCallsObserved' || event.kind === 'GenerateFailed';
+
+interface CallReport {
+  readonly batch_id: BatchId;
+  readonly call_id: CallId;
+  readonly attempt: number;
+}
+
+/** The id of a call's effect, as `effects(state)` makes it. */
+export const effectOfCall = ({ batch_id, call_id, attempt }: CallReport): EffectId =>
+  brand(`${batch_id}/${call_id}/${attempt}`);

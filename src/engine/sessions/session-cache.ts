@@ -1,0 +1,154 @@
+// The sessions in memory: each is loaded when it is first used, loaded again when a failed write leaves open what the
+// journal contains, and evicted when it is idle and others were used since.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import type { IngressEvent } from '../../../schemas/event.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { RETRY_MS } from '../../../schemas/limits.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { isTransient, stepFault } from '../faults.ts';
+import { findForkFault } from './fork-session.ts';
+import { LiveSession, type SessionPorts } from '../append/live-session.ts';
+import { type LoadedSession, loadSession } from './load-session.ts';
+import { owesAnything } from '../leases/owed-effects.ts';
+import { SessionActivity } from './session-activity.ts';
+
+type Answer<T> = Promise<Either<Rejection, T>>;
+
+export interface CacheOptions {
+  readonly ports: Omit<SessionPorts, 'onLost' | 'onAdopted' | 'refuseActive'>;
+  /** How many sessions may be active. */
+  readonly activeMax?: number;
+  readonly onLoaded: (session: LiveSession) => void;
+  readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
+  /** What is known of a session is in doubt; it is being loaded again. */
+  readonly onLost: (id: SessionId) => void;
+  /** It cannot be loaded again. */
+  readonly onGone: (id: SessionId) => void;
+  /** Whether a reader waits for the next event of this session. */
+  readonly isWatched: (id: SessionId) => boolean;
+}
+
+interface Entry {
+  readonly loading: Answer<LiveSession>;
+  session: LiveSession | null;
+}
+
+export class SessionCache {
+  readonly activity: SessionActivity;
+  readonly #options: CacheOptions;
+  readonly #ports: SessionPorts;
+  readonly #entries = new Map<SessionId, Entry>();
+  #closed = false;
+
+  constructor(options: CacheOptions) {
+    this.#options = options;
+    const { isWatched, activeMax } = options;
+    this.activity = new SessionActivity((id) => this.inMemory(id)?.isIdle() !== false && !isWatched(id), activeMax);
+    this.#ports = {
+      ...options.ports,
+      refuseActive: (id) => this.activity.refuseActive(id),
+      onAdopted: (session, events) => {
+        options.onAdopted(session, events);
+        this.#updateActivity(session);
+      },
+      onLost: ({ id }) => {
+        this.#entries.delete(id);
+        this.activity.unload(id);
+        options.onLost(id);
+        void this.#reload(id);
+      },
+    };
+  }
+
+  get(id: SessionId): Answer<LiveSession> {
+    const known = this.#entries.get(id);
+    if (known !== undefined) {
+      this.activity.touch(id);
+      return known.loading;
+    }
+    const loading = this.#load(id);
+    this.#entries.set(id, { loading, session: null });
+    return loading;
+  }
+
+  /** The session when it is loaded, else null. */
+  inMemory(id: SessionId): LiveSession | null {
+    return this.#entries.get(id)?.session ?? null;
+  }
+
+  /** Loads a session that owes something; the fault when it cannot be loaded, now or at all. */
+  async loadOwing(id: SessionId): Promise<Rejection | null> {
+    const loaded = await this.get(id);
+    if (!isLeft(loaded)) return null;
+    if (isTransient(loaded.left.code)) this.#reloadLater(id);
+    return loaded.left;
+  }
+
+  /** Waits for a load under way that began before the session was whole, so that no later caller gets its refusal. */
+  async awaitEarlierLoad(id: SessionId): Promise<void> {
+    await this.#entries.get(id)?.loading;
+  }
+
+  isClosed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #load(id: SessionId): Answer<LiveSession> {
+    const loaded = await loadSafely(this.#ports.journal, id);
+    const entry = this.#entries.get(id);
+    if (isLeft(loaded)) {
+      this.#entries.delete(id);
+      return loaded;
+    }
+    const session = new LiveSession(loaded.right, this.#ports);
+    if (entry !== undefined) entry.session = session;
+    this.#options.onLoaded(session);
+    this.#updateActivity(session);
+    return right(session);
+  }
+
+  #updateActivity(session: LiveSession): void {
+    for (const id of this.activity.update(session.id, owesAnything(session.state()))) {
+      this.inMemory(id)?.retire();
+      this.#entries.delete(id);
+    }
+  }
+
+  /** Loads a session again, as often as it takes until storage answers, so that its effects are owed again. */
+  async #reload(id: SessionId): Promise<void> {
+    if (this.#closed) return;
+    const again = await this.get(id);
+    if (!isLeft(again)) return;
+    if (isTransient(again.left.code)) {
+      this.#reloadLater(id);
+      return;
+    }
+    this.activity.forget(id);
+    this.#options.onGone(id);
+  }
+
+  #reloadLater(id: SessionId): void {
+    this.#ports.clock.after(RETRY_MS, () => void this.#reload(id));
+  }
+}
+
+// A journal that throws instead of refusing is a fault of ours, and must not stop the engine.
+async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession> {
+  try {
+    return await pipe(() => loadSession(journal, id), TE.chainEitherK(refuseCutOffFork))();
+  } catch {
+    return left(stepFault());
+  }
+}
+
+function refuseCutOffFork(loaded: LoadedSession): Either<Rejection, LoadedSession> {
+  const fault = findForkFault(loaded);
+  return fault === null ? right(loaded) : left(fault);
+}
