@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-const PURE = ['test/reducers/**/*.test.ts', 'test/schemas/**/*.test.ts'];
+// Tests that replace modules, start processes of their own, or simulate whole worlds get a module graph each.
+const ISOLATED = [
+  ...['bench', 'determinism', 'e2e', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
+  'test/blobs/power-cut.test.ts',
+  'test/files/directories.test.ts',
+];
 
 export default defineConfig({
   resolve: { alias: { '#sha256': at('./schemas/sha256-node.ts') } },
@@ -15,9 +20,9 @@ export default defineConfig({
     reporters: ['default'],
     maxWorkers: 2,
     projects: [
-      // Tests of pure functions share one module graph: loading it for each file took a third of their time.
-      { extends: true, test: { name: 'pure', include: PURE, isolate: false } },
-      { extends: true, test: { name: 'rest', include: ['test/**/*.test.ts'], exclude: PURE } },
+      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      // All others share one module graph for each worker: loading it for each file took a third of their time.
+      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: ISOLATED, isolate: false } },
     ],
   },
 });
