@@ -2,7 +2,9 @@
 // runtime, with both implementations of SHA-256, in three time zones and locales, and in a poisoned realm, and compares the
 // digests with the record and with each other. Exit 1 when one differs, 2 on misuse or when nothing was folded.
 //
-//   npm run determinism -- [--offline] [--json] [--only current,node24,newest,bun,browser] [--fixtures FOLDER]
+//   npm run determinism -- [--offline] [--json] [--spread] [--only current,node24,newest,bun,browser] [--fixtures FOLDER]
+//
+// With --spread each environment meets one of the implementations of SHA-256, in turn, instead of both.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +22,7 @@ const ENVIRONMENTS = [
   { timeZone: 'UTC', locale: 'C', poisoned: true },
 ];
 
-async function main({ offline, json, only, fixtures }) {
+async function main({ offline, json, only, fixtures, spread }) {
   const sessions = readSessions(fixtures);
   if (sessions.length === 0) throw new Error(`no recorded session in ${fixtures}`);
   const folder = mkdtempSync(join(tmpdir(), 'refold-determinism-'));
@@ -36,7 +38,7 @@ async function main({ offline, json, only, fixtures }) {
         tell(`${name.padEnd(24)} skipped: ${runtime.skipped}`);
         continue;
       }
-      for await (const [row, answer] of foldRows(runtime, folder)) {
+      for await (const [row, answer] of foldRows(rowsOf(runtime, spread), runtime, folder)) {
         if (answer.error === undefined) first ??= answer;
         report.rows.push(summary(runtime, row, answer, findDifference(answer, first)));
         tell(lineOf(report.rows.at(-1)));
@@ -51,8 +53,7 @@ async function main({ offline, json, only, fixtures }) {
 }
 
 /** Folds in every environment of a runtime, some at a time; yields the answers in the order of the rows. */
-async function* foldRows(runtime, folder) {
-  const rows = rowsOf(runtime);
+async function* foldRows(rows, runtime, folder) {
   const atATime = availableParallelism();
   for (let start = 0; start < rows.length; start += atATime) {
     const some = rows.slice(start, start + atATime);
@@ -61,9 +62,11 @@ async function* foldRows(runtime, folder) {
   }
 }
 
-function rowsOf({ kind }) {
+function rowsOf({ kind }, spread) {
   const variants = kind === 'browser' ? ['noble'] : ['node', 'noble'];
-  return variants.flatMap((variant) => ENVIRONMENTS.map((environment) => ({ variant, ...environment })));
+  const rows = variants.flatMap((variant) => ENVIRONMENTS.map((environment) => ({ variant, ...environment })));
+  // Every environment once: two with the one implementation, two with the other.
+  return spread ? rows.filter((_, index) => index % 2 === (index < ENVIRONMENTS.length ? 0 : 1)) : rows;
 }
 
 function summary(runtime, row, answer, difference) {
@@ -99,6 +102,7 @@ function readOptions() {
     options: {
       offline: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      spread: { type: 'boolean', default: false },
       only: { type: 'string', default: Object.keys(RUNTIMES).join(',') },
       fixtures: { type: 'string', default: fileURLToPath(new URL('../replay-fixtures/', import.meta.url)) },
     },

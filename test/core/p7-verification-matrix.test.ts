@@ -20,18 +20,10 @@ const real = (): ReturnType<typeof session> => session({ tool_package: defaultTo
 
 /** The workflow tools about consent; they need no host. */
 const ABOUT_CONSENT = ['permissions_check', 'permissions_describe'];
-const HOST_BOUND = [
-  'shell',
-  'read_file',
-  'write_file',
-  'apply_patch',
-  'grep',
-  'glob',
-  'stat',
-  'exists',
-  'list_dir',
-  'signal_session',
-];
+/** The host tools of the default profile, but for the one that opens the host session. */
+const HOST_BOUND = defaultToolPackage()
+  .registry.filter(({ tool_id }) => /^host\.(?!session\.open$|fs\.edit_file$)/.test(tool_id))
+  .map(({ tool_name }): string => tool_name);
 
 describe('1. no active host session', () => {
   test('the effective tools have no host file or command tool, but open_session stays', () => {
