@@ -18,7 +18,7 @@ export const LedgerLine = variants('LedgerLine', 'kind', {
   started: tagged('started', { ...call, plan_hash: Digest }, { epoch: Epoch }),
   /** How it ended: the settlement that is reported. */
   ended: tagged('ended', { ...call, event: Ingress }),
-  /** The engine has answered the settlement finally. */
+  /** The engine has given its final answer to the settlement. */
   closed: tagged('closed', call),
 });
 export type LedgerLine = TypeOf<typeof LedgerLine>;

@@ -85,7 +85,7 @@ describe('a generate', () => {
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable' });
   });
 
-  test('that fails with an unknown code fails with provider_terminal', async () => {
+  test('that fails with an unknown code ends the run with provider_terminal', async () => {
     const world = newWorld();
     const error = new ProviderError('Rate Limited!' as ProviderErrorCode, 'slow down');
     world.start({ provider: { generate: () => Promise.reject(error) } });
