@@ -69,7 +69,7 @@ export type BridgeLogLine =
 
 export type Log = (line: BridgeLogLine) => void;
 
-/** The message of whatever was thrown; never a stack. */
+/** The message of any thrown value; never a stack. */
 export function messageOf(error: unknown): string {
   try {
     const message = error instanceof Error ? error.message || error.name : String(error);

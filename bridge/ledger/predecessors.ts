@@ -23,7 +23,7 @@ interface ClaimOptions {
   readonly isAlive: (tag: string) => boolean;
 }
 
-/** Claims the ledgers of processes that are no longer alive. */
+/** Claims the ledgers of processes that have ended. */
 export async function claimLedgers(disk: LedgerDisk, { tag, isAlive }: ClaimOptions): Promise<readonly Predecessor[]> {
   const claimed: Predecessor[] = [];
   for (const name of (await disk.names()).toSorted()) {

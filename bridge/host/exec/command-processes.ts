@@ -99,7 +99,7 @@ function readInnerPid(child: ChildProcess): InnerPid {
   return { pid: () => pid, reported };
 }
 
-/** False when the group does not exist, or no longer does. */
+/** False when there is no such group, or it has ended. */
 function signalGroup(pid: number | null, signal: NodeJS.Signals): boolean {
   if (pid === null || pid <= 1) return false;
   try {

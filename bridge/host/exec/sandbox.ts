@@ -59,7 +59,7 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
   }
   if (wanted === 'bwrap')
     throw new Error(
-      `the sandbox bwrap was asked for, but ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
+      `the sandbox bwrap cannot be used: ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
     );
   return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
 }

@@ -93,7 +93,7 @@ function removeMadeParents(workspace: Workspace, { file, path }: Target): void {
     try {
       withDirectory(workspace.root, names.slice(0, -1), (parent) => rmdirSync(entryPath(parent, name)));
     } catch {
-      // The directory is not empty, or is already gone: the call is undone all the same.
+      // The directory is not empty, or is already gone: the files are restored nevertheless.
       return;
     }
   }

@@ -172,11 +172,11 @@ describe('properties', () => {
 
   test('a CRLF file is edited like the same file with LF', () => {
     fc.assert(
-      fc.property(scraps, needle, scraps, (text, wanted, wish) => {
+      fc.property(scraps, needle, scraps, (text, wanted, newText) => {
         const toCrlf = (plain: string): string => plain.replaceAll('\n', '\r\n');
         fc.pre(text.includes('\n'));
-        const plain = edit(text, wanted, wish);
-        const carried = edit(toCrlf(text), wanted, wish);
+        const plain = edit(text, wanted, newText);
+        const carried = edit(toCrlf(text), wanted, newText);
         expect(carried.kind).toBe(plain.kind);
         const texts = [plain, carried].map((each) => (each.kind === 'edited' ? each.text : ''));
         expect(texts[1]).toBe(toCrlf(texts[0] ?? ''));
