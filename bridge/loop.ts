@@ -98,7 +98,7 @@ interface Parts {
   readonly generates: GenerateRunner;
   readonly hostEffects: HostEffects;
   /** The work on all effects but tool calls. */
-  readonly otherWork: StoppableWork;
+  readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
   readonly admit: (received: readonly ReceivedGrant[]) => number;
 }
@@ -146,14 +146,14 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   });
   const otherBridges = newOtherBridgesWatch({ client, clock, link, schedule, startReady, signal });
   const calls = newLeasedCalls({ schedule, runner, leases, otherBridges, work, signal });
-  const otherWork = newStoppableWork(leases, work);
+  const stoppableWork = newStoppableWork(leases, work);
   const admit: Parts['admit'] = (received) => {
     const begin = (leased: Leased, plans: LeaseGrant['plans']) => beginEffect(parts, leased, plans);
     const newEffects = admitGrants(received, { leases, clock, signal, begin });
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, generates, hostEffects, otherWork, admit };
+  const parts: Parts = { link, outbox, leases, calls, generates, hostEffects, stoppableWork, admit };
   return parts;
 }
 
@@ -171,7 +171,7 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, hostEffects, otherWork, outbox, leases }: Parts,
+  { calls, generates, hostEffects, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -182,13 +182,13 @@ function beginEffect(
     case 'tool.cancel':
       return calls.cancel(effect);
     case 'llm.generate':
-      return otherWork.begin(leased, (stop) => generates.run(effect, stop));
+      return stoppableWork.begin(leased, (stop) => generates.run(effect, stop));
     case 'host_session.open':
-      return otherWork.begin(leased, (stop) => hostEffects.openSession(effect, stop));
+      return stoppableWork.begin(leased, (stop) => hostEffects.openSession(effect, stop));
     case 'call.undo':
-      return otherWork.begin(leased, (stop) => hostEffects.undo(effect, stop));
+      return stoppableWork.begin(leased, (stop) => hostEffects.undo(effect, stop));
     case 'batch.settle':
-      return otherWork.begin(leased, async () => {
+      return stoppableWork.begin(leased, async () => {
         const { session_id, effect_id, batch_id, plan_hash } = effect;
         await outbox.report(session_id, batchSettled(batch_id, plan_hash), effect_id);
         leases.end(effect);
@@ -202,7 +202,7 @@ function beginEffect(
   return unreachable(effect);
 }
 
-function stopAll({ calls, otherWork }: Parts): void {
+function stopAll({ calls, stoppableWork }: Parts): void {
   calls.stopAll();
-  otherWork.stopAll();
+  stoppableWork.stopAll();
 }
