@@ -4,36 +4,36 @@ import type { CallOutcome } from '../schemas/tool-call.ts';
 import { MESSAGE_CHARS_MAX } from '../schemas/limits.ts';
 import type { Usage } from '../schemas/run.ts';
 
-interface OfCall {
+interface CallIds {
   readonly session_id: SessionId;
   readonly batch_id: BatchId;
   readonly call_id: CallId;
   readonly tool_id: ToolId;
 }
 
-interface OfTurn {
+interface TurnIds {
   readonly session_id: SessionId;
   readonly run_id: RunId;
   readonly turn: number;
 }
 
 export type BridgeLogLine =
-  | (OfCall & { readonly event: 'call_started'; readonly group: number; readonly attempt: number })
-  | (OfCall & {
+  | (CallIds & { readonly event: 'call_started'; readonly group: number; readonly attempt: number })
+  | (CallIds & {
       readonly event: 'call_settled';
       readonly outcome: CallOutcome;
       readonly code?: string;
       readonly duration_ms: number;
     })
-  | (OfCall & { readonly event: 'call_dropped'; readonly why: string })
-  | (OfTurn & { readonly event: 'generate_started'; readonly messages: number; readonly tools: number })
-  | (OfTurn & {
+  | (CallIds & { readonly event: 'call_dropped'; readonly why: string })
+  | (TurnIds & { readonly event: 'generate_started'; readonly messages: number; readonly tools: number })
+  | (TurnIds & {
       readonly event: 'generate_settled';
       readonly calls: number;
       readonly duration_ms: number;
       readonly usage?: Usage;
     })
-  | (OfTurn & {
+  | (TurnIds & {
       readonly event: 'generate_failed';
       readonly code: string;
       readonly message: string;
@@ -69,7 +69,7 @@ export type BridgeLogLine =
 
 export type Log = (line: BridgeLogLine) => void;
 
-/** The message of whatever was thrown; never a stack. */
+/** The message of any thrown value; never a stack. */
 export function messageOf(error: unknown): string {
   try {
     const message = error instanceof Error ? error.message || error.name : String(error);

@@ -1,5 +1,9 @@
-// The bridge loop: leases what the engine's sessions owe, does it, and reports it. The bridge decides nothing. It
-// survives an engine that is away: reports wait here until they are recorded.
+// The bridge loop: leases the effects that sessions owe, runs them, and reports the outcomes. The bridge decides nothing.
+// While the engine is away, reports wait here.
+//
+// The way of one effect: `leaseUntilAborted`, or the answer to a report, brings a grant; `admitGrants` drops it if its
+// leases may have expired; `beginEffect` holds the lease and begins the work (a tool call waits in the schedule until it may
+// start); the work reports through the outbox and ends the lease.
 import { setMaxListeners } from 'node:events';
 import { OwnerId, type SessionId } from '../schemas/ids.ts';
 import { CONCURRENCY_MAX, STOP_GRACE_MS } from '../schemas/limits.ts';
@@ -22,10 +26,11 @@ import { type Link, newLink } from './engine-link/link.ts';
 import { type Outbox, newOutbox } from './engine-link/outbox.ts';
 import { newSubmitGrants } from './engine-link/submit-grants.ts';
 import type { PutBlob } from './engine-link/text-content.ts';
-import { type EffectRunner, newEffectRunner } from './executors/effect-runner.ts';
 import type { Executors } from './executors/executors.ts';
+import { type HostEffects, newHostEffects } from './executors/host-effects.ts';
 import { leaseRequest, wantedBy } from './executors/lease-request.ts';
 import { type RunningWork, newRunningWork } from './executors/running-work.ts';
+import { type StoppableWork, newStoppableWork } from './executors/stoppable-work.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { recover } from './ledger/recover.ts';
@@ -38,7 +43,7 @@ export interface BridgeOptions {
   readonly owner: OwnerId;
   readonly executors: Executors;
   readonly provider: Provider;
-  /** Maximum of concurrent calls over all sessions, at least 1; 256 by default. Each session has its own maximum besides. */
+  /** Maximum of concurrent calls over all sessions, at least 1; 256 by default. Each session also has a maximum. */
   readonly concurrency?: number;
   /** Where the bridge notes what it starts. Without one, a crash loses the outcome of calls in progress. */
   readonly ledger?: BridgeLedger;
@@ -58,7 +63,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   checkOptions(options);
   const { signal, clock, log } = options;
   const ended = new AbortController();
-  // Every pending wait listens to both signals; that is no leak.
+  // Each pending wait adds listeners to these signals: a large number of them is not a leak.
   setMaxListeners(0, ended.signal, signal);
   const work = newRunningWork();
   const parts = assemble(options, work, ended.signal);
@@ -78,7 +83,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 
 function checkOptions({ concurrency = CONCURRENCY_MAX, owner }: BridgeOptions): void {
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
-    throw new RangeError(`concurrency must be an integer of at least 1; it is ${concurrency}`);
+    throw new RangeError(`concurrency must be an integer of at least 1, not ${concurrency}`);
   }
   if (!OwnerId.is(owner))
     throw new TypeError(`owner must be 1 to 128 printable ASCII characters without spaces, not "${owner as string}"`);
@@ -91,19 +96,26 @@ interface Parts {
   readonly leases: HeldLeases;
   readonly calls: LeasedCalls;
   readonly generates: GenerateRunner;
-  readonly effects: EffectRunner;
+  readonly hostEffects: HostEffects;
+  /** The work on all effects but tool calls. */
+  readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
   readonly admit: (received: readonly ReceivedGrant[]) => number;
 }
 
-/** `ended`: aborts when the bridge has ended, with everything that still waits. */
+/** `ended` aborts when the bridge has ended: then every wait ends. */
 function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal): Parts {
   const { client, owner, executors, provider, clock, random, log, signal, ledger = noBridgeLedger } = options;
   const link = newLink({ clock, random, log, signal: ended });
   const schedule = newCallSchedule(options.concurrency ?? CONCURRENCY_MAX);
   const leases = newHeldLeases({ client, owner, clock, log });
-  const wanted = (max: number) => wantedBy(options, max);
-  const submitGrants = newSubmitGrants({ clock, leases, wanted, signal, onGrants: (received) => admit(received) });
+  const submitGrants = newSubmitGrants({
+    clock,
+    leases,
+    signal,
+    wanted: (max) => wantedBy(options, max),
+    onGrants: (received) => admit(received),
+  });
   const outbox = newOutbox({
     client,
     owner,
@@ -121,23 +133,31 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const startReady = (): void => calls.startReady();
   const shared = { outbox, leases, putBlob, clock, log };
   const generates = newGenerateRunner({ ...shared, provider, blobs });
-  const planCheck = newPlanCheck((ref) => blobs.read(ref));
-  const callShared = { ...shared, owner, nonce: newNonce(random), executors, ledger, schedule };
-  const runner = newCallRunner({ ...callShared, planCheck, startReady });
+  const hostEffects = newHostEffects({ ...shared, executors, blobs });
+  const runner = newCallRunner({
+    ...shared,
+    owner,
+    nonce: newNonce(random),
+    executors,
+    ledger,
+    schedule,
+    planCheck: newPlanCheck((ref) => blobs.read(ref)),
+    startReady,
+  });
   const otherBridges = newOtherBridgesWatch({ client, clock, link, schedule, startReady, signal });
   const calls = newLeasedCalls({ schedule, runner, leases, otherBridges, work, signal });
-  const effects = newEffectRunner({ ...shared, executors, blobs, work });
+  const stoppableWork = newStoppableWork(leases, work);
   const admit: Parts['admit'] = (received) => {
     const begin = (leased: Leased, plans: LeaseGrant['plans']) => beginEffect(parts, leased, plans);
     const newEffects = admitGrants(received, { leases, clock, signal, begin });
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, generates, effects, admit };
+  const parts: Parts = { link, outbox, leases, calls, generates, hostEffects, stoppableWork, admit };
   return parts;
 }
 
-/** Recovers what dead bridges left, then leases and works; resolves when the signal aborts. */
+/** Recovers what dead bridges left, then leases effects; resolves when the signal aborts. */
 async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Promise<void> {
   const { client, ledger = noBridgeLedger, clock, log, signal } = options;
   const stopping = new Promise<void>((resolve) => {
@@ -145,13 +165,13 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   await Promise.race([recover({ client, ledger, link, clock, log }), stopping]);
-  const request = (max: number, ttlMs: number | null) => leaseRequest(options, max, ttlMs);
-  await leaseUntilAborted({ client, clock, link, leases, signal, request, admit });
+  const requestFor = (max: number, ttlMs: number | null) => leaseRequest(options, max, ttlMs);
+  await leaseUntilAborted({ client, clock, link, leases, signal, requestFor, admit });
 }
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, effects, outbox, leases }: Parts,
+  { calls, generates, hostEffects, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -162,13 +182,13 @@ function beginEffect(
     case 'tool.cancel':
       return calls.cancel(effect);
     case 'llm.generate':
-      return effects.begin(leased, (stop) => generates.run(effect, stop));
+      return stoppableWork.begin(leased, (stop) => generates.run(effect, stop));
     case 'host_session.open':
-      return effects.begin(leased, (stop) => effects.openSession(effect, stop));
+      return stoppableWork.begin(leased, (stop) => hostEffects.openSession(effect, stop));
     case 'call.undo':
-      return effects.begin(leased, (stop) => effects.undo(effect, stop));
+      return stoppableWork.begin(leased, (stop) => hostEffects.undo(effect, stop));
     case 'batch.settle':
-      return effects.begin(leased, async () => {
+      return stoppableWork.begin(leased, async () => {
         const { session_id, effect_id, batch_id, plan_hash } = effect;
         await outbox.report(session_id, batchSettled(batch_id, plan_hash), effect_id);
         leases.end(effect);
@@ -176,12 +196,13 @@ function beginEffect(
     case 'wake':
     case 'agent.tool_use':
     case 'agent.custom_tool_use':
+      // A bridge does not request these.
       return false;
   }
   return unreachable(effect);
 }
 
-function stopAll({ calls, effects }: Parts): void {
+function stopAll({ calls, stoppableWork }: Parts): void {
   calls.stopAll();
-  effects.stopAll();
+  stoppableWork.stopAll();
 }

@@ -65,7 +65,7 @@ export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger
 
   async function settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const answer = await report(call, event);
-    if (!isOnRecord(answer)) schedule.drop(call);
+    if (!isRecorded(answer)) schedule.drop(call);
     else if (mayBeRetried(call, event, answer)) schedule.tried(call);
     else schedule.settled(call);
     leases.end(call.effect);
@@ -92,7 +92,7 @@ export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger
 type Answer = Either<Rejection, void>;
 
 /** The end of this attempt is recorded: by this report, by another bridge, or by an earlier report of this process. */
-const isOnRecord = (answer: Answer): boolean =>
+const isRecorded = (answer: Answer): boolean =>
   isRight(answer) || answer.left.code === 'call_already_settled' || answer.left.code === 'event_id_reused';
 
 // The engine decides whether there is another attempt: it grants one, or it owes the calls that wait for this one. When an

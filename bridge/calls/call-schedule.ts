@@ -1,6 +1,6 @@
 // The calls this bridge holds, and which of them may start. It only follows the plan: a call starts as soon as every call
-// it waits for has settled durably and the concurrency limits allow it, so a batch takes as long as its critical path. No
-// clock, no I/O.
+// it waits for has settled durably and the concurrency limits allow it, so a batch takes as long as its critical path. It
+// uses no clock and no I/O.
 import type { Effect } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BatchId, CallId, SessionId } from '../../schemas/ids.ts';
@@ -44,6 +44,7 @@ export interface CallSchedule {
   blockedElsewhere(): readonly SessionId[];
   /** Stops waiting for calls that the effects owed now no longer wait for. */
   observe(session: SessionId, owed: readonly Effect[]): void;
+  /** All calls that this bridge holds. */
   held(): Iterable<HeldCall>;
 }
 

@@ -36,7 +36,7 @@ export function newLeasedCalls(options: LeasedCallsOptions): LeasedCalls {
       const { effect } = leased;
       const call = schedule.add(effect, () => planOf(effect, plans));
       if (call === null) {
-        // The engine forgot who held the lease and granted it again: it is kept for the work in progress.
+        // A restarted engine grants an effect again: the work in progress continues under the new epoch.
         const known = schedule.find(effect.session_id, effect.batch_id, effect.call_id);
         if (known !== null) leases.hold(leased, () => runner.stop(known, 'lost'));
         return false;

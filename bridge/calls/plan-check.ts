@@ -47,7 +47,7 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
     if (plan.plan_hash !== call.plan_hash) return 'the call belongs to another plan';
     const planned = index.get(call.call_id);
     if (planned === undefined) return 'the plan has no such call';
-    const different = boundFields.find((field) => planned[field] !== call[field]);
+    const different = plannedFields.find((field) => planned[field] !== call[field]);
     return different === undefined ? null : `the call differs from the plan in "${different}"`;
   }
 
@@ -56,12 +56,13 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
       const fault = planFault(call, plan);
       if (fault !== null) return E.left(mismatch(fault));
       const { arguments_ref: ref } = call;
-      return ref === undefined ? bound(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
+      return ref === undefined ? checkDigest(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
     },
   };
 }
 
-const boundFields = [
+/** Fields that the plan and the leased call share, and that must be equal. */
+const plannedFields = [
   'tool_id',
   'tool_name',
   'arguments_digest',
@@ -74,7 +75,7 @@ const loadArguments = async (call: ToolCall, content: Content, readBlob: ReadBlo
   pipe(
     await argumentsText(content, readBlob),
     E.chain(parseArguments),
-    E.chain((args) => bound(call, args)),
+    E.chain((args) => checkDigest(call, args)),
   );
 
 async function argumentsText(content: Content, readBlob: ReadBlob): Promise<E.Either<CallReport, string>> {
@@ -98,7 +99,7 @@ const parseArguments = (text: string): Checked =>
     E.mapLeft(() => mismatch('its arguments are not a JSON object')),
   );
 
-const bound = (call: ToolCall, args: JsonObject): Checked =>
+const checkDigest = (call: ToolCall, args: JsonObject): Checked =>
   digestJson(args) === call.arguments_digest
     ? E.right(args)
     : E.left(mismatch('its arguments do not match the digest in the plan'));

@@ -1,4 +1,4 @@
-// Admits the effects of grants: drops those whose leases may have expired on the way, and passes on the others.
+// Admits the effects of grants: drops a grant whose leases may have expired on the way, and begins the effects of the others.
 import type { LeaseGrant } from '../../schemas/wire.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import type { HeldLeases, Leased } from './held-leases.ts';
@@ -25,7 +25,7 @@ export function admitGrants(received: readonly ReceivedGrant[], options: Admissi
   for (const { grant, askedAtMs } of received) {
     const { effects, epochs, plans, ttl_ms } = grant;
     leases.setTtl(ttl_ms);
-    // After so long, another bridge may already hold these leases.
+    // The leases may have expired on the way, and another bridge may hold them now.
     if (clock.now() - askedAtMs >= ttl_ms) continue;
     for (const [index, effect] of effects.entries()) {
       const leased = { effect, epoch: epochs[index] ?? 1, askedAtMs };

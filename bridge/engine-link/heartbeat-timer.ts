@@ -1,4 +1,4 @@
-// When the next heartbeat is due: three times in the life of a lease.
+// Times the heartbeats: three in the life of a lease.
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 
@@ -6,8 +6,8 @@ export interface HeartbeatTimer {
   setTtl(ttlMs: number): void;
   /** Null until the engine has stated it. */
   ttlMs(): number | null;
-  /** Waits until the next heartbeat is due; false when the signal aborts or the duration of leases changes first. */
-  isDue(signal: AbortSignal): Promise<boolean>;
+  /** Resolves to true when the next heartbeat is due; to false when the signal aborts or the duration of leases changes first. */
+  untilDue(signal: AbortSignal): Promise<boolean>;
 }
 
 export function newHeartbeatTimer(clock: BridgeClock): HeartbeatTimer {
@@ -15,13 +15,13 @@ export function newHeartbeatTimer(clock: BridgeClock): HeartbeatTimer {
   let endWait = (): void => undefined;
   return {
     ttlMs: () => ttlMs,
-    // When leases are shorter than assumed, the next heartbeat is planned again.
+    // The wait in progress was planned with another duration, so it ends and is planned again.
     setTtl(next) {
       if (next === ttlMs) return;
       ttlMs = next;
       endWait();
     },
-    isDue: (signal) =>
+    untilDue: (signal) =>
       new Promise((resolve) => {
         const end = (due: boolean): void => {
           signal.removeEventListener('abort', giveUp);

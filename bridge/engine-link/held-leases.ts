@@ -39,7 +39,7 @@ export interface HeldLeases {
   end(key: LeaseKey): void;
   /** Work that was stopped because its lease was lost has ended, and reports nothing more. */
   forgetLost(key: LeaseKey): void;
-  /** How many more leases may be held, beside those reserved. */
+  /** How many more leases may be held or reserved. */
   capacity(): number;
   /** Reserves capacity for leases that are requested. */
   reserve(count: number): void;
@@ -133,7 +133,7 @@ export function newHeldLeases({ client, owner, clock, log }: HeldLeasesOptions):
     async heartbeat(signal) {
       while (!signal.aborted) {
         if (held.size() === 0) await leaseHeld.wait(signal);
-        else if (await timer.isDue(signal)) void sendHeartbeat();
+        else if (await timer.untilDue(signal)) void sendHeartbeat();
       }
     },
     release: () => release({ client, owner, clock }),

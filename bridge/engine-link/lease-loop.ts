@@ -15,14 +15,14 @@ interface LeaseLoopOptions {
   readonly leases: HeldLeases;
   readonly signal: AbortSignal;
   /** The request for at most `max` effects; `ttlMs` is how long leases last, null while that is unknown. */
-  readonly request: (max: number, ttlMs: number | null) => LeaseRequest;
+  readonly requestFor: (max: number, ttlMs: number | null) => LeaseRequest;
   /** Returns how many of the effects were new. */
   readonly admit: (received: readonly ReceivedGrant[]) => number;
 }
 
 /** Resolves when the signal aborts. Throws when the engine refuses to lease to this bridge. */
 export async function leaseUntilAborted(options: LeaseLoopOptions): Promise<void> {
-  const { client, clock, link, leases, signal, request: requestFor, admit } = options;
+  const { client, clock, link, leases, signal, requestFor, admit } = options;
   while (!signal.aborted) {
     const capacity = leases.capacity();
     if (capacity <= 0) {

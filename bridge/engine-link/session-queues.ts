@@ -43,7 +43,7 @@ export function newSessionQueues<T extends { readonly event: unknown }>(
 }
 
 function removeGroup<T extends { readonly event: unknown }>(waiting: T[]): readonly T[] {
-  // The first event is sent whatever its size. Mostly it is the only one, and need not be measured.
+  // The first event is sent regardless of its size. Usually it is the only one, and is not measured.
   let count = 1;
   let chars = waiting.length > 1 ? charsOf(waiting[0]?.event) : 0;
   while (count < waiting.length && count < REPORT_EVENTS_MAX) {

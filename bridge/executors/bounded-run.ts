@@ -48,7 +48,7 @@ export function runBounded(run: () => Promise<unknown>, { clock, timeoutMs, stop
 
 interface Attempt {
   readonly report: CallReport;
-  /** The tool made the report; false when it stands for a tool that threw or returned garbage. */
+  /** False when the tool threw or returned garbage, and this report was made in place of the tool's. */
   readonly fromTool: boolean;
 }
 

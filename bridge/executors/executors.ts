@@ -36,7 +36,7 @@ export interface Executor {
   readonly tools: readonly string[];
   /** May throw, and may be slow to stop: both end as failed calls. */
   run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
-  /** Restores files of its workspace, all or none. Absent when the executor has no files. */
+  /** Restores files of its workspace, all or none. Absent when the executor cannot restore files. */
   readonly restore?: Restore;
 }
 
@@ -47,7 +47,7 @@ export interface Executors {
   readonly tools: readonly string[];
   /** The executor that runs this tool: an exact id wins over a prefix, a longer prefix over a shorter one. */
   find(toolId: string): Executor | null;
-  /** That of the first executor that has files. */
+  /** The `restore` of the first executor that has one; null when none has. */
   readonly restore: Restore | null;
 }
 

@@ -26,7 +26,7 @@ interface UndoOptions {
 
 type Undone = Extract<Ingress, { readonly kind: 'UndoSettled' }>;
 
-/** The event to report. */
+/** Returns the event to report. Never rejects. */
 export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoOptions): Promise<Undone> {
   const { blobs, restore, clock, stop, isFresh } = options;
   const act = async (): Promise<CallReport> => {

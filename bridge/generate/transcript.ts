@@ -96,7 +96,7 @@ async function renderEntries(entries: readonly TranscriptEntry[], readBlob: Read
   const messages: Message[] = [];
   const fetched: Promise<void>[] = [];
   for (const [index, entry] of entries.entries()) {
-    const known = rendered.get(entry);
+    const known = renderedEntries.get(entry);
     if (known !== undefined) messages[index] = known;
     else if (isWhole(entry)) messages[index] = renderWhole(entry);
     else fetched.push(fetchEntry(entry, readBlob).then((message) => void (messages[index] = message)));
@@ -107,13 +107,13 @@ async function renderEntries(entries: readonly TranscriptEntry[], readBlob: Read
 }
 
 // When engine and bridge share a process, an entry of the open page is the same object in the next generate.
-const rendered = new WeakMap<TranscriptEntry, Message>();
+const renderedEntries = new WeakMap<TranscriptEntry, Message>();
 
 function renderWhole(entry: TranscriptEntry): Message {
   const { role, content } = entry;
   const text = content === undefined || !isInline(content) ? '' : content.text;
   const message = messageOf(entry, text, role === 'assistant' ? (entry.calls ?? []).map(wholeCall) : []);
-  if (Object.isFrozen(entry)) rendered.set(entry, message);
+  if (Object.isFrozen(entry)) renderedEntries.set(entry, message);
   return message;
 }
 

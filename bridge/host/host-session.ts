@@ -2,7 +2,7 @@
 //
 // A process that has neither opened nor closed a session adopts one on the first call. The engine's state outlives the
 // bridge: after a bridge restarts, state is still `ready` and the engine still sends calls. If the new process refused
-// them, the run would stall until the model reopened a session that it was told is open. The engine sends calls only
+// them, the run would stall until the model reopened a session that was reported to it as open. The engine sends calls only
 // while its state is ready, so an adopted session is always one that was opened. It has no id here: the id is in state.
 import { randomUUID } from 'node:crypto';
 import { brand } from '../../schemas/ids.ts';
@@ -43,7 +43,7 @@ export function createHostSession(
     host_session_status: status,
     ...(id === undefined ? {} : { host_session_id: id }),
   });
-  const take = (step: HostSessionStep): void => {
+  const advance = (step: HostSessionStep): void => {
     const next = HOST_SESSION_STEPS[phase][step];
     if (next === null) throw refusalOf(phase, facts);
     phase = next;
@@ -52,19 +52,19 @@ export function createHostSession(
   return {
     phase: () => phase,
     open(ttlMs) {
-      take('open');
+      advance('open');
       id = brand<'HostSessionId'>(randomUUID());
       expiresAtMs = ttlMs === undefined ? undefined : now() + ttlMs;
       return { ...facts('ready'), ...place, ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }) };
     },
     use() {
-      if (phase === 'ready' && expiresAtMs !== undefined && now() >= expiresAtMs) take('expire');
+      if (phase === 'ready' && expiresAtMs !== undefined && now() >= expiresAtMs) advance('expire');
       const adopts = phase === 'unused';
-      take('use');
+      advance('use');
       return adopts ? { ...facts('ready'), ...place } : null;
     },
     close() {
-      take('close');
+      advance('close');
       return facts('closed');
     },
   };

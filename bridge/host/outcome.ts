@@ -29,7 +29,7 @@ export interface HostOutcome {
   readonly changes?: readonly ChangedFile[];
 }
 
-/** Why a tool cannot do what the call asks: a stable code, and a message that says what the model can do next. */
+/** Why a tool cannot do what the call asks: a stable code, and a message that states what the model can do next. */
 export class ToolFault extends Error {
   readonly code: string;
   readonly data: JsonObject | undefined;

@@ -29,5 +29,5 @@ export interface HostParts {
   readonly now: () => number;
 }
 
-/** May throw a `ToolFault`. File tools are synchronous, so that no other call of the process runs in between. */
+/** May throw a `ToolFault`. A tool that reads or writes single files is synchronous: no other call runs in between. */
 export type HostTool = (args: JsonObject, host: HostParts, call: HostCallContext) => HostOutcome | Promise<HostOutcome>;

@@ -1,7 +1,7 @@
 // The ledgers of a bridge process: its own, and those it has claimed from dead processes.
 import type { OwnerId } from '../../schemas/ids.ts';
 import type { LedgerDisk } from './ledger-disk.ts';
-import { type LedgerEntry, type StartedCall, nameOf } from './ledger-entries.ts';
+import { type LedgerEntry, type StartedCall, entryKeyOf } from './ledger-entries.ts';
 import { type Ledger, noLedger, openLedger } from './ledger.ts';
 import { type Predecessor, claimLedgers, ledgerName } from './predecessors.ts';
 
@@ -17,7 +17,7 @@ interface BridgeLedgerOptions {
   readonly owner: OwnerId;
   /** Distinguishes this ledger from others; letters and digits. */
   readonly nonce: string;
-  /** Of this process. */
+  /** The tag of this process. */
   readonly tag: string;
   readonly isAlive: (tag: string) => boolean;
 }
@@ -29,12 +29,12 @@ export async function openBridgeLedger(
 ): Promise<BridgeLedger> {
   const predecessors = await claimLedgers(disk, { tag, isAlive });
   const own = await openLedger(disk, ledgerName(nonce, tag), owner);
-  const known = new Map(predecessors.flatMap(({ entries }) => entries.map((entry) => [nameOf(entry), entry])));
+  const known = new Map(predecessors.flatMap(({ entries }) => entries.map((entry) => [entryKeyOf(entry), entry])));
   return {
     ...own,
     predecessors,
     find(call) {
-      const entry = known.get(nameOf(call));
+      const entry = known.get(entryKeyOf(call));
       return entry?.plan_hash === call.plan_hash ? entry : null;
     },
     forget: ({ file }) => disk.remove(file),

@@ -1,5 +1,5 @@
-// The entries of a ledger, folded from its lines: calls that were started and whose settlement the engine has not answered
-// finally.
+// The entries of a ledger, folded from its lines: calls that were started and for whose settlement the engine has given no
+// final answer.
 import type { Ingress } from '../../schemas/event.ts';
 import type { Digest, EffectId, SessionId } from '../../schemas/ids.ts';
 import type { LedgerLine } from './ledger-line.ts';
@@ -11,9 +11,9 @@ export interface LedgerKey {
 
 /** A call when it starts. */
 export interface StartedCall extends LedgerKey {
-  /** Of the plan it belongs to: the same id under another plan is another call. */
+  /** The plan it belongs to: the same id under another plan is another call. */
   readonly plan_hash: Digest;
-  /** Of the lease under which it was started. */
+  /** The epoch of the lease under which it was started. */
   readonly epoch?: number;
 }
 
@@ -24,14 +24,14 @@ export interface LedgerEntry extends LedgerKey, Partial<Omit<StartedCall, keyof 
 
 export type LedgerEntries = Map<string, LedgerEntry>;
 
-export const nameOf = ({ session_id, effect_id }: LedgerKey): string => `${session_id} ${effect_id}`;
+export const entryKeyOf = ({ session_id, effect_id }: LedgerKey): string => `${session_id} ${effect_id}`;
 
 /** Adds one line to the entries. */
 export function addLine(entries: LedgerEntries, line: LedgerLine): void {
   if (line.kind === 'opened') return;
   const { session_id, effect_id } = line;
   const key = { session_id, effect_id };
-  const name = nameOf(key);
+  const name = entryKeyOf(key);
   if (line.kind === 'closed') {
     entries.delete(name);
     return;

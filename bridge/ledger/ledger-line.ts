@@ -1,4 +1,4 @@
-// One line of a bridge's ledger: `<first 16 hex digits of its SHA-256> <JSON>`. Each line is verified by itself, so a
+// One line of a bridge's ledger: `<first 16 hex digits of its SHA-256> <JSON>`. Each line is verified separately, so a
 // corrupt one (the torn end of a file, a flipped bit) invalidates no other.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
@@ -18,7 +18,7 @@ export const LedgerLine = variants('LedgerLine', 'kind', {
   started: tagged('started', { ...call, plan_hash: Digest }, { epoch: Epoch }),
   /** How it ended: the settlement that is reported. */
   ended: tagged('ended', { ...call, event: Ingress }),
-  /** The engine has answered the settlement finally. */
+  /** The engine has given its final answer to the settlement. */
   closed: tagged('closed', call),
 });
 export type LedgerLine = TypeOf<typeof LedgerLine>;

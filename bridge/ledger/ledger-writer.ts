@@ -5,7 +5,7 @@ import type { LedgerDisk, LedgerFile } from './ledger-disk.ts';
 
 export interface LedgerWriter {
   /** Resolves when the line is in the file; with `durable`, when it also survives a power cut. */
-  write(text: string, how: WriteOptions): Promise<void>;
+  write(text: string, options: WriteOptions): Promise<void>;
   /** Replaces the whole file. */
   rewrite(): Promise<void>;
   /** Waits for pending writes. */
@@ -75,9 +75,9 @@ export function newLedgerWriter(disk: LedgerDisk, name: string, whole: () => str
   }
 
   return {
-    write: (text, how) =>
+    write: (text, options) =>
       new Promise((done, failed) => {
-        waiting.push({ ...how, text, done, failed });
+        waiting.push({ ...options, text, done, failed });
         draining ??= drain();
       }),
     rewrite,

@@ -1,5 +1,5 @@
 // The ledger of one bridge process: the calls it has started that must not be repeated, and how they ended, until the
-// engine has answered them finally. The engine's log alone decides what happened; the ledger only lets the next process
+// engine has given its final answer. The engine's log alone decides what happened; the ledger only lets the next process
 // report what this one could not.
 import type { Ingress } from '../../schemas/event.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
@@ -11,7 +11,7 @@ import {
   type StartedCall,
   addLine,
   ledgerLinesOf,
-  nameOf,
+  entryKeyOf,
 } from './ledger-entries.ts';
 import { type LedgerLine, lineText } from './ledger-line.ts';
 import { newLedgerWriter } from './ledger-writer.ts';
@@ -21,7 +21,7 @@ export interface Ledger {
   started(call: StartedCall): Promise<void>;
   /** Notes a settlement while it is sent to the engine. Resolves to whether the note is durable; never rejects. */
   ended(call: LedgerKey, event: Ingress): Promise<boolean>;
-  /** The engine has answered the settlement of the call finally. */
+  /** The engine has given its final answer to the settlement of the call. */
   closed(call: LedgerKey): void;
   /** Removes the file when no call is open. */
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
     if (text === null) throw new Error(`a ledger line must not exceed ${LEDGER_LINE_CHARS_MAX} characters`);
     addLine(entries, line);
     // A call whose start could not be written does not run, so it is not open.
-    const undo = (): void => void (line.kind === 'started' && entries.delete(nameOf(line)));
+    const undo = (): void => void (line.kind === 'started' && entries.delete(entryKeyOf(line)));
     await writer.write(text, { durable, undo });
   }
 
@@ -54,7 +54,7 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
       ),
     closed({ session_id, effect_id }) {
       // If this line is lost, the next process reports the call again, which changes nothing.
-      if (entries.has(nameOf({ session_id, effect_id }))) {
+      if (entries.has(entryKeyOf({ session_id, effect_id }))) {
         note({ kind: 'closed', session_id, effect_id }, false).catch(() => undefined);
       }
     },

@@ -1,5 +1,5 @@
-// Claims the ledgers of dead bridges. Renaming such a file claims it for one process. If that process dies before it is
-// done, the file carries its tag, and the next process claims it in turn.
+// Claims the ledgers of dead bridges. Renaming such a file claims it for one process. If that process dies before it
+// has reported everything, the file carries its tag, and the next process claims it in turn.
 import type { OwnerId } from '../../schemas/ids.ts';
 import { LEDGERS_CLAIMED_MAX } from '../../schemas/limits.ts';
 import { type LedgerDisk, UNFINISHED } from './ledger-disk.ts';
@@ -18,12 +18,12 @@ export interface Predecessor {
 export const ledgerName = (which: string, tag: string): string => `${which}@${tag}.ledger`;
 
 interface ClaimOptions {
-  /** Of this process. */
+  /** The tag of this process. */
   readonly tag: string;
   readonly isAlive: (tag: string) => boolean;
 }
 
-/** Claims the ledgers of processes that are no longer alive. */
+/** Claims the ledgers of processes that have ended. */
 export async function claimLedgers(disk: LedgerDisk, { tag, isAlive }: ClaimOptions): Promise<readonly Predecessor[]> {
   const claimed: Predecessor[] = [];
   for (const name of (await disk.names()).toSorted()) {

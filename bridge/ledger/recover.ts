@@ -4,7 +4,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { BridgeLedger } from './bridge-ledger.ts';
-import { type LedgerKey, nameOf } from './ledger-entries.ts';
+import { type LedgerKey, entryKeyOf } from './ledger-entries.ts';
 import type { Predecessor } from './predecessors.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import type { Link } from '../engine-link/link.ts';
@@ -27,8 +27,8 @@ export async function recover(options: RecoverOptions): Promise<void> {
 async function recoverOne(predecessor: Predecessor, options: RecoverOptions): Promise<void> {
   const { client, ledger, link, clock, log } = options;
   const { owner, entries } = predecessor;
-  const epochs = new Map(entries.map((entry) => [nameOf(entry), entry.epoch]));
-  const epochOf = (key: LedgerKey): number | undefined => epochs.get(nameOf(key));
+  const epochs = new Map(entries.map((entry) => [entryKeyOf(entry), entry.epoch]));
+  const epochOf = (key: LedgerKey): number | undefined => epochs.get(entryKeyOf(key));
   // The reported work has ended: no lease is confirmed for it, and nothing is requested with its reports.
   const leases = { epochOf, confirm: () => undefined };
   const outbox = newOutbox({ client, owner, link, clock, log, leases, companions: () => [], submitGrants: null });

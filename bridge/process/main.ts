@@ -70,7 +70,10 @@ async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<Br
   return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);
 }
 
-/** Removes the secrets from the environment, where commands and other processes of the user could read them. */
+/**
+ * Reads the secrets from standard input or the environment. A key in the environment is removed, so that no child inherits
+ * it; /proc/<pid>/environ still shows it to other processes of the user, which `--secrets-stdin` avoids.
+ */
 async function readSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {
   const key = process.env['OPENAI_API_KEY'];
   delete process.env['OPENAI_API_KEY'];

@@ -85,7 +85,7 @@ async function tryOnce(
   } catch (error) {
     if (error instanceof AttemptFailed) return error;
     if (error instanceof ProviderError) return new AttemptFailed(error);
-    const message = silence.signal.aborted ? 'the server sent no data for too long' : networkMessage(error);
+    const message = silence.signal.aborted ? silence.message : networkMessage(error);
     return new AttemptFailed(new ProviderError('provider_retryable', message));
   } finally {
     silence.end();
@@ -105,7 +105,9 @@ const styleOf = ({ baseUrl, model, fallbackModel }: OpenAiOptions, request: Gene
   }) as const;
 
 interface Silence {
+  /** Aborts when the server has been silent for too long. */
   readonly signal: AbortSignal;
+  readonly message: string;
   heard(): void;
   end(): void;
 }
@@ -116,6 +118,7 @@ function watchSilence({ clock, silenceMs = PROVIDER_SILENCE_MS_DEFAULT }: OpenAi
   let cancel = start();
   return {
     signal: controller.signal,
+    message: `the server sent no data for ${silenceMs} ms`,
     heard() {
       cancel();
       cancel = start();

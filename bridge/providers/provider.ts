@@ -76,7 +76,7 @@ export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly code: ProviderErrorCode;
   /**
-   * How long the server asks to wait before the next request, in milliseconds; null when it did not say. More than a day
+   * How long the server asks to wait before the next request, in milliseconds; null when it does not state a time. More than a day
    * counts as a day, and an invalid number as null.
    */
   readonly retryAfterMs: number | null;

@@ -66,7 +66,7 @@ describe('an engine that goes away and comes back', () => {
     const world = newWorld({ turns: [[call('a', 'read', { ms: 10 }), call('b', 'read', { ms: 20 })]] });
     world.engine.fault = (submit) =>
       submit.events.some((event) => event.kind === 'ToolCallSettled' && event.call_id === 'a')
-        ? { code: 'call_already_settled', path: '', message: 'the first result stands' }
+        ? { code: 'call_already_settled', path: '', message: 'the first result is kept' }
         : null;
     world.start();
     world.request();

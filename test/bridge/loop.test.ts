@@ -223,7 +223,7 @@ describe('the plan', () => {
   });
 });
 
-describe('tools that misbehave are failed calls', () => {
+describe('a tool that misbehaves is a failed call', () => {
   test.each([
     ['throw', 'tool_threw', 'the disk is on fire'],
     ['fail', 'not_found', 'no such file'],

@@ -1,4 +1,4 @@
-// A bridge is stopped at moments that are easily overlooked.
+// A bridge that stops during a lease request, before it starts, or with work whose lease is lost.
 import { left, right } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import { combineExecutors, runBridge } from '../../bridge/index.ts';
@@ -69,7 +69,7 @@ test('a bridge that is stopped before it starts does not wait for an engine that
   await expect(bridge.served).resolves.toBeUndefined();
 });
 
-test('nothing is kept of work that ends after its lease was lost', async () => {
+test('the epoch of a lost lease is kept until its work has ended', async () => {
   const clock = newVirtualClock();
   const { session_id, effect_id } = effect;
   const lost = [{ session_id, effect_id, epoch: 1 }];

@@ -1,5 +1,5 @@
-// The flags of bubblewrap, which decide what a sandboxed command sees: user, mount, process, network, IPC and host-name
-// namespaces of its own; no capabilities; the system's programs and libraries, read-only; a private /tmp; the workspace at
+// The flags of bubblewrap, which decide what a sandboxed command sees: separate user, mount, process, network, IPC and
+// host-name namespaces; no capabilities; the system's programs and libraries, read-only; a private /tmp; the workspace at
 // its real path, so that paths in outputs are valid outside; no home, no network, and of /etc only what the loader needs.
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -60,7 +60,7 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
     kill,
     onExit(signal) {
       // Background processes of the command end with it. The group id cannot have been reused: at most the leader has been
-      // reaped, in this turn. The inner group ends with its sandbox, unless a signal ended the sandbox during set-up.
+      // reaped, in this turn of the event loop. The inner group ends with its sandbox, unless a signal ended the sandbox during set-up.
       if (signal === null) signalGroup(outer, 'SIGKILL');
       else kill();
       const release = (): void => {
@@ -99,7 +99,7 @@ function readInnerPid(child: ChildProcess): InnerPid {
   return { pid: () => pid, reported };
 }
 
-/** False when the group does not exist, or no longer does. */
+/** False when there is no such group, or it has ended. */
 function signalGroup(pid: number | null, signal: NodeJS.Signals): boolean {
   if (pid === null || pid <= 1) return false;
   try {

@@ -1,4 +1,4 @@
-/** A command to run for a tool call. */
+// The command of one tool call, before it is placed in a sandbox.
 export interface Command {
   readonly argv: readonly string[];
   /** Its working directory: an absolute path in the workspace. */

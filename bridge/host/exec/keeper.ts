@@ -35,7 +35,7 @@ export function openKeeper(): Keeper {
     const replace = (): void => {
       if (running !== child) return;
       running = null;
-      // Whatever ended it, a new keeper must hold its groups.
+      // However this keeper ended, its groups need a new one.
       if (held.size === 0 || replaced === KEEPER_STARTS_MAX) return;
       replaced += 1;
       running = start();

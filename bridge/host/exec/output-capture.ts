@@ -44,7 +44,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
       const room = headMax - head.length;
       if (room >= chunk.length) head = Buffer.concat([head, chunk]);
       else {
-        const more = room > 0 && !spool.isStarted() ? withHead(chunk, room) : chunk;
+        const more = room > 0 && !spool.isStarted() ? fillHead(chunk, room) : chunk;
         // The file is started when the head is full, and holds everything from the first byte on.
         if (!spool.isStarted()) spool.keep(head);
         spool.keep(more);
@@ -88,7 +88,7 @@ export function openCapture(spoolPath: string, redactor: Redactor): Capture {
   };
 
   /** Fills the head, and returns the rest of the chunk, which goes to the file. */
-  function withHead(chunk: Buffer, room: number): Buffer {
+  function fillHead(chunk: Buffer, room: number): Buffer {
     head = Buffer.concat([head, chunk.subarray(0, room)]);
     return chunk.subarray(room);
   }

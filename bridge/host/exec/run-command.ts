@@ -113,7 +113,7 @@ function drain(child: ChildProcess, { stdout, stderr }: CommandIo, done: () => v
     for (const stream of child.stdio) stream?.destroy();
     done();
   };
-  const look = (): void => {
+  const poll = (): void => {
     const now = stdout.total() + stderr.total();
     if (now === seen || waitedMs >= DRAIN_MS_MAX) {
       finish();
@@ -122,8 +122,8 @@ function drain(child: ChildProcess, { stdout, stderr }: CommandIo, done: () => v
     seen = now;
     waitedMs += DRAIN_MS;
     // After a busy event loop, setImmediate lets the pipes be read once more before this counts as silence.
-    timer = setTimeout(() => setImmediate(look), DRAIN_MS);
+    timer = setTimeout(() => setImmediate(poll), DRAIN_MS);
   };
   child.once('close', finish);
-  look();
+  poll();
 }

@@ -59,7 +59,7 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
   }
   if (wanted === 'bwrap')
     throw new Error(
-      `the sandbox bwrap was asked for, but ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
+      `the sandbox bwrap cannot be used: ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
     );
   return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
 }
@@ -90,15 +90,16 @@ interface Confined extends Sandbox {
   readonly ungated: (command: Command) => readonly string[];
 }
 
-function confined(workspace: Workspace, identity: Owner | null, how: Confinement, note: string): Confined {
+function confined(workspace: Workspace, identity: Owner | null, confinement: Confinement, note: string): Confined {
+  const { bwrap, mounts, limits } = confinement;
   const outer = startGate('keep');
   const inner = startGate('close');
   const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
-    how.bwrap,
-    ...bwrapArguments(workspace, how.mounts, command),
+    bwrap,
+    ...bwrapArguments(workspace, mounts, command),
     '--',
     ...before,
-    ...how.limits,
+    ...limits,
     ...command.argv,
   ];
   return {
@@ -134,8 +135,8 @@ function probe(sandbox: Confined, workspace: Workspace): string | null {
 function accessNote(workspace: Workspace, identity: Owner | null): string {
   if (identity === null) return '';
   const { mode, uid, gid } = statSync(workspace.path);
-  const others = gid === identity.gid ? 3 : 0;
-  const bits = (mode >> (uid === identity.uid ? 6 : others)) & 0o7;
+  const groupOrOthers = gid === identity.gid ? 3 : 0;
+  const bits = (mode >> (uid === identity.uid ? 6 : groupOrOthers)) & 0o7;
   if ((bits & 0o5) !== 0o5) return ' (that user cannot read the workspace)';
   return (bits & 0o2) === 0 ? ' (that user cannot write the workspace)' : '';
 }

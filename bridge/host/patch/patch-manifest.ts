@@ -48,12 +48,12 @@ export function writeManifest(path: string, manifest: PatchManifest): void {
     closeSync(fd);
   }
   renameSync(temporary, path);
-  syncFolder(join(path, '..'));
+  syncDirectory(join(path, '..'));
 }
 
 export function removeManifest(path: string): void {
   rmSync(path, { force: true });
-  syncFolder(join(path, '..'));
+  syncDirectory(join(path, '..'));
 }
 
 /** Manifests of `workspace` whose process has ended, sorted by name. A file that is not a manifest is left alone. */
@@ -107,7 +107,7 @@ function startOf(pid: number): string {
   }
 }
 
-function syncFolder(path: string): void {
+function syncDirectory(path: string): void {
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);

@@ -66,9 +66,9 @@ function readNames(workspace: Workspace, base: readonly string[], below: readonl
     return withDirectory(workspace.root, names, ({ location }) => {
       const entries = readdirSync(location, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
       const kept = entries.filter(({ name }) => !isTemporaryName(name));
-      const deep = names.length >= PATH_DEPTH_MAX - 1;
+      const atDepthMax = names.length >= PATH_DEPTH_MAX - 1;
       return {
-        directories: deep
+        directories: atDepthMax
           ? []
           : kept.filter((e) => e.isDirectory() && !SKIPPED_DIRECTORIES.has(e.name)).map((e) => e.name),
         regular: kept.filter((entry) => entry.isFile()).map((entry) => entry.name),

@@ -1,6 +1,7 @@
 // Undoes a call: restores its files to their state before the call, all of them or none, also across a crash (they are
-// written like a patch). A file that is neither as the call left it nor as it was before has changed since, and the undo is
-// refused, so that no later work is lost. Idempotent: a file that already is as it was before is left alone.
+// written like a patch). A file whose content is neither that from after the call nor that from before it has been changed
+// since: the undo is refused, so that no later work is lost. Idempotent: a file that already has its former content is left
+// alone.
 import { rmdirSync } from 'node:fs';
 import type { FileChange } from '../../../schemas/undo.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
@@ -20,7 +21,7 @@ export interface RestorableFile extends Pick<FileChange, 'path' | 'after_digest'
 interface Target {
   readonly file: RestorableFile;
   readonly path: WorkspacePath;
-  /** The change to write; null when the file already is as it was before. */
+  /** The change to write; null when the file already has its former content. */
   readonly change: StagedChange | null;
 }
 
@@ -92,7 +93,7 @@ function removeMadeParents(workspace: Workspace, { file, path }: Target): void {
     try {
       withDirectory(workspace.root, names.slice(0, -1), (parent) => rmdirSync(entryPath(parent, name)));
     } catch {
-      // The directory is not empty, or is already gone: the call is undone all the same.
+      // The directory is not empty, or is already gone: the files are restored nevertheless.
       return;
     }
   }

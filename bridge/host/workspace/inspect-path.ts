@@ -51,7 +51,7 @@ export function listDirTool(args: JsonObject, { workspace }: HostParts): HostOut
   return succeeded(`${shown.join('\n')}${note}`, data);
 }
 
-// The entry itself. A link is refused, as in every other tool.
+// Null when the entry does not exist. A link is refused, as in every other tool.
 function lookUpPath(workspace: Workspace, path: WorkspacePath): Stats | null {
   try {
     if (path.names.length === 0) return withDirectory(workspace.root, [], (root) => lookUp(root, '.'));

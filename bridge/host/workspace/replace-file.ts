@@ -1,5 +1,5 @@
-// Writes a file in two steps, so that a reader sees the old bytes or the new ones, never a part: the bytes are written and
-// synced to a temporary file in the same directory, which then takes the target's name.
+// Writes a file in two steps, so that a reader sees the old bytes or the new ones, never a mixture: the bytes are written
+// and synced to a temporary file in the same directory, which then takes the target's name.
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,

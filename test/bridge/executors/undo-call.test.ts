@@ -9,7 +9,7 @@ import { reject } from '../../../schemas/rejection.ts';
 import { LEASE_TTL_MS, UNDO_TIMEOUT_MS } from '../../../schemas/limits.ts';
 import { SESSION, type World, newWorld } from '../../support/bridge/harness.ts';
 
-const asked = (world: World, ref = world.engine.putText('old')): void =>
+const requestUndo = (world: World, ref = world.engine.putText('old')): void =>
   world.engine.record(SESSION, {
     kind: 'UndoRequested',
     call_id: 'w',
@@ -37,7 +37,7 @@ function restorer(restore: Executor['restore'] = () => ({ success: true, text: '
   };
 }
 
-const answered = async (world: World): Promise<object | undefined> => {
+const undoSettled = async (world: World): Promise<object | undefined> => {
   await world.clock.until(() => world.engine.state(SESSION).undos === undefined, 10 * UNDO_TIMEOUT_MS);
   const events = world.engine.of('UndoSettled');
   expect(events).toHaveLength(1);
@@ -49,8 +49,8 @@ describe('an undo', () => {
     const world = newWorld();
     const executor = restorer();
     const bridge = world.start({ executors: [executor] });
-    asked(world);
-    expect(await answered(world)).toMatchObject({
+    requestUndo(world);
+    expect(await undoSettled(world)).toMatchObject({
       success: true,
       message: 'Put back a, b.',
       position: 0,
@@ -78,8 +78,8 @@ describe('an undo', () => {
       const world = newWorld();
       const executor = restorer(restore);
       const bridge = world.start({ executors: [executor] });
-      asked(world, ref);
-      expect(await answered(world)).toMatchObject({ success: false, code });
+      requestUndo(world, ref);
+      expect(await undoSettled(world)).toMatchObject({ success: false, code });
       if (code === 'undo_not_kept') expect(executor.seen).toEqual([]);
       await bridge.stop();
     }
@@ -88,11 +88,11 @@ describe('an undo', () => {
   test('is not leased by a bridge without files', async () => {
     const world = newWorld();
     const other = world.start({ owner: 'bridge-b' });
-    asked(world);
+    requestUndo(world);
     await world.clock.until(() => world.clock.now() >= 60_000);
     expect(world.engine.state(SESSION).undos).toHaveLength(1);
     const bridge = world.start({ owner: 'bridge-a', executors: [restorer()] });
-    expect(await answered(world)).toMatchObject({ success: true });
+    expect(await undoSettled(world)).toMatchObject({ success: true });
     await bridge.stop();
     await other.stop();
   });
@@ -106,12 +106,12 @@ describe('an undo', () => {
       died = true;
       return { code: 'closing', path: '', message: 'the bridge died' };
     };
-    asked(world);
+    requestUndo(world);
     await world.clock.until(() => died);
     world.engine.fault = () => null;
     const executor = restorer();
     const second = world.start({ owner: 'bridge-b', executors: [executor] });
-    expect(await answered(world)).toMatchObject({ success: true });
+    expect(await undoSettled(world)).toMatchObject({ success: true });
     expect(executor.seen).toHaveLength(1);
     await second.stop();
   });
@@ -136,7 +136,7 @@ describe('an undo', () => {
       lease: (...given: Parameters<typeof real.lease>) => (isAsked ? away() : real.lease(...given)),
     });
     const bridge = world.start({ executors: [executor] });
-    asked(world);
+    requestUndo(world);
     await world.clock.until(() => isAsked);
     const startedAt = world.clock.now();
     await world.clock.until(() => world.clock.now() > startedAt + 2 * LEASE_TTL_MS);
@@ -152,8 +152,8 @@ describe('an undo', () => {
     const executor = restorer();
     Object.assign(world.engine.client, { getBlob: () => () => new Promise(() => undefined) });
     const bridge = world.start({ executors: [executor] });
-    asked(world);
-    expect(await answered(world)).toMatchObject({ success: false, code: 'timeout' });
+    requestUndo(world);
+    expect(await undoSettled(world)).toMatchObject({ success: false, code: 'timeout' });
     expect(executor.seen).toEqual([]);
     await bridge.stop();
   });

@@ -45,7 +45,7 @@ describe('a generate', () => {
     ]);
   });
 
-  test('that fails with a transient error is retried as the run says, and then fails', async () => {
+  test("that fails with a transient error is retried as the run's policy says, and then fails", async () => {
     const world = newWorld({ config: { retry: { attempts_max: 3, base_ms: 100, cap_ms: 150 } } });
     let asked = 0;
     world.start({
@@ -67,7 +67,7 @@ describe('a generate', () => {
     ['a time that has passed', -1, 150],
     ['a fraction', 700.5, 701],
     ['more than a day', 10 ** 12, RETRY_CAP_MS_MAX],
-  ])('whose server asks to wait for %s is retried all the same', async (_, retryAfterMs, waitsMs) => {
+  ])('whose server asks to wait for %s is retried nevertheless', async (_, retryAfterMs, waitsMs) => {
     const world = newWorld({ config: { retry: { attempts_max: 2, base_ms: 150, cap_ms: 150 } } });
     const askedAt: number[] = [];
     world.start({
@@ -85,7 +85,7 @@ describe('a generate', () => {
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_retryable' });
   });
 
-  test('that fails with an unknown code fails with provider_terminal', async () => {
+  test('that fails with an unknown code ends the run with provider_terminal', async () => {
     const world = newWorld();
     const error = new ProviderError('Rate Limited!' as ProviderErrorCode, 'slow down');
     world.start({ provider: { generate: () => Promise.reject(error) } });

@@ -136,7 +136,7 @@ describe('properties', () => {
       fc.property(editing, ({ steps, eol, closed }) => {
         const join = (lines: readonly string[]): string => lines.join(eol) + (closed && lines.length > 0 ? eol : '');
         const before = join(steps.map(({ text }) => text));
-        // An empty last line without a line end cannot be told from a line end at the end.
+        // An empty last line without a line end cannot be distinguished from a line end at the end.
         fc.pre(splitLines(before).length === steps.length && (steps.length > 1 || closed || eol === '\n'));
         const after = join(
           steps.flatMap(({ text, fate, before: added }) => [...added, ...(fate === 'keep' ? [text] : [])]),

@@ -108,22 +108,22 @@ describe('a fuzzy match', () => {
 });
 
 // The reference implementations: they try every substring.
-const dumbFold = (text: string): string =>
+const referenceFold = (text: string): string =>
   text.replaceAll(/[“”]/g, '"').replaceAll(/[—–]/g, '-').replaceAll(/\s+/g, ' ');
 
-function dumbExact(text: string, wanted: string): readonly number[] {
+function referenceExact(text: string, wanted: string): readonly number[] {
   return Array.from({ length: text.length + 1 }, (_, at) => at).filter((at) => text.slice(at).startsWith(wanted));
 }
 
-function dumbFuzzy(text: string, wanted: string): readonly (readonly [number, number])[] {
-  const core = dumbFold(wanted.trim());
+function referenceFuzzy(text: string, wanted: string): readonly (readonly [number, number])[] {
+  const core = referenceFold(wanted.trim());
   const found: [number, number][] = [];
   if (core === '') return found;
   const space = (unit: string | undefined): boolean => unit === undefined || unit.trim() === '';
   for (let from = 0; from < text.length; from += 1) {
     for (let to = from + 1; to <= text.length; to += 1) {
       const part = text.slice(from, to);
-      if (part.trim() !== part || dumbFold(part) !== core) continue;
+      if (part.trim() !== part || referenceFold(part) !== core) continue;
       if (wanted.trimStart() !== wanted && !space(text[from - 1])) continue;
       if (wanted.trimEnd() !== wanted && !space(text[to])) continue;
       found.push([from, to]);
@@ -132,7 +132,7 @@ function dumbFuzzy(text: string, wanted: string): readonly (readonly [number, nu
   return found;
 }
 
-function dumbVerdict(count: number, all: boolean, fuzzy: boolean): object {
+function referenceVerdict(count: number, all: boolean, fuzzy: boolean): object {
   if (count === 0) return { kind: 'not_found' };
   return count > 1 && !all ? { kind: 'ambiguous', matches: count, fuzzy } : { kind: 'edited', fuzzy };
 }
@@ -140,7 +140,7 @@ function dumbVerdict(count: number, all: boolean, fuzzy: boolean): object {
 const ANY_TEXT: unknown = expect.any(String);
 
 /** An old text with outer white space has several right results: the examples above check those. */
-function dumbReplace(text: string, wanted: string, found: readonly (readonly [number, number])[]): unknown {
+function referenceReplace(text: string, wanted: string, found: readonly (readonly [number, number])[]): unknown {
   if (wanted.trim() !== wanted) return ANY_TEXT;
   let out = '';
   let at = 0;
@@ -159,12 +159,12 @@ describe('properties', () => {
   test('the matches are those of the reference, which tries every place', () => {
     fc.assert(
       fc.property(scraps, needle, fc.boolean(), (text, wanted, all) => {
-        const exact = dumbExact(text, wanted);
-        const fuzzy = exact.length > 0 ? [] : dumbFuzzy(text, wanted);
+        const exact = referenceExact(text, wanted);
+        const fuzzy = exact.length > 0 ? [] : referenceFuzzy(text, wanted);
         const count = exact.length + fuzzy.length;
         const edited = edit(text, wanted, 'X', all);
-        expect(edited).toMatchObject(dumbVerdict(count, all, exact.length === 0));
-        const expected = exact.length > 0 ? text.replaceAll(wanted, () => 'X') : dumbReplace(text, wanted, fuzzy);
+        expect(edited).toMatchObject(referenceVerdict(count, all, exact.length === 0));
+        const expected = exact.length > 0 ? text.replaceAll(wanted, () => 'X') : referenceReplace(text, wanted, fuzzy);
         expect(edited.kind === 'edited' ? edited.text : expected).toEqual(expected);
       }),
     );
@@ -172,11 +172,11 @@ describe('properties', () => {
 
   test('a CRLF file is edited like the same file with LF', () => {
     fc.assert(
-      fc.property(scraps, needle, scraps, (text, wanted, wish) => {
+      fc.property(scraps, needle, scraps, (text, wanted, newText) => {
         const toCrlf = (plain: string): string => plain.replaceAll('\n', '\r\n');
         fc.pre(text.includes('\n'));
-        const plain = edit(text, wanted, wish);
-        const carried = edit(toCrlf(text), wanted, wish);
+        const plain = edit(text, wanted, newText);
+        const carried = edit(toCrlf(text), wanted, newText);
         expect(carried.kind).toBe(plain.kind);
         const texts = [plain, carried].map((each) => (each.kind === 'edited' ? each.text : ''));
         expect(texts[1]).toBe(toCrlf(texts[0] ?? ''));
@@ -188,7 +188,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(scraps, (text) => {
         const folded = foldText(text);
-        expect(folded.text).toBe(dumbFold(text));
+        expect(folded.text).toBe(referenceFold(text));
         let at = 0;
         for (const [index, start] of folded.starts.entries()) {
           expect(start).toBe(at);

@@ -392,7 +392,7 @@ describe('opening a host', () => {
       expect(host.sandbox).toBe('none');
       expect(host.sandboxNote).toContain('that user cannot read the workspace');
       await host.close();
-      await expect(openHost({ ...options, sandbox: 'bwrap' })).rejects.toThrow(/asked for, but/);
+      await expect(openHost({ ...options, sandbox: 'bwrap' })).rejects.toThrow(/cannot be used: bwrap/);
       workspace.remove();
     },
   );

@@ -1,4 +1,4 @@
-// What a host does for every call, whatever the tool, and the life of its session.
+// What a host does for every call of any tool, and the life of its session.
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   HOST_SESSION_STEPS,

@@ -161,7 +161,7 @@ describe('host.fs.grep', () => {
 });
 
 describe('host.fs.glob', () => {
-  test('lists files sorted by path, whatever their modification times', async () => {
+  test('lists files sorted by path, regardless of their modification times', async () => {
     for (const name of ['z.order', 'a.order', 'm/m.order', 'm.order']) host.workspace.write(`ord/${name}`, '');
     const first = await glob({ pattern: '**/*.order', path: 'ord' });
     utimesSync(host.workspace.at('ord/z.order'), 1, 1);

@@ -263,7 +263,7 @@ describe('a ledger', () => {
     const claims = await Promise.all([openAs(disk, 'x'), openAs(disk, 'y')]);
     const claimed = claims.flatMap(({ predecessors }) => predecessors);
     expect(claimed.map(({ owner, entries }) => [owner, entries.length])).toEqual([['bridge/dead@here', 1]]);
-    // If the claimant dies before it is done, the next process claims the file.
+    // If the claimant dies before it has reported everything, the next process claims the file.
     const again = (await openAs(disk, 'z')).predecessors.flatMap(({ entries }) => entries);
     expect(again.map(({ effect_id }) => effect_id)).toEqual([callOf(2).effect_id]);
   });

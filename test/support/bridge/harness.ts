@@ -110,7 +110,7 @@ export interface BridgeSetup {
 }
 
 export interface WorldSetup {
-  /** The calls of each turn; after the last one the model says `done`. */
+  /** The calls of each turn; after the last one the model answers `done`. */
   readonly turns?: readonly (readonly ReplyCall[])[];
   readonly config?: Partial<RunConfig>;
   readonly sessions?: readonly SessionId[];

@@ -16,19 +16,19 @@ export interface MemoryDisk extends LedgerDisk {
 
 /** The disk of a process that may die: after that, nothing is written, and no write resolves. */
 export function mortalDisk(disk: LedgerDisk, isDead: () => boolean): LedgerDisk {
-  const alive = <T>(work: () => Promise<T>): Promise<T> => (isDead() ? new Promise(() => undefined) : work());
+  const whileAlive = <T>(work: () => Promise<T>): Promise<T> => (isDead() ? new Promise(() => undefined) : work());
   return {
     ...disk,
     create: (name, bytes) =>
-      alive(async () => {
+      whileAlive(async () => {
         const file = await disk.create(name, bytes);
         return {
-          append: (more) => alive(() => file.append(more)),
-          sync: () => alive(() => file.sync()),
-          close: () => alive(() => file.close()),
+          append: (more) => whileAlive(() => file.append(more)),
+          sync: () => whileAlive(() => file.sync()),
+          close: () => whileAlive(() => file.close()),
         };
       }),
-    remove: (name) => alive(() => disk.remove(name)),
+    remove: (name) => whileAlive(() => disk.remove(name)),
   };
 }
 
