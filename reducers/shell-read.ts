@@ -48,6 +48,8 @@ function commandWords(argv: readonly string[]): readonly ShellWord[] | null {
 
 type Rule = (words: readonly ShellWord[], place: Place) => ReadAlternative | null;
 
+// `permissions_check` reports what a rule finds, and its answer is recorded in the fold. So a rule is added for a new tool,
+// which older sessions do not offer; one that recommends a tool they have would change what they fold to.
 const RULES: Readonly<Record<string, Rule>> = {
   cat: ([file, ...more], place) => (more.length > 0 ? null : readWhole(file, place, 'it returns the text of the file')),
   head: readHead,

@@ -1,6 +1,7 @@
 // Workflow tools: pure functions of state, settled inside the fold without a bridge and without side effects
 // (docs/design.md, "Tools"). They tell the model about consent before it makes a call (openboa, "Permission policies").
-// Their answers are recorded as results, so their texts must not change.
+// Their answers are recorded as results, so what a workflow answers must not change, nor its name come to mean another;
+// an answer stays inline (INLINE_CHARS_MAX).
 import { canonicalText } from '../schemas/canonical.ts';
 import type { Json, JsonObject } from '../schemas/json.ts';
 import { ALTERNATIVE_CHARS_MAX, DESCRIBED_CHARS_MAX, DESCRIBED_MAX } from '../schemas/limits.ts';
@@ -13,6 +14,7 @@ import { COMMAND_TOOLS } from './shell-read-table.ts';
 import { readAlternative } from './shell-read.ts';
 
 export interface WorkflowInput {
+  /** The state before the batch of the call opened, so that batch is neither open nor counted in it. */
   readonly state: SessionState;
   readonly args: JsonObject;
   /** The plan of the batch the call belongs to. */

@@ -27,6 +27,7 @@ const onPath = (access: ClaimRule['access']): ToolSpec['parallelism_hint'] => ({
 
 type Definition = Parameters<typeof defineTool>[0];
 
+/** A tool that only reads: its call may be repeated, and runs beside others on its `path`. */
 const reading = (definition: Omit<Definition, 'mode'>): ToolSpec =>
   hostTool({
     mode: 'read',
@@ -39,6 +40,7 @@ const reading = (definition: Omit<Definition, 'mode'>): ToolSpec =>
     ...definition,
   });
 
+/** A tool that changes files below its `path`. */
 const writing = (definition: Omit<Definition, 'mode'>): ToolSpec =>
   hostTool({
     mode: 'safe_write',
@@ -58,7 +60,13 @@ const hostTool = (definition: Definition): ToolSpec =>
   });
 
 /** The specs of all host tools. */
-export const hostTools = (): readonly ToolSpec[] => [...sessionTools(), ...readingTools(), ...writingTools()];
+export const hostTools = (): readonly ToolSpec[] => [
+  ...sessionTools(),
+  ...readingTools(),
+  ...searchTools(),
+  ...pathTools(),
+  ...writingTools(),
+];
 
 const sessionTools = (): readonly ToolSpec[] => [
   hostTool({
@@ -149,6 +157,9 @@ const readingTools = (): readonly ToolSpec[] => [
     input_schema: input({ path: FOLDER, max_results: count('How many entries at most; 100 when absent.') }),
     output_bytes_max: 20_000,
   }),
+];
+
+const searchTools = (): readonly ToolSpec[] => [
   reading({
     tool_id: 'host.fs.glob',
     tool_name: 'glob',
@@ -180,6 +191,9 @@ const readingTools = (): readonly ToolSpec[] => [
     ),
     output_bytes_max: 20_000,
   }),
+];
+
+const pathTools = (): readonly ToolSpec[] => [
   reading({
     tool_id: 'host.fs.stat',
     tool_name: 'stat',

@@ -12,14 +12,14 @@ import {
   stateBytes,
   stateDigest,
 } from '../../src/core/index.ts';
-import { defaultToolPackage } from '../../src/index.ts';
+import { defaultToolPackage, permissionTools } from '../../src/index.ts';
 import { call, fold, session } from '../support/session.ts';
 import { mustBe } from '../../src/client/must.ts';
 
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
 
-/** The workflow tools about consent; they need no host. */
-const ABOUT_CONSENT = ['permissions_check', 'permissions_describe'];
+/** The workflow tools; they need no host. */
+const WORKFLOW_TOOLS = permissionTools().map(({ tool_name }): string => tool_name);
 /** The host tools of the default profile, but for the one that opens the host session. */
 const HOST_BOUND = defaultToolPackage()
   .registry.filter(({ tool_id }) => /^host\.(?!session\.open$|fs\.edit_file$)/.test(tool_id))
@@ -27,7 +27,7 @@ const HOST_BOUND = defaultToolPackage()
 
 describe('1. no active host session', () => {
   test('the effective tools have no host file or command tool, but open_session stays', () => {
-    expect(real().toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
+    expect(real().toolNames()).toEqual(['open_session', ...WORKFLOW_TOOLS]);
   });
 
   test('explain reports why', () => {
@@ -40,7 +40,7 @@ describe('1. no active host session', () => {
 describe('2. the host session becomes ready', () => {
   test('host tools become effective, the same each time, in profile order', () => {
     const once = real().hostReady().toolNames();
-    expect(once.toSorted()).toEqual(['open_session', ...ABOUT_CONSENT, ...HOST_BOUND].sort());
+    expect(once.toSorted()).toEqual(['open_session', ...WORKFLOW_TOOLS, ...HOST_BOUND].sort());
     expect(real().hostReady().toolNames()).toEqual(once);
   });
 });
@@ -50,7 +50,7 @@ describe('3. the host session closes or expires', () => {
     '%s: host tools are not effective at the next computation',
     (status) => {
       const after = real().hostReady().host({ host_session_status: status });
-      expect(after.toolNames()).toEqual(['open_session', ...ABOUT_CONSENT]);
+      expect(after.toolNames()).toEqual(['open_session', ...WORKFLOW_TOOLS]);
     },
   );
 });

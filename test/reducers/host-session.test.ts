@@ -1,9 +1,12 @@
 // Host sessions (AOS P7, "Host Session Gating Semantics"): facts from several events, expiry, and runs that open one.
 import { describe, expect, test } from 'vitest';
-import { defaultToolPackage } from '../../src/index.ts';
+import { defaultToolPackage, permissionTools } from '../../src/index.ts';
 import { call, session } from '../support/session.ts';
 
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
+
+/** What a session without a ready host still offers. */
+const WITHOUT_HOST = ['open_session', ...permissionTools().map(({ tool_name }): string => tool_name)];
 
 describe('facts', () => {
   test('a settlement that opened the session makes its tools available in the middle of the batch', () => {
@@ -33,7 +36,7 @@ describe('facts', () => {
       code: 'session_expired',
       host_session: { host_session_status: 'expired' },
     });
-    expect(gone.toolNames()).toEqual(['open_session', 'permissions_check', 'permissions_describe']);
+    expect(gone.toolNames()).toEqual(WITHOUT_HOST);
     expect(gone.batchSettled().transcript().at(-1)).toMatch(/^tool! r/);
   });
 
@@ -62,7 +65,7 @@ describe('expiry', () => {
       host_session_status: 'expired',
       host_session_expires_at_ms: null,
     });
-    expect(expired.toolNames()).toEqual(['open_session', 'permissions_check', 'permissions_describe']);
+    expect(expired.toolNames()).toEqual(WITHOUT_HOST);
     expect(expired.effects()).toEqual([]);
   });
 

@@ -62,6 +62,16 @@ describe('the table of tools', () => {
     );
   });
 
+  test('each row is recommended for a command of `positives`', () => {
+    const recommended = new Set(positives.map(([command]) => readAlternative(command)?.tool_id));
+    const unused = Object.entries(READ_TOOLS).filter(([, { tool_id }]) => !recommended.has(tool_id));
+    expect(
+      unused.map(
+        ([operation]) => `${operation}: add a rule to RULES in reducers/shell-read.ts, and its command to positives`,
+      ),
+    ).toEqual([]);
+  });
+
   test('the tool that runs commands takes the arguments the table names', () => {
     const { effect_kind, argumentList, folder } = COMMAND_TOOLS;
     const tool = hostTools().find(({ executor }) => executor.kind === 'effect' && executor.effect_kind === effect_kind);

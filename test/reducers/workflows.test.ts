@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type JsonObject, brand } from '../../schemas/index.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { planBatch, effects } from '../../src/core/index.ts';
-import { runWorkflow } from '../../reducers/workflows.ts';
+import { WORKFLOWS, runWorkflow } from '../../reducers/workflows.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
 import { CONSENT_TOOLS, asking, calling, owed, statuses } from '../support/consent.ts';
 import { type Session, call } from '../support/session.ts';
@@ -16,6 +16,15 @@ function said(of: Session, id: string): JsonObject {
   const output = of.callState(id)?.output;
   if (output === null || output === undefined || !('text' in output)) throw new Error(`${id} has no answer`);
   return JSON.parse(output.text) as JsonObject;
+}
+
+/** Arguments as long as a model may write them: each string property of the tool's schema, in characters that JSON escapes. */
+function longestArguments(workflow: string): JsonObject {
+  const schema = permissionTools().find(({ tool_id }) => tool_id === workflow)?.input_schema as {
+    readonly properties: Readonly<Record<string, { readonly type?: string }>>;
+  };
+  const texts = Object.keys(schema.properties).filter((name) => schema.properties[name]?.type === 'string');
+  return Object.fromEntries(texts.map((name) => [name, '\u0001'.repeat(4_000)]));
 }
 
 const check = (args: JsonObject, of = asking()): JsonObject =>
@@ -105,10 +114,9 @@ describe('workflow tools', () => {
       modes: { read: 'ask', safe_write: 'ask', destructive: 'ask', local: 'ask', external: 'ask' },
       tools: { 'permissions.check': 'always_ask' },
     });
-    expect(statuses(calling(asks, call('c', 'permissions_check'), call('d', 'permissions_describe')))).toEqual([
-      'succeeded',
-      'succeeded',
-    ]);
+    for (const { tool_name } of permissionTools()) {
+      expect([tool_name, ...statuses(calling(asks, call('c', tool_name)))]).toEqual([tool_name, 'succeeded']);
+    }
     const denied = asking({ tools: { 'permissions.describe': 'deny' } });
     expect(calling(denied, call('d', 'permissions_describe')).rejections()).toEqual({ 0: 'permission_denied' });
   });
@@ -139,12 +147,12 @@ describe('workflow tools', () => {
             call(`${'c'.repeat(100)}${index}`, `t0_${'n'.repeat(40)}`, { index }),
           );
           const plan = planBatch(of.state.effective_tools, calls, { consent });
-          for (const [name, args] of [
-            ['permissions.describe', {}],
-            ['permissions.check', { tool_name: '\u0001'.repeat(4_000) }],
-          ] as const) {
-            const answer = runWorkflow(name, { state: { ...of.state, consent }, args, plan, calls });
-            expect(JSON.stringify(answer).length).toBeLessThanOrEqual(INLINE_CHARS_MAX);
+          const state = { ...of.state, consent };
+          for (const name of Object.keys(WORKFLOWS)) {
+            const length = JSON.stringify(
+              runWorkflow(name, { state, args: longestArguments(name), plan, calls }),
+            ).length;
+            expect([name, length <= INLINE_CHARS_MAX || length]).toEqual([name, true]);
           }
         },
       ),

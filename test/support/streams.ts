@@ -42,8 +42,7 @@ const TOOLS = [
   'person',
   'person_looks',
   'timed_person',
-  'permissions_check',
-  'permissions_describe',
+  ...permissionTools().map(({ tool_name }) => tool_name),
 ];
 
 type Guess = (of: Session, random: Random) => IngressEvent;
