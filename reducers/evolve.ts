@@ -40,11 +40,11 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   next.updated_at_ms = event.at_ms;
   fold(next, freezeJson(event), state);
   derive(next, state);
-  return freezeJson(hasGained(next, state) ? inOrder(next) : next);
+  return freezeJson(hasGainedSlot(next, state) ? inOrder(next) : next);
 }
 
-/** Whether the state has an optional slot that it did not have before. */
-const hasGained = (next: NextState, { consent, undos }: SessionState): boolean =>
+/** Whether the state has gained an optional slot. */
+const hasGainedSlot = (next: NextState, { consent, undos }: SessionState): boolean =>
   (next.undos !== undefined && undos === undefined) || (next.consent !== undefined && consent === undefined);
 
 /** Folds one event: writes the slots of `next` that it changes. */

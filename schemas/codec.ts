@@ -1,5 +1,5 @@
-// The combinators of every stored or sent shape: io-ts types that refuse unknown keys, NaN and -0, return the value they
-// were given itself, and carry their JSON Schema (draft 2020-12).
+// The combinators of every stored or sent shape: io-ts types that refuse unknown keys, NaN and -0, return the given value
+// and not a copy, and carry their JSON Schema (draft 2020-12).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isJson, isPlainObject } from './json.ts';

@@ -61,7 +61,7 @@ function isSound(root: unknown, keys: number): boolean {
   return visit(root) && found === keys && nodes <= JSON_NODES_MAX;
 }
 
-/** The value itself when it is in the value domain, else a rejection with the path (RFC 6901) of the fault. */
+/** The given value when it is in the value domain, else a rejection with the path (RFC 6901) of the fault. */
 export function checkJson(value: unknown): Either<Rejection, Json> {
   const fault = findFault(value);
   return fault === null ? right(value as Json) : left(reject(fault.code, fault.path, fault.message));
