@@ -12,14 +12,14 @@ import { type Session, call } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 
 /** The answer of a call of a workflow tool. */
-function said(of: Session, id: string): JsonObject {
+function answerOf(of: Session, id: string): JsonObject {
   const output = of.callState(id)?.output;
   if (output === null || output === undefined || !('text' in output)) throw new Error(`${id} has no answer`);
   return JSON.parse(output.text) as JsonObject;
 }
 
 const check = (args: JsonObject, of = asking()): JsonObject =>
-  said(calling(of, call('c', 'permissions_check', args)), 'c');
+  answerOf(calling(of, call('c', 'permissions_check', args)), 'c');
 
 describe('permissions_check', () => {
   test.each([
@@ -39,9 +39,10 @@ describe('permissions_check', () => {
       .allowed('a', { grant: { argument: 'path', pattern: 'src/*' } })
       .batchDone();
     const ask = (path: string) =>
-      said(granted.observed([call('c', 'permissions_check', { tool_name: 'asks_write', arguments: { path } })]), 'c')[
-        'decision'
-      ];
+      answerOf(
+        granted.observed([call('c', 'permissions_check', { tool_name: 'asks_write', arguments: { path } })]),
+        'c',
+      )['decision'];
     expect([ask('src/b'), ask('etc/b')]).toEqual(['allow', 'ask']);
   });
 
@@ -74,7 +75,7 @@ describe('permissions_describe', () => {
       call('p', 'person'),
       call('f', 'free'),
     ]);
-    expect(said(run, 'd')).toMatchObject({
+    expect(answerOf(run, 'd')).toMatchObject({
       policy: { modes: { local: 'allow' } },
       pending: {
         shown: [
@@ -85,7 +86,7 @@ describe('permissions_describe', () => {
       },
       grants: { shown: [{ tool_id: 'asks_run', argument: 'argv', pattern: 'git *' }], more: 0 },
     });
-    const asks = said(run, 'd')['asking'] as { readonly shown: readonly { readonly tool_name: string }[] };
+    const asks = answerOf(run, 'd')['asking'] as { readonly shown: readonly { readonly tool_name: string }[] };
     expect(asks.shown.map((entry) => entry.tool_name)).toEqual(['asks', 'asks_write', 'asks_run', 'asks_person']);
   });
 });
@@ -113,7 +114,7 @@ describe('workflow tools', () => {
     expect(calling(denied, call('d', 'permissions_describe')).rejections()).toEqual({ 0: 'permission_denied' });
   });
 
-  test('keep their answers inline, whatever the registry, the batch and the grants hold', () => {
+  test('keep their answers inline for any registry, batch and grants', () => {
     const odd = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).map((text) => text.toWellFormed());
     fc.assert(
       fc.property(

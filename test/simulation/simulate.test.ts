@@ -1,4 +1,4 @@
-// The simulator itself: each seed is one deterministic run, and a failure says how to reproduce it.
+// The simulator: each seed is one deterministic run, and a failure says how to reproduce it.
 import { right } from 'fp-ts/lib/Either.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {

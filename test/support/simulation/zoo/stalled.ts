@@ -1,4 +1,4 @@
-// Scenarios of a bridge that is stalled at the worst moment. Few seeds show this, so the shrunk scenarios are kept here.
+// Scenarios in which a bridge stalls after a check and before the action. Few seeds show this, so shrunk ones are kept here.
 import type { Scenario } from '../../../../src/testing/index.ts';
 
 /** Two bridges without faults. */
