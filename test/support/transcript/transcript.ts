@@ -19,7 +19,7 @@ const GAP = '  ';
 
 type Row = readonly [position: string, time: string, kind: string, content: string, changes: string, owed: string];
 
-const HEADINGS: Row = ['#', 'ms', 'event', 'says', 'changes', 'owes'];
+const HEADINGS: Row = ['#', 'ms', 'event', 'fields', 'changes', 'owed effects'];
 
 /** Throws when a record is refused. */
 export function transcriptOf([first, ...records]: readonly StreamRecord[]): string {
