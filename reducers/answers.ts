@@ -1,4 +1,4 @@
-// Answers of people to calls that wait for them: allow, deny, or the result itself (openboa, "Managed tool confirmation"
+// Answers of people to calls that wait for them: allow, deny, or the result of the call (openboa, "Managed tool confirmation"
 // and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
 // counts once.
 import type { Grant } from '../schemas/consent.ts';

@@ -1,4 +1,4 @@
-// Admission of a bridge's reports on calls: late, stale, misdirected and repeated reports are refused, each with its own
+// Admission of a bridge's reports on calls: late, stale, misdirected and repeated reports are refused, each with a different
 // code (docs/design.md, laws 4 and 10).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';

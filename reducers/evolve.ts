@@ -1,5 +1,5 @@
-// The fold: one event and a state into the next state. Total over admitted events; no clock, no I/O, no randomness. It
-// folds the event, then derives what follows from the new state (effective tools, the pinned offer).
+// The fold: from a state and an event to the next state. Total over admitted events; no clock, no I/O, no randomness. It
+// folds the event, then derives the effective tools and the pinned offer from the new state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';

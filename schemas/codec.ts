@@ -31,7 +31,7 @@ export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A>
   const decoded = codec.decode(value);
   if (!isLeft(decoded)) return right(decoded.right);
   const error = decoded.left[0];
-  // The first entry of the context is the value itself.
+  // The first entry of the context is the whole value.
   const path = (error?.context ?? []).slice(1).map((entry) => entry.key);
   return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `must be ${codec.name}`));
 }

@@ -97,7 +97,7 @@ function isObjectInDomain(value: object, depth: number, seen: { nodes: number })
   return true;
 }
 
-/** True for a plain object, whatever its fields hold; false for arrays and null. */
+/** True for a plain object with any fields; false for arrays and null. */
 export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -298,7 +298,7 @@ export const LEDGER_FILE_BYTES_MAX = 64 * 1_048_576;
 export const LEDGERS_CLAIMED_MAX = 64;
 
 /**
- * Interval at which a bridge asks the engine about calls of other bridges that its own calls wait for, in milliseconds.
+ * Interval at which a bridge asks the engine about the calls of other bridges for which its calls wait, in milliseconds.
  */
 export const WATCH_EVERY_MS = 500;
 
@@ -434,7 +434,7 @@ export const ENV_BYTES_MAX = 65_536;
 export const COMMANDS_RUNNING_MAX = 64;
 /** Most attempts, for one command, to start the process that ends commands together with their bridge. */
 export const KEEPER_STARTS_MAX = 3;
-/** Longest run time of a command, in milliseconds, whatever the call asks for. Then it is stopped. */
+/** Longest run time of a command, even when the call asks for more, in milliseconds. Then it is stopped. */
 export const EXEC_TIMEOUT_MS_MAX = 600_000;
 /** Time from SIGTERM to SIGKILL, in milliseconds (docs/design.md, "Safety"). */
 export const TERM_GRACE_MS = 2_000;

@@ -33,9 +33,9 @@ interface SimNetworkOptions {
   readonly random: Random;
   readonly faults: readonly MessageFault[];
   readonly engine: () => SimEngine | null;
-  /** Called for each answer that leaves an engine, before the network has it. */
+  /** Called for each answer of an engine, before the network carries it. */
   readonly onAnswer: (exchange: Exchange) => void;
-  /** Called for each fault that a message meets. */
+  /** Called for each fault of a message. */
   readonly onFault: (from: string, fault: MessageFault) => void;
 }
 

@@ -50,8 +50,8 @@ describe('permissions_check', () => {
     for (const spec of CONSENT_TOOLS) {
       const of = asking({ tools: { read: 'always_ask', write: 'deny', asks: 'always_allow' } });
       const decision = check({ tool_name: spec.tool_name }, of)['decision'];
-      const met = calling(of, call('x', spec.tool_name));
-      const status = statuses(met)[0];
+      const made = calling(of, call('x', spec.tool_name));
+      const status = statuses(made)[0];
       expect(decision).toBe(status === 'waiting' ? 'ask' : status === 'rejected' ? 'deny' : 'allow');
     }
   });
