@@ -1,8 +1,8 @@
-// A plain cached Merkle digest of every container, which is the first form of the engine's state digest. It is the lower
-// limit for the cost of a digest of every state beside a fold.
+// A plain cached Merkle digest of every container, which is form 1 of the state digest: the lower limit for the cost of
+// digesting every state of a fold.
 import { sha256Hex } from '#sha256';
 
-/** The cache of one run: it must not hold digests of another contestant. */
+/** The cache of one run, separate for each contestant. */
 export type Known = WeakMap<object, string>;
 
 export function bareMerkle(value: object, known: Known): string {

@@ -1,6 +1,6 @@
 // The floor: a bare LevelDB log of the same turns, with the same number of events of the same size, one hash each, and
 // three durable barriers a turn (the calls of the model; their settlements; the end of the batch). Writes that arrive during
-// another one share the next. Nothing is parsed, checked or folded.
+// a write share the next one. Nothing is parsed, checked or folded.
 import { Level } from 'level';
 import { sha256Hex } from '#sha256';
 import { canonicalText } from '../schemas/canonical.ts';

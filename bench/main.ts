@@ -1,5 +1,5 @@
 // The bench: measures every figure beside its limit in the same run, and prints the result. Progress goes to standard error;
-// standard output holds the table, or one object with --json. Exit codes: 0 measured, whatever the numbers; 2 misuse, or a
+// standard output holds the table, or one object with --json. Exit codes: 0 every figure was measured; 2 misuse, or a
 // figure that could not be measured.
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';

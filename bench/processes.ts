@@ -1,4 +1,4 @@
-// The processes that the bench starts: the engine through the command line, and its own scripts.
+// The processes that the bench starts: the engine through the command line, and scripts of the bench.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';

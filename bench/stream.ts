@@ -90,10 +90,10 @@ function observedCalls(turn: number): readonly ToolCallObserved[] {
   });
 }
 
-type Said = { readonly [K in IngressEvent['kind']]: Omit<Extract<IngressEvent, { kind: K }>, keyof Envelope> };
+type FieldsByKind = { readonly [K in IngressEvent['kind']]: Omit<Extract<IngressEvent, { kind: K }>, keyof Envelope> };
 type Envelope = Pick<IngressEvent, 'v' | 'event_id' | 'at_ms'>;
 
-function event(state: SessionState, name: string, said: Said[IngressEvent['kind']]): IngressEvent {
+function event(state: SessionState, name: string, fields: FieldsByKind[IngressEvent['kind']]): IngressEvent {
   const event_id: EventId = brand(name === 'requested' ? `requested-${state.runs_started + 1}` : name);
-  return { ...said, v: 1, event_id, at_ms: state.updated_at_ms + 7 };
+  return { ...fields, v: 1, event_id, at_ms: state.updated_at_ms + 7 };
 }

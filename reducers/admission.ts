@@ -20,7 +20,7 @@ import { admitUndo, admitUndoSettled } from './undo.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {
   const admitKind = ADMISSIONS[event.kind] as Admission<IngressEvent>;
-  const misfit = isOfDetached(state, event) ? null : admitPhase(state, event);
+  const misfit = isReportOnDetached(state, event) ? null : admitPhase(state, event);
   return misfit ?? admitKind(state, event);
 }
 
@@ -87,7 +87,7 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   if ('turn' in event && event.turn !== run.turn) {
     return reject('wrong_turn', '/turn', `the run is at turn ${run.turn}, not ${event.turn}`);
   }
-  if (transitionsOf(phase, event.kind) !== null && !answersNothing(run, event)) return null;
+  if (transitionsOf(phase, event.kind) !== null && !reportsUnowedGenerate(run, event)) return null;
   const batch = state.active_tool_batch;
   if (batch === null) {
     if (isBatchKind(event)) return reject('batch_not_active', '/kind', 'no batch is open');
@@ -98,11 +98,11 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
 }
 
 /** Reports on detached calls are admitted in every phase. */
-const isOfDetached = (state: SessionState, event: IngressEvent): boolean =>
+const isReportOnDetached = (state: SessionState, event: IngressEvent): boolean =>
   (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') && detachedCall(state, event) !== undefined;
 
-/** A run that is paused between two turns, or waits before a retry, owes no generate that could be answered. */
-const answersNothing = (run: RunState, event: IngressEvent): boolean =>
+/** Whether an event reports a generate that is not owed: the run is paused between two turns, or waits before a retry. */
+const reportsUnowedGenerate = (run: RunState, event: IngressEvent): boolean =>
   'turn' in event &&
   ((run.phase === 'paused_generating' && run.offer === null) || (run.retry?.not_before_ms ?? null) !== null);
 
@@ -122,10 +122,10 @@ function admitRun(state: SessionState, request: Omit<FollowUp, 'input'>, path: s
 const configPath = (config: string, inner: string): string =>
   inner === '/profile_id' ? `${config}/tool_profile` : `${config}${inner}`;
 
-/** The fault in the tool set that would follow, now or when the live run has ended. */
+/** The fault in the tool set that follows from the input, now or when the live run has ended; null when there is none. */
 function admitTools(input: EffectiveToolsInput, pathOf: (path: string) => string = (path) => path): Rejection | null {
-  const alone = { ...input, run: null, tool_overrides: { ...input.tool_overrides, run: NO_OVERRIDES } };
-  for (const state of [input, alone]) {
+  const withoutRun = { ...input, run: null, tool_overrides: { ...input.tool_overrides, run: NO_OVERRIDES } };
+  for (const state of [input, withoutRun]) {
     const tools = computeEffectiveTools(state);
     if (isLeft(tools)) return { ...tools.left, path: pathOf(tools.left.path) };
   }

@@ -1,4 +1,4 @@
-// Answers of people to calls that wait for them: allow, deny, or the result itself (openboa, "Managed tool confirmation"
+// Answers of people to calls that wait for them: allow, deny, or the result of the call (openboa, "Managed tool confirmation"
 // and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
 // counts once.
 import type { Grant } from '../schemas/consent.ts';
@@ -24,19 +24,19 @@ export function confirmCall(next: NextState, event: Confirmation, state: Session
     return;
   }
   const edit = editBatch(next);
-  edit.admit(event.call_id);
-  if (event.grant !== undefined) admitGranted(next, edit, event, state);
+  edit.allow(event.call_id);
+  if (event.grant !== undefined) allowGranted(next, edit, event, state);
   edit.finish();
 }
 
 /** A grant for the rest of the session also answers the matching questions of the batch. */
-function admitGranted(next: NextState, edit: BatchEdit, event: Confirmation, state: SessionState): void {
+function allowGranted(next: NextState, edit: BatchEdit, event: Confirmation, state: SessionState): void {
   if (next.consent === undefined) return;
   const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
   invariant(planned !== undefined, 'an admitted answer names a planned call');
   const grant: Grant = { ...event.grant, tool_id: planned.tool_id };
   next.consent = { ...next.consent, grants: [...next.consent.grants, grant] };
-  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.admit(id);
+  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.allow(id);
 }
 
 /** The waiting calls of the open batch that a new grant covers. */
@@ -67,12 +67,12 @@ export function answerCustomCall(
 const EXPIRED_QUESTION = 'Nobody answered in time whether this call may run, so it was not run.';
 const EXPIRED_WORK = 'Nobody fulfilled this call in time.';
 
-/** The time of a call has come: a question is denied, a custom call fails, or the next attempt becomes owed. */
+/** A call whose time is reached: a question is denied, a custom call fails, or the next attempt becomes owed. */
 export function expireCall(edit: BatchEdit, id: CallId): void {
   const call = edit.call(id);
   // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
-  if (call.not_before_ms !== undefined) edit.letTry(id);
+  if (call.not_before_ms !== undefined) edit.allowRetry(id);
   else if (call.status === 'waiting') edit.settle(id, denied('approval_expired', EXPIRED_QUESTION));
   else {
     const output = { text: errorText({ code: 'tool_timeout', message: EXPIRED_WORK }) };

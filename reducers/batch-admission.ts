@@ -1,4 +1,4 @@
-// Admission of a bridge's reports on calls: late, stale, misdirected and repeated reports are refused, each with its own
+// Admission of a bridge's reports on calls: late, stale, misdirected and repeated reports are refused, each with a different
 // code (docs/design.md, laws 4 and 10).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';
@@ -63,7 +63,7 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
 }
 
 export const alreadySettled = (status: CallState['status']): Rejection =>
-  reject('call_already_settled', '/call_id', `the call is ${status} already; its first result stands`);
+  reject('call_already_settled', '/call_id', `the call is ${status} already; its result is final`);
 
 /** Refuses reports on calls that wait for a person or for the time of their next attempt. */
 function findWait({ consent }: SessionState, call: CallState, planned: PlannedToolCall): Rejection | null {

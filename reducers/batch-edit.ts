@@ -32,9 +32,9 @@ export interface BatchEdit {
   /** Settles a call, and the calls that share its result. */
   settle(id: CallId, settlement: Settlement): void;
   /** Queues a call that a person has allowed. */
-  admit(id: CallId): void;
-  /** Makes the next attempt of a call owed, because its time has come. */
-  letTry(id: CallId): void;
+  allow(id: CallId): void;
+  /** Makes the next attempt of a call owed, because its time is reached. */
+  allowRetry(id: CallId): void;
   /** Writes the changed batch into the state. */
   finish(): void;
 }
@@ -56,7 +56,7 @@ export function editBatch(next: NextState): BatchEdit {
     return withoutTime(call(id));
   };
   /** The time to fulfil a custom call begins when everything it waits for has settled. */
-  const begin = (changed: readonly CallId[]): void => {
+  const startTimes = (changed: readonly CallId[]): void => {
     for (const { call_id, withinMs } of timing.begins(changed)) {
       put(call_id, inOrder({ ...call(call_id), due_at_ms: next.updated_at_ms + withinMs }));
       times.add(call_id);
@@ -74,13 +74,13 @@ export function editBatch(next: NextState): BatchEdit {
         invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
         put(call_id, { ...forgetTime(call_id), code, output, status, terminal });
       }
-      begin(settled);
+      startTimes(settled);
     },
-    admit(id) {
+    allow(id) {
       put(id, { ...forgetTime(id), status: 'queued' });
-      begin([id]);
+      startTimes([id]);
     },
-    letTry(id) {
+    allowRetry(id) {
       put(id, forgetTime(id));
       timing.note(id);
     },
@@ -178,14 +178,14 @@ interface Timing {
   note(id: CallId): void;
 }
 
-// The first time, all custom calls are checked. Those without a time wait for another call, so later only calls that
-// depend on a changed call are checked, directly or through calls that ended without having waited.
+// The first `begins` checks all custom calls. Those that have no time then wait for another call, so later ones check only
+// the calls that depend on a changed call, directly or through calls that ended without having waited.
 function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
   const { plan } = batch;
   const callOf = (id: CallId): CallState => pages.at(positionOf(batch, id) as number);
   const statusOf = (id: CallId): CallStatus => callOf(id).status;
   const noted: CallId[] = [];
-  let looked = false;
+  let allChecked = false;
 
   const mayBegin = ({ call_id }: TimedCustom): boolean => {
     const { status, due_at_ms } = callOf(call_id);
@@ -215,8 +215,8 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
     begins(changed) {
       const customs = timedCustomsOf(plan);
       if (customs.size === 0) return [];
-      const candidates = looked ? waitingFor(changed) : [...customs.values()];
-      looked = true;
+      const candidates = allChecked ? waitingFor(changed) : [...customs.values()];
+      allChecked = true;
       noted.length = 0;
       return candidates.filter(mayBegin);
     },

@@ -1,5 +1,5 @@
 // Look-ups in an open batch by call id. They are derived from the frozen plan and the frozen observed calls, computed once
-// for each and collected with it; state itself holds lists only.
+// for each and collected with it; the state holds lists only.
 import type { CallId } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../schemas/plan.ts';

@@ -39,10 +39,11 @@ function keysOf(rule: ClaimRule, args: JsonObject | null): readonly string[] {
   return below.includes(null) ? [rule.space] : (below as readonly string[]);
 }
 
-/** The key of a path in a space: the space itself for its root, null for a path that could name any file. */
+/** The key of a path in a space: the space for its root, null for a path that could name any file. */
 function belowSpace(space: string, path: string): string | null {
   const below = normalizePath(path);
-  return below === '' ? space : below && `${space}/${below}`;
+  if (below === null) return null;
+  return below === '' ? space : `${space}/${below}`;
 }
 
 // A text claim is always one segment.

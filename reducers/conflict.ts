@@ -25,5 +25,5 @@ export function conflictBetween(earlier: Side, later: Side): Conflict | null {
 
 const writes = (a: Claim, b: Claim): boolean => a.access === 'write' || b.access === 'write';
 
-/** A key covers itself and every key below it. */
+/** Keys overlap when they are equal or one is below the other. */
 const overlap = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);

@@ -11,11 +11,11 @@ export interface ConsentDecision {
   readonly reasons: readonly ConsentReason[];
 }
 
-/** `args` is null when they are in a blob; then a grant with a pattern does not match. */
+/** `args` is null for arguments in a blob; a grant with a pattern does not match them. */
 export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonObject | null): ConsentDecision {
   const { policy } = consent;
   const permission = policy.tools[tool.tool_id];
-  const byFlag = isDestructiveBeside(tool) ? policy.modes.destructive : 'allow';
+  const byFlag = isDestructiveBeyondMode(tool) ? policy.modes.destructive : 'allow';
   const when = (holds: boolean, reason: ConsentReason): readonly ConsentReason[] => (holds ? [reason] : []);
   const denied = [
     ...when(policy.modes[tool.mode] === 'deny', 'mode_denies'),
@@ -41,7 +41,7 @@ export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonO
  * The `destructive` flag counts where the mode does not cover it, such as a destructive tool of a server. It does not
  * count for commands, whose effects are unknown, nor for custom tools, which a person carries out.
  */
-const isDestructiveBeside = ({ destructive, mode, executor }: ToolSpec): boolean =>
+const isDestructiveBeyondMode = ({ destructive, mode, executor }: ToolSpec): boolean =>
   destructive && mode !== 'destructive' && mode !== 'local' && executor.kind !== 'custom';
 
 /** Whether a grant covers a call. An array of plain words is matched as a command line; other values never match. */

@@ -1,5 +1,5 @@
-// The times that state waits for, and what happens when one has come. A time to wait for is an effect, its arrival an
-// event (docs/design.md, "The shape").
+// The times that the state waits for, and what happens when one is reached. A time to wait for is an effect; that it is
+// reached is an event (docs/design.md, "The shape").
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import type { SessionState } from '../schemas/state.ts';

@@ -40,9 +40,9 @@ export function computeEffectiveTools(input: EffectiveToolsInput): Either<Reject
   const registry = input.tool_registry;
   if (!Object.isFrozen(registry)) return compute(input);
   const known = recent.get(registry) ?? [];
-  const before = known.find((computed) => agree(computed.input, input));
+  const before = known.find((computed) => leadToSameSet(computed.input, input));
   if (before !== undefined) return before.tools;
-  const computed = { input: essence(input), tools: freezeJson(compute(input)) };
+  const computed = { input: inputOnly(input), tools: freezeJson(compute(input)) };
   recent.set(registry, [computed, ...known].slice(0, EFFECTIVE_SETS_KEPT));
   return computed.tools;
 }
@@ -56,7 +56,7 @@ interface Computed {
 const recent = new WeakMap<SessionState['tool_registry'], readonly Computed[]>();
 
 /** The input without the rest of the state, so that the cache keeps no state alive. */
-const essence = (input: EffectiveToolsInput): EffectiveToolsInput => ({
+const inputOnly = (input: EffectiveToolsInput): EffectiveToolsInput => ({
   config: input.config,
   provider_profiles: input.provider_profiles,
   run: input.run === null ? null : { config: input.run.config },
@@ -68,7 +68,7 @@ const essence = (input: EffectiveToolsInput): EffectiveToolsInput => ({
 });
 
 /** Whether both inputs, which have the same registry, lead to the same set. */
-function agree(a: EffectiveToolsInput, b: EffectiveToolsInput): boolean {
+function leadToSameSet(a: EffectiveToolsInput, b: EffectiveToolsInput): boolean {
   return (
     a.tool_profiles === b.tool_profiles &&
     a.provider_profiles === b.provider_profiles &&
@@ -130,10 +130,11 @@ function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet
 /** True when a tool is not effective for the sole reason that the host session is not ready. */
 export const waitsForHostSession = ({ verdicts }: EffectiveToolSet): boolean =>
   verdicts.some(
-    ({ reasons }) => reasons.includes('host_session_not_ready') && !reasons.some((reason) => KEPT_OUT.has(reason)),
+    ({ reasons }) =>
+      reasons.includes('host_session_not_ready') && !reasons.some((reason) => OTHER_OBSTACLES.has(reason)),
   );
 
-const KEPT_OUT: ReadonlySet<ToolReason> = new Set<ToolReason>([
+const OTHER_OBSTACLES: ReadonlySet<ToolReason> = new Set<ToolReason>([
   'not_in_profile',
   'disabled_by_session',
   'disabled_by_run',

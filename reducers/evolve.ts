@@ -1,5 +1,5 @@
-// The fold: one event and a state into the next state. Total over admitted events; no clock, no I/O, no randomness. It
-// folds the event, then derives what follows from the new state (effective tools, the pinned offer).
+// The fold: from a state and an event to the next state. Total over admitted events; no clock, no I/O, no randomness. It
+// folds the event, then derives the effective tools and the pinned offer from the new state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
@@ -40,11 +40,11 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   next.updated_at_ms = event.at_ms;
   fold(next, freezeJson(event), state);
   derive(next, state);
-  return freezeJson(hasGained(next, state) ? inOrder(next) : next);
+  return freezeJson(hasGainedSlot(next, state) ? inOrder(next) : next);
 }
 
-/** Whether the state has an optional slot that it did not have before. */
-const hasGained = (next: NextState, { consent, undos }: SessionState): boolean =>
+/** Whether the state has gained an optional slot. */
+const hasGainedSlot = (next: NextState, { consent, undos }: SessionState): boolean =>
   (next.undos !== undefined && undos === undefined) || (next.consent !== undefined && consent === undefined);
 
 /** Folds one event: writes the slots of `next` that it changes. */

@@ -1,4 +1,4 @@
-// Decides whether one observed call may be planned (docs/design.md, "The planner"). Each refusal has its own code and a
+// Decides whether one observed call may be planned (docs/design.md, "The planner"). Each refusal has a code and a
 // message that tells the model what to do instead. The messages are recorded and must not change.
 import type { CallRejectionCode } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';

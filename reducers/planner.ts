@@ -170,7 +170,7 @@ function newSharing(): Sharing {
 
 const customs = new WeakMap<ToolSpec, ToolSpec>();
 
-/** A person fulfils the calls of a custom tool, whatever executor its author named (openboa, "Ownership"). */
+/** A person fulfils the calls of a custom tool, even when its author named another executor (openboa, "Ownership"). */
 function routed(tool: ToolSpec, { consent }: PlanContext): ToolSpec {
   if (tool.ownership !== 'custom' || tool.executor.kind === 'custom' || consent === undefined) return tool;
   const known = customs.get(tool) ?? { ...tool, executor: { kind: 'custom' } };

@@ -20,14 +20,14 @@ export function guardRepeats(
 ): RepeatVerdict {
   const refused = new Map<number, Refusal>();
   let repeat = { ...before };
-  let told = before.count >= repeatsMax;
+  let refusedBefore = before.count >= repeatsMax;
   let exhausted = false;
   for (const [index, call] of calls.entries()) {
     const arguments_digest = argumentsDigest(call);
     const same = repeat.tool_name === call.tool_name && repeat.arguments_digest === arguments_digest;
     repeat = { arguments_digest, count: same ? repeat.count + 1 : 1, tool_name: call.tool_name };
-    told &&= same;
-    if (told) exhausted = true;
+    refusedBefore &&= same;
+    if (refusedBefore) exhausted = true;
     if (repeat.count >= repeatsMax) refused.set(index, refusal(repeat.count));
   }
   return { repeat, refused, exhausted };

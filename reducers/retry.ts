@@ -6,7 +6,7 @@ export interface FailedAttempt {
   readonly retryable?: boolean;
   /** Thousandths; 1,000 when none was drawn. */
   readonly jitter_permille?: number;
-  /** The shortest wait the other side asked for. */
+  /** The shortest wait that the provider asked for. */
   readonly retry_after_ms?: number;
 }
 

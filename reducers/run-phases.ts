@@ -9,13 +9,14 @@ export type Phase = 'idle' | RunPhase;
 /** After a run that ended: no run, or the follow-up run that waited. */
 const END = ['idle', 'opening', 'generating'] as const;
 
-const whereverItIs = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [phase] }) as const;
+/** Steers and follow-ups are accepted and do not change the phase. */
+const keepsPhase = (phase: Phase) => ({ RunSteered: [phase], FollowUpQueued: [phase] }) as const;
 /** After a run that failed or was cancelled: no run; follow-up runs keep waiting. */
 const STOP = ['idle'] as const;
 /** An interrupted run ends, or continues with the input of the interrupt. */
 const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
-/** The time of a call or of a retried generate has come, or that of the run, which ends it. */
-const inTime = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
+/** A call or a retried generate becomes due, or the run, which ends then. */
+const timeReached = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
 /** Answers by people while a batch is open. */
 const answers = (phase: Phase) => ({ 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
 
@@ -25,8 +26,8 @@ export const RUN_TRANSITIONS = {
     FollowUpQueued: ['opening', 'generating'],
   },
   opening: {
-    ...whereverItIs('opening'),
-    ...inTime('opening'),
+    ...keepsPhase('opening'),
+    ...timeReached('opening'),
     ...endings,
     HostSessionUpdated: END,
     // The run continues without a host session when none of its tools needs one any more.
@@ -36,16 +37,16 @@ export const RUN_TRANSITIONS = {
     RunPaused: ['paused_opening'],
   },
   generating: {
-    ...whereverItIs('generating'),
-    ...inTime('generating'),
+    ...keepsPhase('generating'),
+    ...timeReached('generating'),
     ...endings,
     ToolCallsObserved: ['executing', ...END],
     GenerateFailed: ['generating', ...STOP],
     RunPaused: ['paused_generating'],
   },
   executing: {
-    ...whereverItIs('executing'),
-    ...inTime('executing', 'cancelling'),
+    ...keepsPhase('executing'),
+    ...timeReached('executing', 'cancelling'),
     ...answers('executing'),
     ToolCallStarted: ['executing'],
     ToolCallSettled: ['executing'],
@@ -57,23 +58,23 @@ export const RUN_TRANSITIONS = {
     RunFailed: ['cancelling', ...STOP],
   },
   paused_opening: {
-    ...whereverItIs('paused_opening'),
-    ...inTime('paused_opening'),
+    ...keepsPhase('paused_opening'),
+    ...timeReached('paused_opening'),
     ...endings,
     HostSessionUpdated: ['paused_opening', 'paused_generating', ...END],
     RunResumed: ['opening', 'generating'],
   },
   paused_generating: {
-    ...whereverItIs('paused_generating'),
-    ...inTime('paused_generating'),
+    ...keepsPhase('paused_generating'),
+    ...timeReached('paused_generating'),
     ...endings,
     ToolCallsObserved: ['paused_executing', 'paused_generating', ...END],
     GenerateFailed: ['paused_generating', ...STOP],
     RunResumed: ['generating'],
   },
   paused_executing: {
-    ...whereverItIs('paused_executing'),
-    ...inTime('paused_executing', 'cancelling'),
+    ...keepsPhase('paused_executing'),
+    ...timeReached('paused_executing', 'cancelling'),
     ...answers('paused_executing'),
     ToolCallSettled: ['paused_executing'],
     LeaseExpired: ['paused_executing'],

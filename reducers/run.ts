@@ -80,7 +80,7 @@ function withoutRetry(run: RunState): RunState {
   return rest;
 }
 
-/** Moves the steers into the conversation, and so into the next generate. */
+/** Moves the steers into the conversation, which the next generate sends. */
 function takeSteers(next: NextState): void {
   const run = liveRun(next);
   if (run.steers.length === 0) return;
@@ -118,7 +118,7 @@ export function observeCalls(next: NextState, event: EventOfKind<'ToolCallsObser
   next.run = { ...run, phase: isPaused(run.phase) ? 'paused_executing' : 'executing' };
 }
 
-/** Sums that stay within the safe integers, whatever a provider reports. */
+/** Sums, limited to the safe integers, because a provider may report any number. */
 const addUsage = (a: Usage, b: Usage): Usage => ({
   input_tokens: Math.min(a.input_tokens + b.input_tokens, Number.MAX_SAFE_INTEGER),
   output_tokens: Math.min(a.output_tokens + b.output_tokens, Number.MAX_SAFE_INTEGER),
@@ -153,7 +153,7 @@ function endTurn(next: NextState, event: EventOfKind<'ToolCallsObserved'>): void
   else endRun(next, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
 }
 
-/** The batch is over: the results of its calls go to the model, in call order. */
+/** Closes the batch: the results of its calls go to the model, in call order. */
 export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettled'>, state: SessionState): void {
   const batch = openBatchOf(state);
   append(next, resultEntries(batch));
@@ -166,7 +166,7 @@ export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettle
   else endRun(next, COMPLETED, event.at_ms);
 }
 
-// A call that a person approved with changed arguments is a new call; the model reads it as if it had made it.
+// A call that a person approved with changed arguments is a new call. The model reads it as one of the calls it made.
 function openAmended(next: NextState, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
   append(next, [assistantEntry(undefined, calls)]);
   editRun(next, (run) => {

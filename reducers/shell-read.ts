@@ -97,8 +97,8 @@ function headCount(options: readonly string[]): { readonly unit: string; readonl
   const [, unit = 'n', digits = options.length === 2 ? options[1] : undefined] =
     /^-([nc])?(\d+)?$/.exec(options[0] ?? '') ?? [];
   const alone = options.length === 1 || /^-[nc]$/.test(options[0] ?? '');
-  const fine = alone && options.length <= 2 && /^[1-9]\d{0,8}$/.test(digits ?? '');
-  return { unit, count: fine ? Number(digits) : null };
+  const isValid = alone && options.length <= 2 && /^[1-9]\d{0,8}$/.test(digits ?? '');
+  return { unit, count: isValid ? Number(digits) : null };
 }
 
 /** `sed -n A,Bp F`. */
@@ -231,11 +231,11 @@ function takeFlags(
   const count = first === -1 ? words.length : first;
   const flags = words.slice(0, count).map(({ text }) => text);
   const rest = words.slice(count);
-  const fine = flags.every((flag) => known.test(flag)) && rest.every(({ text }) => !text.startsWith('-'));
-  return { flags: fine ? flags : null, rest };
+  const areKnown = flags.every((flag) => known.test(flag)) && rest.every(({ text }) => !text.startsWith('-'));
+  return { flags: areKnown ? flags : null, rest };
 }
 
-/** The workspace itself is what a tool searches without a path. */
+/** A tool that gets no path searches the workspace. */
 const unlessWorkspace = (path: string): { readonly path?: string } => (path === '.' ? {} : { path });
 
 /** The path of a file, relative to the workspace; null when the word cannot be one. */

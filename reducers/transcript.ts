@@ -17,7 +17,7 @@ export function append(next: NextState, entries: readonly TranscriptEntry[]): vo
 // The fields of entries are in canonical order, so that a sealed page is encoded fast.
 export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
 
-/** What the model answered. A call id that occurs twice is replaced, so that every call can have its own result. */
+/** The answer of the model. A call id that occurs twice is replaced, so that each result names one call. */
 export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
   return freezeJson({
     ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
@@ -26,7 +26,7 @@ export function assistantEntry(content: Content | undefined, calls: readonly Too
   });
 }
 
-/** One result for every call of a batch, in call order, whatever the order of settlement (docs/design.md, law 5). */
+/** One result for every call of a batch, in call order, settled in any order (docs/design.md, law 5). */
 export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[] {
   return withDistinctIds(batch.observed).map((call, position) => {
     const settled = callStateAt(batch, position);
@@ -53,7 +53,7 @@ function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallO
   });
 }
 
-/** An id for the second call with an id; no call of the batch has it. */
+/** An unused id for a call whose id another call of the batch has. */
 function freeId(id: CallId, index: number, taken: ReadonlySet<CallId>): CallId {
   for (let tail = `~${index}`; ; tail += '~') {
     const free = brand<'CallId'>(id.slice(0, 112) + tail);

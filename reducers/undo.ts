@@ -1,5 +1,5 @@
-// Undos that were requested and are not answered yet. State holds only these; which calls were undone before is in the
-// stream, which the engine's edge reads before it records a request.
+// Undos that were requested and are not answered yet. The state holds only these. Which calls were undone before is in the
+// stream; the engine's edge reads it before it records a request.
 import type { EventOfKind } from '../schemas/event.ts';
 import type { Position } from '../schemas/ids.ts';
 import { UNDOS_MAX } from '../schemas/limits.ts';

@@ -1,6 +1,6 @@
-// What a call still waits for. A plan names the minimal set: of a chain of calls only the last. A call that ended without
-// having waited (a person denied it, or the fold settled it) does not prove that the calls before it have ended, so calls
-// that wait for it also wait for those.
+// The calls that a call still waits for. A plan names the minimal set: of a chain of calls only the last. A call that ended
+// without having waited (a person denied it, or the fold settled it) does not prove that the calls before it have ended, so
+// calls that wait for it also wait for those.
 import type { CallId } from '../schemas/ids.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import type { ActiveToolBatch, CallStatus } from '../schemas/state.ts';

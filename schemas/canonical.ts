@@ -1,5 +1,5 @@
-// The one file that makes the bytes that are hashed (docs/design.md, "Bytes and digests"): RFC 8785 (JCS) JSON, and its
-// SHA-256. Inside the value domain the stable stringifier is exactly JCS: keys sorted by UTF-16 code unit, numbers and
+// Canonical JSON (RFC 8785, JCS) and SHA-256 digests (docs/design.md, "Bytes and digests"). Every recorded digest is
+// computed here. Inside the value domain the stable stringifier is exactly JCS: keys sorted by UTF-16 code unit, numbers and
 // strings in ECMAScript's form. Outside the domain unequal values would share bytes, so such values are refused first.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import stringify from 'fast-json-stable-stringify';
@@ -84,7 +84,7 @@ export const digest = (value: unknown): Digest => digestText(canonicalText(asser
 /** Digest of a value that is known to be in the value domain. */
 export const digestJson = (value: Json): Digest => digestText(canonicalText(value));
 
-/** Digest of text (as UTF-8) or of bytes as they are, without a canonical form. */
+/** Digest of text (as UTF-8) or of bytes, which are hashed unchanged. */
 export const digestText = (data: string | Uint8Array): Digest => `sha256:${sha256Hex(data)}` as Digest;
 
 /** The value when it is in the value domain; otherwise throws a {@link RangeError} with the path. */

@@ -1,5 +1,5 @@
-// The combinators of every stored or sent shape: io-ts types that refuse unknown keys, NaN and -0, return the value they
-// were given itself, and carry their JSON Schema (draft 2020-12).
+// The combinators of every stored or sent shape: io-ts types that refuse unknown keys, NaN and -0, return the given value
+// and not a copy, and carry their JSON Schema (draft 2020-12).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isJson, isPlainObject } from './json.ts';
@@ -31,7 +31,7 @@ export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A>
   const decoded = codec.decode(value);
   if (!isLeft(decoded)) return right(decoded.right);
   const error = decoded.left[0];
-  // The first entry of the context is the value itself.
+  // The first entry of the context is the whole value.
   const path = (error?.context ?? []).slice(1).map((entry) => entry.key);
   return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `must be ${codec.name}`));
 }

@@ -27,7 +27,7 @@ export const ConsentPolicy = shape(
     tools: dictionary(ToolId, ToolPermission, TOOLS_MAX),
   },
   {
-    /** How long a question stays open, in milliseconds; without it, without limit. */
+    /** How long a question stays open, in milliseconds; absent for no limit. */
     approval_ttl_ms: integer('approval_ttl_ms', 1, APPROVAL_TTL_MS_MAX),
   },
 );
@@ -52,7 +52,7 @@ export const Grant = shape(
 );
 export type Grant = TypeOf<typeof Grant>;
 
-/** Policy and grants in the state. Calls of a session without a policy are never asked about. */
+/** Policy and grants in the state. In a session without a policy no question is asked. */
 export const ConsentState = shape('ConsentState', { policy: ConsentPolicy, grants: list(Grant, GRANTS_MAX) });
 export type ConsentState = TypeOf<typeof ConsentState>;
 

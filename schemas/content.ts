@@ -20,5 +20,5 @@ export type BlobText = TypeOf<typeof BlobText>;
 export const Content = either('Content', InlineText, BlobText);
 export type Content = TypeOf<typeof Content>;
 
-/** True when the text is in the value itself. */
+/** True when the value holds the text; false when it names a blob. */
 export const isInline = (content: Content): content is InlineText => 'text' in content;

@@ -46,7 +46,7 @@ const kinds = {
       jitter_permille: integer('jitter_permille', 800, 1_200),
     },
   ],
-  /** Recorded before a call runs that must not run twice. */
+  /** A call that must not run twice starts only after this event is recorded. */
   ToolCallStarted: [
     { batch_id: BatchId, call_id: CallId, plan_hash: Digest, attempt: integer('attempt', 1), owner: OwnerId },
     {},
@@ -109,7 +109,7 @@ const kinds = {
     { position: Position, batch_id: BatchId, call_id: CallId, success: flag },
     { code, message },
   ],
-  /** A time that state waits for has come. */
+  /** A time that the state waits for has been reached. */
   TimeReached: [{ due_at_ms: TimeMs }, { late: flag }],
 } as const;
 

@@ -1,4 +1,4 @@
-// The first record of every stream: all that a fold needs beside the events, so that a stream replays without the tool
+// The first record of every stream: all that a fold needs besides the events, so that a stream replays without the tool
 // package it was created with (AOS P7, "Install-Time Profile Preload").
 import { type TypeOf, integer, shape } from './codec.ts';
 import { ConsentPolicy } from './consent.ts';

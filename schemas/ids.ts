@@ -1,4 +1,4 @@
-// Identifiers, each with its own type, so that they cannot be mixed up.
+// Identifiers, each with a separate type, so that they cannot be mixed up.
 import { type Branded, type Codec, type TypeOf, identifier, integer } from './codec.ts';
 
 /** One session, which is one stream. */

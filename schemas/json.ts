@@ -61,7 +61,7 @@ function isSound(root: unknown, keys: number): boolean {
   return visit(root) && found === keys && nodes <= JSON_NODES_MAX;
 }
 
-/** The value itself when it is in the value domain, else a rejection with the path (RFC 6901) of the fault. */
+/** The given value when it is in the value domain, else a rejection with the path (RFC 6901) of the fault. */
 export function checkJson(value: unknown): Either<Rejection, Json> {
   const fault = findFault(value);
   return fault === null ? right(value as Json) : left(reject(fault.code, fault.path, fault.message));
@@ -97,7 +97,7 @@ function isObjectInDomain(value: object, depth: number, seen: { nodes: number })
   return true;
 }
 
-/** True for a plain object, whatever its fields hold; false for arrays and null. */
+/** True for a plain object with any fields; false for arrays and null. */
 export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -45,7 +45,7 @@ export const TOOLS_MAX = 1_024;
  * verdict says that it took too long.
  */
 export const SCHEMA_CHECK_MS_MAX = 100;
-/** The shortest such limit, in milliseconds: the limit of a schema halves each time it is met, down to this. */
+/** The shortest such limit, in milliseconds: the limit of a schema halves each time a check reaches it, down to this. */
 export const SCHEMA_CHECK_MS_MIN = 10;
 /**
  * Tool packages whose parsed parts sessions share in memory. Beyond it the oldest is dropped and parsed again on use.
@@ -66,7 +66,8 @@ export const CAPABILITIES_MAX = 64;
 /** Longest time limit that can be set for an answer by a person, in milliseconds. */
 export const APPROVAL_TTL_MS_MAX = 366 * 86_400_000;
 /**
- * Most calls that interrupts have left running and that have not reported. Beyond it an interrupt waits for its calls.
+ * Most calls that interrupts have left running and whose reports have not arrived. Beyond it an interrupt waits for its
+ * calls.
  */
 export const DETACHED_MAX = 64;
 /** Most grants of a session. A further one is refused as `grants_full`. */
@@ -81,8 +82,8 @@ export const AMENDED_MAX = 16;
 /** Most entries in each list of `permissions_describe`. It reports how many more there are. */
 export const DESCRIBED_MAX = 24;
 /**
- * Most characters of JSON in each of its lists, so that its answer stays inline. It reports how many entries are left
- * out.
+ * Most characters of JSON in each list of `permissions_describe`, so that its answer stays inline. It reports how many
+ * entries are left out.
  */
 export const DESCRIBED_CHARS_MAX = 1_200;
 /**
@@ -207,10 +208,11 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 // The journal.
 
 /**
- * Most bytes of events in one group commit; a single larger append is still written whole. The rest waits for the next.
+ * Most bytes of events in one group commit; a single larger append is still written whole. Further appends wait for the
+ * next commit.
  */
 export const COMMIT_BYTES_MAX = 8 * 1_048_576;
-/** Most appends in one group commit. The rest waits for the next. */
+/** Most appends in one group commit. Further appends wait for the next commit. */
 export const COMMIT_REQUESTS_MAX = 1_024;
 /** Most bytes of events that wait for a commit. Appends beyond it are refused as `queue_full`. */
 export const COMMIT_WAITING_BYTES_MAX = 64 * 1_048_576;
@@ -256,9 +258,9 @@ export const FILES_OPEN_MAX = 16;
 
 /** Most sessions in one checkpoint. A checkpoint of more is refused as `invalid_shape`. */
 export const CHECKPOINT_SESSIONS_MAX = 100_000;
-/** Most digests on the path from a leaf to the root of a tree of that size. */
+/** Most digests on the path from a leaf to the root of the largest checkpoint. A longer proof is refused. */
 export const PROOF_STEPS_MAX = 17;
-/** Largest checkpoint, key or registry file that is read, in bytes. A larger one is refused. */
+/** Largest checkpoint, key, registry or policy file that is read, in bytes. A larger one is refused. */
 export const AUDIT_FILE_BYTES_MAX = 64 * 1_048_576;
 
 // The bridge and its providers.
@@ -296,7 +298,7 @@ export const LEDGER_FILE_BYTES_MAX = 64 * 1_048_576;
 export const LEDGERS_CLAIMED_MAX = 64;
 
 /**
- * Interval at which a bridge asks the engine about calls of other bridges that its own calls wait for, in milliseconds.
+ * Interval at which a bridge asks the engine about the calls of other bridges for which its calls wait, in milliseconds.
  */
 export const WATCH_EVERY_MS = 500;
 
@@ -426,21 +428,21 @@ export const ARGV_MAX = 1_024;
 export const ARGV_BYTES_MAX = 131_072;
 /** Most variables a call adds to the environment. More are refused. */
 export const ENV_MAX = 128;
-/** Most bytes of these variables. More are refused. */
+/** Most bytes of the variables a call adds. More are refused. */
 export const ENV_BYTES_MAX = 65_536;
 /** Most commands that run at a time in one bridge. Further ones fail and may be repeated. */
 export const COMMANDS_RUNNING_MAX = 64;
 /** Most attempts, for one command, to start the process that ends commands together with their bridge. */
 export const KEEPER_STARTS_MAX = 3;
-/** Longest run time of a command, in milliseconds, whatever the call asks for. Then it is stopped. */
+/** Longest run time of a command, even when the call asks for more, in milliseconds. Then it is stopped. */
 export const EXEC_TIMEOUT_MS_MAX = 600_000;
 /** Time from SIGTERM to SIGKILL, in milliseconds (docs/design.md, "Safety"). */
 export const TERM_GRACE_MS = 2_000;
-/** Longest such time that a call can ask for, in milliseconds. */
+/** Longest time from SIGTERM to SIGKILL that a call can ask for, in milliseconds. */
 export const TERM_GRACE_MS_MAX = 30_000;
 /** Wait for further output after a command ended, while another process still holds its pipes, in milliseconds. */
 export const DRAIN_MS = 250;
-/** Longest such wait, while data still arrives, in milliseconds. Then the pipes are closed. */
+/** Longest wait for further output, while data still arrives, in milliseconds. Then the pipes are closed. */
 export const DRAIN_MS_MAX = 2_000;
 /** Bytes kept in memory from the start of an output. */
 export const HEAD_BYTES = 65_536;
@@ -450,7 +452,7 @@ export const TAIL_BYTES = 65_536;
 export const SPILL_BYTES_MAX = 16 * 1_048_576;
 /** Interval at which a running command reports new output, in milliseconds. */
 export const PROGRESS_EVERY_MS = 1_000;
-/** Most bytes of one such report: the newest. */
+/** Most bytes of output in one such report: the newest. */
 export const PROGRESS_BYTES_MAX = 4_096;
 /** Longest probe of the sandbox, in milliseconds. Then the sandbox counts as not available. */
 export const PROBE_MS_MAX = 5_000;

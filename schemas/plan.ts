@@ -25,7 +25,7 @@ export const PlannedToolCall = shape(
     arguments_digest: Digest,
     parallel_safe: flag,
     claims: list(Claim, CLAIMS_PER_CALL_MAX),
-    /** It may run again after its bridge died: the tool is read-only or idempotent. */
+    /** The call may run again after its bridge died: the tool is read-only or idempotent. */
     repeatable: flag,
     interrupt_behavior: oneOf('interrupt_behavior', ['block', 'cancel', 'continue']),
     timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),

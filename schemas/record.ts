@@ -1,4 +1,4 @@
-// A stream as it is stored and exported: the genesis record, then one record for each event.
+// The records of a stored or exported stream: the genesis record, then one record for each event.
 import { type TypeOf, integer, tagged, variants } from './codec.ts';
 import { Genesis } from './genesis.ts';
 import { Digest, Position } from './ids.ts';
@@ -10,7 +10,7 @@ import { RecordedEvent } from './upcast.ts';
  */
 export const EventRecord = tagged('event', {
   position: Position,
-  /** The event as it was recorded, in its own version. */
+  /** The event in its recorded form and version. */
   event: RecordedEvent,
   event_digest: Digest,
   state_digest: Digest,

@@ -19,15 +19,15 @@ export const REJECTIONS = {
   too_many_at_work: 'The engine has as many active sessions as it accepts. Finish or interrupt some, then try again.',
   storage_failed: 'The journal did not accept the write, and nothing was recorded. Check the disk and try again.',
   storage_full: 'The disk is full, and nothing was recorded. Free some space and try again; no restart is needed.',
-  in_use: 'Another process has it open, and only one may. Use that process through the client, or stop it first.',
+  in_use: 'Another process has it open, and only one process may. Use that process through the client, or stop it.',
   storage_unknown: 'The journal did not answer. Look up the event id before you send the event again.',
   damaged: 'The stored stream does not verify. Restore it from an export or a backup.',
   unauthorized: 'The bearer token is missing or wrong.',
   forbidden: 'This host or token must not do that.',
   not_found: 'There is nothing at this address.',
   unknown_blob: 'There is no blob of this digest. Put it first.',
-  digest_mismatch: 'The bytes do not have the digest they were sent with.',
-  checkpoint_invalid: 'The checkpoint is not what was signed. Use the original checkpoint and the trusted key.',
+  digest_mismatch: 'The digest is not that of the bytes. Compute it again and send both.',
+  checkpoint_invalid: 'The signature does not fit the checkpoint. Use the original checkpoint and the trusted key.',
   key_invalid: 'The key cannot be used. Create one: refold checkpoint --new-key FILE',
   closing: 'The engine is closing. Connect again when it is back.',
 
@@ -44,7 +44,7 @@ export const REJECTIONS = {
   batch_not_settled: 'Some calls of the batch are not terminal yet.',
   unknown_call: 'The batch has no such call.',
   call_not_queued: 'The call is not queued.',
-  call_already_settled: 'The call has a result already; the first one stands.',
+  call_already_settled: 'The call has a result already, and a result is final.',
   call_not_ready: 'The call waits for calls that are not settled yet.',
   stale_attempt: 'The report belongs to an earlier attempt.',
   stale_lease: 'The lease was lost; another owner may hold it now.',
@@ -89,7 +89,7 @@ export interface Rejection {
 
 export const reject = (code: RejectionCode, path: string, message: string): Rejection => ({ code, path, message });
 
-/** A defect of refold itself: thrown, never data. */
+/** A defect of refold: thrown, never returned as data. */
 export class InvariantError extends Error {
   override readonly name = 'InvariantError';
 }

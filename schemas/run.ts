@@ -47,7 +47,7 @@ export const RetryPolicy = shape('RetryPolicy', {
 });
 export type RetryPolicy = TypeOf<typeof RetryPolicy>;
 
-/** Absent in sessions older than these fields: no such bound, no retry, no sharing. */
+/** Absent in sessions older than these fields, which have no such bound, no retries and no shared results. */
 const laterConfigFields = {
   /** Input and output tokens of the whole run; when a run exceeds it and would make another call or turn, it fails. */
   tokens_max: nullable(integer('tokens_max', 1)),

@@ -42,7 +42,7 @@ export const ToolResult: Codec<ToolResult> = new Codec<ToolResult>(
   { ...knownResultFields.jsonSchema, additionalProperties: true },
 );
 
-// Mostly all fields are known; then the value itself is returned, not a copy.
+// Returns the value, and not a copy, when all its fields are known, as they mostly are.
 const pickKnown = (value: Readonly<Record<string, unknown>>): object =>
   Object.keys(value).every((key) => knownResultKeys.has(key))
     ? value

@@ -1,5 +1,5 @@
-// Retired kinds of events: no longer written, still read. A stored event is digested as it was written and folded as it
-// is upcast here, because logs outlive the code that wrote them.
+// Retired kinds of events: no longer written, still read, because logs outlive the code that wrote them. A stored event is
+// digested in its recorded form and folded in its upcast form.
 import { type Codec, type TypeOf, integer, tagged, text, variants } from './codec.ts';
 import { EVENT_VERSION, INGRESS_KINDS, type IngressEvent, eventCodec } from './event.ts';
 import { EventId, RunId, TimeMs } from './ids.ts';
@@ -22,7 +22,7 @@ export const RecordedEvent = variants('IngressEvent', 'kind', {
 }) as unknown as Codec<RecordedEvent>;
 export type RecordedEvent = IngressEvent | RetiredEvent;
 
-/** A recorded event in today's shapes: the event itself, unless its kind is retired. */
+/** A recorded event in the current shape: unchanged, unless its kind is retired. */
 export function upcast(event: RecordedEvent): IngressEvent {
   return event.kind === 'RunInterrupted' ? { ...event, kind: 'user.interrupt', v: EVENT_VERSION } : event;
 }

@@ -116,7 +116,7 @@ export const Submit = shape(
 export type Submit = TypeOf<typeof Submit>;
 
 /**
- * The positions of the events. `repeated`: the event id was already recorded, and this is the first answer again.
+ * The positions of the events. `repeated`: the event id was recorded already, and the first answer is repeated.
  * `granted`: the effects granted for `lease`, absent when there are none; a repeated answer repeats its grants.
  */
 export const SubmitReceipt = shape(

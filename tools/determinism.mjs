@@ -4,7 +4,7 @@
 //
 //   npm run determinism -- [--offline] [--json] [--spread] [--only current,node24,newest,bun,browser] [--fixtures FOLDER]
 //
-// With --spread each environment meets one of the implementations of SHA-256, in turn, instead of both.
+// With --spread each environment uses one of the implementations of SHA-256, alternately, instead of both.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function main({ offline, json, only, fixtures, spread }) {
   if (sessions.length === 0) throw new Error(`no recorded session in ${fixtures}`);
   const folder = mkdtempSync(join(tmpdir(), 'refold-determinism-'));
   const report = { sessions: sessions.length, positions: 0, rows: [], skipped: [] };
-  const tell = json ? () => {} : print;
+  const printUnlessJson = json ? () => {} : print;
   try {
     await writeBundles(folder, sessions);
     let first;
@@ -35,13 +35,13 @@ async function main({ offline, json, only, fixtures, spread }) {
       const runtime = await findRuntime(name, offline);
       if (runtime.skipped !== undefined) {
         report.skipped.push({ runtime: name, why: runtime.skipped });
-        tell(`${name.padEnd(24)} skipped: ${runtime.skipped}`);
+        printUnlessJson(`${name.padEnd(24)} skipped: ${runtime.skipped}`);
         continue;
       }
       for await (const [row, answer] of foldRows(rowsOf(runtime, spread), runtime, folder)) {
         if (answer.error === undefined) first ??= answer;
         report.rows.push(summary(runtime, row, answer, findDifference(answer, first)));
-        tell(lineOf(report.rows.at(-1)));
+        printUnlessJson(lineOf(report.rows.at(-1)));
       }
     }
     report.positions = first?.sessions.reduce((sum, { bytes }) => sum + bytes.length, 0) ?? 0;

@@ -27,7 +27,7 @@ const command = (seed) => `npm run simulate -- --seed ${seed}`;
 /** How often the progress is printed, in milliseconds. */
 const PROGRESS_EVERY_MS = 1_000;
 
-async function one(seed) {
+async function simulateOne(seed) {
   const { violations, trace, events, executions, passedMs, digest } = await simulate({ seed, bridge });
   for (const line of trace) print(line);
   print(`seed ${seed}: ${events} events, ${executions} executions, ${passedMs} ms, ${digest}`);
@@ -47,7 +47,7 @@ const execArgv = [
   '--max-inlined-bytecode-size-cumulative=450',
 ];
 
-function work() {
+function runWorker() {
   process.on('message', async ({ from, seeds }) => {
     try {
       await checkBridge(bridge, { from, seeds, command });
@@ -58,7 +58,7 @@ function work() {
   });
 }
 
-async function many(first, last, jobs) {
+async function simulateMany(first, last, jobs) {
   const started = performance.now();
   const total = last - first + 1;
   let done = 0;
@@ -108,8 +108,8 @@ const option = { type: 'string' };
 const { values } = parseArgs({ options: { seeds: option, seed: option, jobs: option, worker: { type: 'boolean' } } });
 const range = /^(\d+)\.\.(\d+)$/.exec(values.seeds ?? '1..5000');
 const jobs = Number(values.jobs ?? availableParallelism());
-if (values.worker) work();
-else if (values.seed !== undefined) process.exitCode = (await one(Number(values.seed))) ? 0 : 1;
+if (values.worker) runWorker();
+else if (values.seed !== undefined) process.exitCode = (await simulateOne(Number(values.seed))) ? 0 : 1;
 else if (range === null) misuse(`--seeds must be a range such as 1..5000; it is ${values.seeds}`);
 else if (!Number.isInteger(jobs) || jobs < 1) misuse(`--jobs must be a number of processes; it is ${values.jobs}`);
-else process.exitCode = (await many(Number(range[1]), Number(range[2]), jobs)) ? 0 : 1;
+else process.exitCode = (await simulateMany(Number(range[1]), Number(range[2]), jobs)) ? 0 : 1;

@@ -33,7 +33,7 @@ class Bad(Exception):
 
 
 def number_text(value):
-    """ECMAScript's Number::toString (ECMA-262, 6.1.6.1.20), which RFC 8785 section 3.2.2.3 demands.
+    """ECMAScript's Number::toString (ECMA-262, 6.1.6.1.20), which RFC 8785 section 3.2.2.3 requires.
 
     Python's repr gives the same shortest digits; only the notation differs.
     """
@@ -58,7 +58,7 @@ def number_text(value):
 
 
 def string_text(value):
-    """RFC 8785 section 3.2.2.2: \\b \\t \\n \\f \\r \\" \\\\, other control characters as \\u00xx, all else as it is."""
+    """RFC 8785 section 3.2.2.2: \\b \\t \\n \\f \\r \\" \\\\, other control characters as \\u00xx, all else unchanged."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -89,7 +89,7 @@ def read_number(text):
 
 
 def read_constant(text):
-    raise Bad("{} is no JSON number".format(text))
+    raise Bad("{} is not a JSON number".format(text))
 
 
 def read_object(pairs):
@@ -121,7 +121,7 @@ def expect_record(record, kind, keys):
         raise Bad("unknown or missing fields: {}".format(sorted(set(record) ^ keys)))
     for key in keys & {"event_digest", "state_digest", "chain"}:
         if not isinstance(record[key], str) or not DIGEST.match(record[key]):
-            raise Bad("{} is no digest".format(key))
+            raise Bad("{} is not a digest".format(key))
 
 
 def check_genesis(record):

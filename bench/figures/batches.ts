@@ -35,7 +35,7 @@ async function rowsOf(bench: Bench, kind: string, timed: readonly TimedBatch[]):
       reach: ratioAtMost(REACH),
     }),
     rowOf({
-      what: `speed-up of ${kind} batches over one call by one`,
+      what: `speed-up of ${kind} batches over one call at a time`,
       unit: '×',
       values: each(({ oneByOne, wall }) => oneByOne / wall),
     }),

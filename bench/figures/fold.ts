@@ -1,5 +1,5 @@
 // The fold of a recorded session, compared with the cheapest possible fold: without digests, with the digest of every
-// state, and with a full encoding of every state. Each contestant folds its own freshly parsed events from the same state.
+// state, and with a full encoding of every state. Each contestant folds freshly parsed events from the same state.
 // Before the measurement the bench checks that all of them give the same bytes.
 import { evolve } from '../../reducers/evolve.ts';
 import { sealTranscript } from '../../reducers/transcript.ts';

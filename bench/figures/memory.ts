@@ -37,12 +37,12 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
 
 async function memoryOf(bench: Bench, what: 'sessions' | 'events', count: number): Promise<MemoryUsed> {
   const argv = ['--expose-gc', MEMORY_PROCESS, await bench.directory(), what, String(count)];
-  const tell = (reached: number): void => bench.progress(`memory: ${reached} of ${count} ${what}`);
-  tell(0);
+  const report = (reached: number): void => bench.progress(`memory: ${reached} of ${count} ${what}`);
+  report(0);
   const used: MemoryUsed[] = [];
   const { code } = await runToEnd(argv, (text) => {
     const line = JSON.parse(text) as MemoryLine;
-    if (line.event === 'reached') tell(line.count);
+    if (line.event === 'reached') report(line.count);
     else used.push(line);
   });
   const [answer] = used;

@@ -1,6 +1,6 @@
 // How fast batches are planned, and whether a call costs the same in batches of all sizes. The calls are as the edge passes
 // them on (arguments digested and checked). Two thirds read and one third writes, over half as many files as calls, so most
-// calls conflict with another one. The limit is the least a plan can cost: its text and the hash of it.
+// calls conflict with another one. The limit is the minimal cost of a plan: its text and its hash.
 import { planBatch } from '../../reducers/planner.ts';
 import { digestJson, digestText } from '../../schemas/canonical.ts';
 import { brand } from '../../schemas/ids.ts';

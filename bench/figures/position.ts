@@ -1,5 +1,5 @@
 // The cost of the next events early and late in a session: whole steps (decode, admit, fold, digest) from prepared states at
-// these positions. Everything that could grow with age (history, transcript) reaches its bound long before the last one.
+// these positions. Everything that could grow (history, transcript) reaches its bound long before the last position.
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { stateDigest, step } from '../../src/core/index.ts';

@@ -39,12 +39,12 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
       values: measured.map(({ listeningMs }) => listeningMs),
     }),
     rowOf({
-      what: `${sessions} open sessions killed and restarted: half have gone on`,
+      what: `${sessions} open sessions killed and restarted: half have continued`,
       unit: 'ms',
       values: measured.map(({ halfMs }) => halfMs),
     }),
     rowOf({
-      what: `${sessions} open sessions killed and restarted: all have gone on`,
+      what: `${sessions} open sessions killed and restarted: all have continued`,
       unit: 'ms',
       values: measured.map(({ allMs }) => allMs),
       reach: atMost(REACH_MS),
@@ -125,7 +125,7 @@ async function openSessions(client: EngineClient, count: number): Promise<void> 
 
 interface Progress {
   readonly note: (line: ChildLine) => void;
-  /** When so many sessions had gone on, by the wall clock. */
+  /** When this many sessions had continued, by the wall clock. */
   reached(count: number): Promise<number>;
 }
 

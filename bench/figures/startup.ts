@@ -46,7 +46,7 @@ async function measureInstallation(): Promise<readonly Row[]> {
   let bytes = own;
   for (const directory of installed) bytes += await bytesIn(directory);
   return [
-    rowOf({ what: 'size of the package itself', unit: 'MB', values: [own / 1_000_000] }),
+    rowOf({ what: 'size of this package', unit: 'MB', values: [own / 1_000_000] }),
     rowOf({ what: 'size of an installation', unit: 'MB', values: [bytes / 1_000_000] }),
     rowOf({ what: 'packages in an installation, this one included', unit: '', values: [1 + installed.length] }),
   ];

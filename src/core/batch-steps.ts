@@ -14,14 +14,15 @@ export interface FoldedEvent {
   readonly after: SessionState;
 }
 
-export interface Made {
+/** The calls that an event adds, and where they were made. */
+export interface MadeCalls {
   readonly calls: readonly ToolCallObserved[];
   readonly run_id: RunId;
   readonly turn: number;
 }
 
 /** The calls an event adds: those of a turn, or those that a person approved with changed arguments. */
-export function callsMade({ record: { event }, before, after }: FoldedEvent): Made | null {
+export function callsMade({ record: { event }, before, after }: FoldedEvent): MadeCalls | null {
   if (event.kind === 'ToolCallsObserved') return event;
   const batch = after.active_tool_batch;
   if (batch === null || batch.batch_id === before.active_tool_batch?.batch_id) return null;

@@ -1,6 +1,6 @@
 // The content of a checkpoint, and whether streams still agree with it. Pure: signing is in `src/audit/`, reading and
-// writing files in the command line. A checkpoint that a third party kept shows what a log cannot show of itself: that it
-// was truncated, rewritten with a new chain, or that a whole session is gone.
+// writing files in the command line. A checkpoint that a third party kept shows what a log alone cannot: that it was
+// truncated or rewritten with a new chain, or that a whole session was deleted.
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
@@ -83,7 +83,8 @@ export function newCheckpointWatch({ session_id, version, chain }: CheckpointLea
       if (events === version) found = record.chain;
     },
     finish() {
-      if (id === null) return fault(-1, 'deleted', `the checkpoint holds it with ${version} events, and it is gone`);
+      if (id === null)
+        return fault(-1, 'deleted', `the checkpoint holds it with ${version} events, but the log does not hold it`);
       if (id !== session_id) return fault(-1, 'swapped', `the stream under this id is that of session ${id}`);
       if (found === null) {
         return fault(events, 'truncated', `the checkpoint holds ${version} events, and ${events} are left`);
@@ -99,7 +100,7 @@ export function newCheckpointWatch({ session_id, version, chain }: CheckpointLea
   };
 }
 
-/** Every stream of a log as it is stored now, by session id. */
+/** Every stream that a log holds now, by session id. */
 export type Streams = ReadonlyMap<SessionId, Iterable<StreamRecord>>;
 
 /** Folds every stream of a checkpoint and returns the first fault of each; none when the log only grew. */

@@ -1,5 +1,5 @@
 // The blobs a recorded event refers to. Values that a model or a tool wrote (arguments, result data, schemas) are never
-// references, whatever they look like.
+// references, even when they have the shape of one.
 import { BlobText } from '../../schemas/content.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Digest } from '../../schemas/ids.ts';

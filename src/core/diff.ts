@@ -28,7 +28,7 @@ export function diffJson(a: Json, b: Json, max: number, ignore: IgnorePath = () 
   const differences: JsonDifference[] = [];
   let rest = 0;
 
-  function tell(difference: JsonDifference): void {
+  function note(difference: JsonDifference): void {
     if (differences.length < max) differences.push(difference);
     else rest += 1;
   }
@@ -36,7 +36,7 @@ export function diffJson(a: Json, b: Json, max: number, ignore: IgnorePath = () 
   function visit(path: string, before: Json | undefined, after: Json | undefined): void {
     if (before === after || ignore(path)) return;
     if (before === undefined || after === undefined) {
-      tell({ path, ...(before === undefined ? {} : { a: before }), ...(after === undefined ? {} : { b: after }) });
+      note({ path, ...(before === undefined ? {} : { a: before }), ...(after === undefined ? {} : { b: after }) });
     } else if (Array.isArray(before) && Array.isArray(after)) {
       const length = Math.max(before.length, after.length);
       for (let index = 0; index < length; index += 1) {
@@ -46,7 +46,7 @@ export function diffJson(a: Json, b: Json, max: number, ignore: IgnorePath = () 
       for (const key of new Set([...Object.keys(before), ...Object.keys(after)].sort())) {
         visit(path + pointerSegment(key), own(before, key), own(after, key));
       }
-    } else tell({ path, a: before, b: after });
+    } else note({ path, a: before, b: after });
   }
 
   visit('', a, b);

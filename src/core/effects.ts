@@ -31,7 +31,7 @@ function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   if (run.phase === 'opening') {
     return [{ kind: 'host_session.open', effect_id: brand(`${run.run_id}/open`), session_id, run_id: run.run_id }];
   }
-  // After a temporary failure the generate is owed again when its time has come.
+  // After a temporary failure the generate is owed again when its time is reached.
   const waits = (run.retry?.not_before_ms ?? null) !== null;
   return run.phase === 'generating' && !waits ? [generate(state, run)] : [];
 }
@@ -86,7 +86,7 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
 function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {
   const owed: Effect[] = [];
   // Calls that cannot start before a person has answered.
-  const held = new Set<CallId>();
+  const waitForPerson = new Set<CallId>();
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
     const planned = plannedOf(batch.plan, call_id)?.call;
@@ -95,8 +95,9 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
-    if (effect !== null || isPersons(planned, call) || open.some((id) => held.has(id))) held.add(call_id);
-    // Its next attempt is owed when its time has come. Calls that wait for it stay owed, as in a pause.
+    if (effect !== null || isForPerson(planned, call) || open.some((id) => waitForPerson.has(id)))
+      waitForPerson.add(call_id);
+    // Its next attempt is owed when its time is reached. Calls that wait for it stay owed, as in a pause.
     else if (call.not_before_ms !== undefined) continue;
     // A paused run starts no call. Running calls continue, so they stay owed to the bridge that holds them.
     else if (call.status === 'running' || run.phase !== 'paused_executing') {
@@ -122,7 +123,7 @@ function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall)
     : null;
 }
 
-const isPersons = (planned: PlannedToolCall, call: CallState): boolean =>
+const isForPerson = (planned: PlannedToolCall, call: CallState): boolean =>
   call.status === 'queued' && planned.executor.kind === 'custom';
 
 function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
@@ -180,7 +181,7 @@ function callEffect(
   const { call, group } = plannedOf(batch.plan, observed.call_id) as NonNullable<ReturnType<typeof plannedOf>>;
   const attempt = callStateAt(batch, position)?.attempt ?? 1;
   // Field by field: this runs for every call, and spreading would cost more than everything else in it.
-  const effect: Filling<EffectOfKind<'tool.call'>> = {
+  const effect: Mutable<EffectOfKind<'tool.call'>> = {
     kind: 'tool.call',
     effect_id: brand(`${batch.batch_id}/${call.call_id}/${attempt}`),
     session_id: state.session_id,
@@ -204,8 +205,7 @@ function callEffect(
   return effect;
 }
 
-/** A value under construction. */
-type Filling<T> = { -readonly [K in keyof T]: T[K] };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The running calls to stop: all when the run is cancelled, those with `interrupt_behavior: cancel` on an interrupt. */
 function cancels(state: SessionState, run: RunState, batch: ActiveToolBatch): readonly Effect[] {

@@ -1,4 +1,4 @@
-// Explains what happened to one call, and why, from a stream as it is folded. A call id is unique in its batch only, so a
+// Explains what happened to one call, and why, while its stream is folded. A call id is unique in its batch only, so a
 // session may have several calls with one id; each is explained.
 import { upcast } from '../../schemas/upcast.ts';
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
@@ -11,7 +11,7 @@ import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
-import { type FoldedEvent, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type FoldedEvent, type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 import { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
 import { newReplayer } from './replay.ts';
@@ -72,12 +72,12 @@ export interface Settled extends Moment {
   readonly status: CallStatus;
   readonly code: string | null;
   readonly attempt: number;
-  /** The kind of event that settled it: its own report, a lost lease, or the end of its run. */
+  /** The kind of event that settled it: the report on the call, a lost lease, or the end of its run. */
   readonly by: IngressEvent['kind'];
   readonly duration_ms: number | null;
 }
 
-/** Follows a stream as it is folded, and collects what happens to the calls with one id. */
+/** Collects what happens to the calls with one id while a stream is folded. */
 export interface CallHistory {
   add(record: EventRecord, before: SessionState, after: SessionState): void;
   /** Every call with this id so far, in the order they were made. */
@@ -116,7 +116,7 @@ export function explainCall(records: Iterable<StreamRecord>, id: CallId): readon
 function observe(
   call: ToolCallObserved,
   index: number,
-  { record, run_id, turn, before, after }: FoldedEvent & Made,
+  { record, run_id, turn, before, after }: FoldedEvent & MadeCalls,
 ): CallExplanation {
   // A turn that ends the run opens no batch, and no batch was open before it.
   const batch = after.active_tool_batch;

@@ -20,7 +20,7 @@ export interface ToolExplanation extends Omit<ToolVerdict, 'reasons'> {
   readonly since: { readonly position: number; readonly kind: string } | null;
 }
 
-/** Follows a stream as it is folded, and keeps which event last changed the verdict on each tool. */
+/** Keeps, while a stream is folded, which event last changed the verdict on each tool. */
 export interface ToolHistory {
   add(record: EventRecord, before: SessionState, after: SessionState): void;
   /** Explains every registered tool of the current state, by tool id. */

@@ -40,7 +40,7 @@ export interface Forker {
 }
 
 export interface ForkEnd {
-  /** The first facts of the fork itself. */
+  /** The first facts that only the fork has. */
   readonly facts: readonly EventRecord[];
   readonly state: SessionState;
   /** Transcript pages that the facts sealed; they must be stored as blobs before the facts. */
@@ -63,14 +63,14 @@ export function newForker(order: ForkOrder): Forker {
   }
 
   /** The source's state with the two fields that name the stream replaced; its parts, with their digests, are shared. */
-  const own = (state: SessionState, of: Genesis): SessionState =>
+  const renamed = (state: SessionState, of: Genesis): SessionState =>
     Object.freeze({ ...state, session_id: of.session_id, genesis_digest: digestJson(of) });
 
   function addGenesis(record: GenesisRecord, state: SessionState): StreamRecord {
     const forked = forkedGenesis(record.genesis, order);
     genesis = forked;
     chain = genesisChain(forked);
-    return { kind: 'genesis', format: 1, genesis: forked, state_digest: stateDigest(own(state, forked)), chain };
+    return { kind: 'genesis', format: 1, genesis: forked, state_digest: stateDigest(renamed(state, forked)), chain };
   }
 
   return {
@@ -79,7 +79,7 @@ export function newForker(order: ForkOrder): Forker {
       if (isLeft(taken)) return taken;
       if (record.kind === 'genesis') return right(addGenesis(record, taken.right));
       invariant(genesis !== null && chain !== null, 'a genesis record comes first');
-      const state_digest = stateDigest(own(taken.right, genesis));
+      const state_digest = stateDigest(renamed(taken.right, genesis));
       chain = nextChain(chain, record.event_digest, state_digest);
       return right({ ...record, state_digest, chain });
     },
@@ -94,7 +94,7 @@ export function newForker(order: ForkOrder): Forker {
         const message = `the chain value of the source at ${order.at} is ${head}, not ${order.chain}`;
         return left(reject('damaged', '', message));
       }
-      return right(settleFork(own(state, genesis), chain, order));
+      return right(settleFork(renamed(state, genesis), chain, order));
     },
   };
 }
@@ -193,7 +193,7 @@ const answerUnrun = (call: Unrun, { at }: ForkOrder): Fact => ({
   ...call,
   outcome: 'cancelled',
   code: 'forked',
-  // A result with these flags never ends the run, whatever its completion rule.
+  // A result with these flags does not end the run under any completion rule.
   result: { success: false, needsFollowup: true },
   output: {
     text:

@@ -19,7 +19,7 @@ export function genesisText(genesis: Genesis): string {
   return `${bare.slice(0, at)}${partsOf(genesis.tool_package).text}${bare.slice(at + HOLE_CHARS)}`;
 }
 
-/** The genesis record of a text, frozen, with its shape, tool package and package digest checked; or why not. */
+/** The genesis record of a text, frozen, with its shape, tool package and package digest checked; or a rejection. */
 export function readGenesisText(text: string): Either<Rejection, Genesis> {
   const bare = withoutPackage(text);
   if (bare === null) {

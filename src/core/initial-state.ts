@@ -12,7 +12,7 @@ import { type EffectiveToolSet, NO_OVERRIDES } from '../../schemas/tool-set.ts';
 import { genesisChain } from './chain.ts';
 import { type PackageParts, partsOf } from './package-parts.ts';
 
-/** The genesis record itself when its shape, its tool package and the package's digest are valid. */
+/** The given genesis record when its shape, its tool package and the package's digest are valid. */
 export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
   const checked = examine(value);
   return isLeft(checked) ? checked : right(checked.right.genesis);
@@ -22,7 +22,7 @@ export function checkGenesis(value: unknown): Either<Rejection, Genesis> {
 export function initialState(genesis: Genesis): SessionState {
   const checked = examine(genesis);
   invariant(!isLeft(checked), `not a genesis record: ${JSON.stringify(isLeft(checked) ? checked.left : null)}`);
-  const parts = bare(genesis, checked.right.parts);
+  const parts = toolInputOf(genesis, checked.right.parts);
   const { config, provider_profiles, tool_overrides, tool_profiles, tool_registry, tool_runtime_context } = parts;
   const state: SessionState = {
     active_tool_batch: null,
@@ -84,11 +84,11 @@ function examineAnew(value: unknown): Either<Rejection, Examined> {
       reject('tool_unknown', `/consent/tools${pointerSegment(unregistered)}`, `there is no tool "${unregistered}"`),
     );
   }
-  const tools = computeEffectiveTools(bare(genesis, parts));
+  const tools = computeEffectiveTools(toolInputOf(genesis, parts));
   return isLeft(tools) ? tools : right({ genesis, parts, effective_tools: tools.right });
 }
 
-const bare = (genesis: Genesis, { tool_registry, tool_profiles, provider_profiles }: PackageParts) => ({
+const toolInputOf = (genesis: Genesis, { tool_registry, tool_profiles, provider_profiles }: PackageParts) => ({
   config: genesis.config,
   run: null,
   tool_registry,

@@ -10,7 +10,7 @@ import type { ToolPackage, ToolProfiles, ToolRegistry } from '../../schemas/tool
 
 export interface PackageParts {
   readonly digest: Digest;
-  /** The package itself, and its canonical text. */
+  /** The package, and its canonical text. */
   readonly tool_package: ToolPackage;
   readonly text: string;
   /** Why the package is not valid; then its parts must not be used. Null when it is valid. */

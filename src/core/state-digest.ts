@@ -18,7 +18,7 @@ export function stateDigest(state: SessionState): Digest {
 /** The text that replaces a part of the state in the text of the part around it. */
 type Reference = (part: Json & object) => string;
 
-/** A part as one leaf: the digest of its canonical JSON. */
+/** A part without replacements inside it: the digest of its canonical JSON. */
 const whole: Reference = known((part) => `"${digestJson(part)}"`);
 
 /** A list, written out, of parts that are each replaced. */
@@ -30,7 +30,7 @@ const listed =
     return `[${text}]`;
   };
 
-/** A list of parts that are each replaced; the list itself is replaced by its digest. */
+/** A list of parts that are each replaced; then the list is replaced by its digest. */
 const list = (item: Reference): Reference => {
   const itemsOf = listed(item);
   return known((part) => `"${digestText(itemsOf(part))}"`);

@@ -41,18 +41,20 @@ export function foldEvent(state: SessionState, event: RecordedEvent): Either<Rej
   return refusal === null ? right(sealTranscript(evolve(state, decoded.right))) : left(refusal);
 }
 
-/** Decodes an event of any version into today's shape; or refuses it as `unknown_kind` or `invalid_shape`. */
+/** Decodes an event of any version into the current shape; or refuses it as `unknown_kind` or `invalid_shape`. */
 export function decodeEvent(value: unknown): Either<Rejection, IngressEvent> {
   const kind = isPlainObject(value) ? value['kind'] : undefined;
   if (
     !INGRESS_KINDS.includes(kind as IngressEvent['kind']) &&
     !(typeof kind === 'string' && Object.hasOwn(RETIRED_KINDS, kind))
   ) {
-    return left(reject('unknown_kind', '/kind', `there is no event of kind ${nameOf(kind)}`));
+    return left(reject('unknown_kind', '/kind', kindFault(kind)));
   }
   const decoded = decode(RecordedEvent, value);
   return isLeft(decoded) ? decoded : right(upcast(decoded.right));
 }
 
-const nameOf = (kind: unknown): string =>
-  typeof kind === 'string' ? JSON.stringify(kind.slice(0, 64)) : `a ${typeof kind}`;
+const kindFault = (kind: unknown): string =>
+  typeof kind === 'string'
+    ? `there is no event of kind ${JSON.stringify(kind.slice(0, 64))}`
+    : `must be the name of a kind of event; it is ${typeof kind}`;

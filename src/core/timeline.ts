@@ -1,4 +1,4 @@
-// The timeline of the turns of a session, from a stream as it is folded: how long the model took, and how long each call
+// The timeline of the turns of a session, made while its stream is folded: how long the model took, and how long each call
 // waited and ran. Times are when the edge received each fact, in milliseconds since 1970. A call without a recorded start
 // began `duration_ms` before its report.
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
@@ -9,7 +9,7 @@ import type { EventRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
-import { type FoldedEvent, type Made, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type FoldedEvent, type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 
 /** A span in the life of a call: it waited for a person, waited in the queue, or ran. */
 export interface CallSpan {
@@ -40,7 +40,7 @@ export interface TurnTimeline {
   readonly calls: readonly CallTimeline[];
 }
 
-/** Follows a stream as it is folded. It keeps the open turn only. */
+/** Measures the turns of a stream while it is folded. It keeps the open turn only. */
 export interface Timeline {
   /** Returns the turn that this event ended; null when it ended none. */
   add(record: EventRecord, before: SessionState, after: SessionState): TurnTimeline | null;
@@ -88,7 +88,7 @@ const isAsked = ({ run }: SessionState): boolean => run?.phase === 'generating' 
 const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
   a?.run_id === b?.run_id && a?.turn === b?.turn;
 
-function begin({ calls, run_id, turn }: Made, { record, after }: FoldedEvent, asked_ms: number | null): OpenTurn {
+function begin({ calls, run_id, turn }: MadeCalls, { record, after }: FoldedEvent, asked_ms: number | null): OpenTurn {
   const batch = after.active_tool_batch;
   const { at_ms } = record.event;
   const begun = calls.map((call, index): OpenCall => {
@@ -98,14 +98,14 @@ function begin({ calls, run_id, turn }: Made, { record, after }: FoldedEvent, as
     const custom = planned?.call.executor.kind === 'custom';
     const group = planned?.group ?? null;
     const open: OpenCall = { call, group, custom, status, code, spans: [] };
-    enter(open, at_ms);
+    beginSpan(open, at_ms);
     return open;
   });
   return { run_id, turn, asked_ms, observed_ms: at_ms, calls: begun };
 }
 
 /** Begins the span for the status of a call, if the status has one. */
-function enter({ status, custom, spans }: OpenCall, at_ms: number): void {
+function beginSpan({ status, custom, spans }: OpenCall, at_ms: number): void {
   if (isTerminal(status)) return;
   const what = status === 'running' ? 'run' : custom || status === 'waiting' ? 'person' : 'queue';
   spans.push({ what, from_ms: at_ms, to_ms: null });
@@ -120,7 +120,7 @@ function advance(open: OpenTurn, folded: FoldedEvent): TurnTimeline | null {
     for (const index of changedBetween(was, now)) {
       const call = open.calls[index];
       const state = callStateAt(now, index);
-      if (call !== undefined && state !== undefined) move(call, state, record);
+      if (call !== undefined && state !== undefined) updateCall(call, state, record);
     }
   }
   return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, record.event.at_ms);
@@ -136,22 +136,22 @@ function* changedBetween(was: ActiveToolBatch, now: ActiveToolBatch): Generator<
   }
 }
 
-function move(call: OpenCall, { status, code }: CallState, { event }: EventRecord): void {
+function updateCall(call: OpenCall, { status, code }: CallState, { event }: EventRecord): void {
   if (status === call.status) return;
   const last = call.spans.at(-1);
   const at_ms = Math.max(event.at_ms, last?.from_ms ?? 0);
   if (last !== undefined) {
-    const ran = last.what === 'queue' ? ranUntil(event, call) : null;
+    const ran = last.what === 'queue' ? reportedDuration(event, call) : null;
     last.to_ms = ran === null ? at_ms : Math.max(last.from_ms, at_ms - ran);
     if (ran !== null) call.spans.push({ what: 'run', from_ms: last.to_ms, to_ms: at_ms });
   }
   call.status = status;
   call.code = code;
-  enter(call, at_ms);
+  beginSpan(call, at_ms);
 }
 
-/** The `duration_ms` of a call's own report; null for other events. */
-const ranUntil = (event: RecordedEvent, { call }: OpenCall): number | null =>
+/** The `duration_ms` of the report on a call; null for other events. */
+const reportedDuration = (event: RecordedEvent, { call }: OpenCall): number | null =>
   event.kind === 'ToolCallSettled' && event.call_id === call.call_id ? (event.duration_ms ?? null) : null;
 
 const turnOf = ({ calls, ...turn }: OpenTurn, over_ms: number | null): TurnTimeline => ({

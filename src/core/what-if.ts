@@ -73,7 +73,7 @@ export interface TurnWhatIf {
   readonly fault: Rejection | null;
 }
 
-/** Follows a stream as it is folded. */
+/** Decides each turn again while a stream is folded. */
 export interface WhatIf {
   /** The calls to judge before this event is added. */
   toJudge(record: EventRecord, before: SessionState): readonly CallToJudge[];

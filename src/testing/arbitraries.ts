@@ -22,7 +22,7 @@ export interface IngressStream {
   readonly state: SessionState;
 }
 
-/** `consent` and `config` of the session; by default those of a genesis record. */
+/** `consent` and `config` of the session; by default those of the default genesis record. */
 export interface IngressStreamOptions extends Pick<GenesisOverrides, 'consent' | 'config'> {
   /** The tools of the session; an arbitrary registry by default. */
   readonly tool_package?: ToolPackage;

@@ -1,5 +1,5 @@
 // Everything that a simulated bridge may use. The simulator can cut off, delay and observe each of these ports. A bridge
-// that reads another clock, draws its own random numbers or opens a socket cannot be simulated.
+// that uses another clock or random source, or opens a socket, cannot be simulated.
 import type { Digest, OwnerId, SessionId } from '../../schemas/ids.ts';
 import type { EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import type { RunId } from '../../schemas/ids.ts';
@@ -64,7 +64,7 @@ export interface FileBefore extends Pick<FileChange, 'path' | 'after_digest'> {
   readonly before: Uint8Array | null;
 }
 
-/** The call that a tool runs, and its attempt: the owed one when absent. */
+/** The call that a tool runs, and its attempt; when absent, the attempt that is owed. */
 export type ToolTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id'> &
   Partial<Pick<EffectOfKind<'tool.call'>, 'attempt'>>;
 

@@ -15,7 +15,7 @@ export interface CheckBridgeOptions {
   readonly seeds?: number;
   /** The first seed, a whole number; 1 by default. */
   readonly from?: number;
-  /** The engine to run the bridge against; ours by default. */
+  /** The engine to run the bridge against; refold's by default. */
   readonly startEngine?: StartEngine;
   /** Further laws, by name, checked on every event as it becomes durable. */
   readonly laws?: OwnLaws;

@@ -20,7 +20,7 @@ interface SimDiskOptions {
   readonly time: SimTime;
   readonly faults: readonly DiskFault[];
   readonly onCreated: (session: SessionId, genesis: string) => void;
-  /** Called for each fault that a write meets. */
+  /** Called for each fault of a write. */
   readonly onFault: () => void;
   /** Called when records become durable. */
   readonly onDurable: (session: SessionId, records: readonly JournalRecord[]) => void;

@@ -33,9 +33,9 @@ interface SimNetworkOptions {
   readonly random: Random;
   readonly faults: readonly MessageFault[];
   readonly engine: () => SimEngine | null;
-  /** Called for each answer that leaves an engine, before the network has it. */
+  /** Called for each answer of an engine, before the network carries it. */
   readonly onAnswer: (exchange: Exchange) => void;
-  /** Called for each fault that a message meets. */
+  /** Called for each fault of a message. */
   readonly onFault: (from: string, fault: MessageFault) => void;
 }
 
@@ -55,10 +55,10 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
 
   async function deliver(from: string, method: string, request: readonly unknown[]): Promise<Answer> {
     const engine = options.engine();
-    if (engine === null) return left(unanswered('is not there'));
+    if (engine === null) return left(unanswered('is not running'));
     const deliveredMs = time.passedMs();
     const ask = (engine.client[method as keyof EngineClient] as Method)(...request);
-    const away = engine.gone.then((): Answer => left(unanswered('went away')));
+    const away = engine.gone.then((): Answer => left(unanswered('stopped before it answered')));
     const answer = await Promise.race([ask(), away]);
     if (!engine.clock.isDead()) options.onAnswer({ from, method, request, answer, deliveredMs });
     return answer;

@@ -1,4 +1,4 @@
-// The time of a simulated world. It advances only when nothing else can happen. Each process reads it through its own
+// The time of a simulated world. It advances only when nothing else can happen. Each process reads it through a separate
 // clock, which can be set wrong, stalled or stopped permanently. No platform timer is used.
 import type { BridgeClock } from '../clock.ts';
 import { SIM_TIMERS_MAX } from '../../schemas/limits.ts';

@@ -1,4 +1,4 @@
-// One simulated world: the real engine, the bridges under test and people, each a process with its own clock, connected by
+// One simulated world: the real engine, the bridges under test and people, each a process with a separate clock, connected by
 // an unreliable network and a slow disk. It is single-threaded and deterministic for each scenario.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';

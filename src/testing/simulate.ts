@@ -16,7 +16,7 @@ export interface SimulateOptions {
   readonly seed?: number;
   /** The scenario to run, for example one that a failure printed. */
   readonly scenario?: Scenario;
-  /** Starts the engine over these ports; ours by default. */
+  /** Starts the engine over these ports; refold's by default. */
   readonly startEngine?: StartEngine;
   /** Further laws, by name, checked on every event as it becomes durable. */
   readonly laws?: OwnLaws;

@@ -1,4 +1,4 @@
-// The bench works: a quick run of every figure gives rows of the promised shape. How fast anything is, no test says.
+// The bench works: a quick run of every figure gives rows of the promised shape. No test checks a speed.
 import { expect, test } from 'vitest';
 import { refoldProcess } from '../support/e2e/refold.ts';
 
@@ -33,7 +33,7 @@ const spread = {
   runs: expect.any(Number),
 };
 
-// A number that could not be measured is null in JSON, and no spread.
+// A number that could not be measured is null in JSON, so it does not match `spread`.
 test('a quick bench measures every figure', { timeout: 180_000 }, async () => {
   const { code, stdout, stderr } = await refoldProcess(['bench', '--quick', '--json']);
   expect(stderr).toContain('planner');
@@ -55,7 +55,7 @@ test('a quick bench measures every figure', { timeout: 180_000 }, async () => {
   }
 });
 
-test('a figure that does not exist is refused, and the others are named', async () => {
+test('an unknown figure is refused with the names of all figures', async () => {
   const { code, stderr } = await refoldProcess(['bench', '--only', 'speed']);
   expect(code).toBe(2);
   for (const figure of FIGURES) expect(stderr).toContain(figure);

@@ -104,7 +104,7 @@ describe('every state fits its codec', () => {
 describe('a step never throws', () => {
   const { state } = session().runRequested();
 
-  test('over a list with holes', () => {
+  test('for a list with holes', () => {
     const holes: ToolCallObserved[] = [];
     holes.length = 2;
     const sparse = eventOf('ToolCallsObserved', { run_id: 'run-1', turn: 1, calls: holes });
@@ -112,7 +112,7 @@ describe('a step never throws', () => {
     expect(list(flag, 3).is(holes)).toBe(false);
   });
 
-  test('over a kind that has no JSON', () => {
+  test('for a kind that is not a JSON value', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     for (const kind of [10n, cyclic]) {

@@ -19,21 +19,21 @@ function readWhole(text: string) {
 const genesis = (overrides: Parameters<typeof defaultGenesis>[0] = {}): Genesis =>
   defaultGenesis({ tool_package: testPackage(), ...overrides });
 
-/** Text that looks like the place of a package. */
+/** Text that reads like the place of a package. */
 const DECEPTIVE = '"tool_package":0,"tool_package_digest":"sha256:","v":2}';
 
-const SAID = [null, { text: DECEPTIVE }, { text: canonicalText(genesis()).slice(-4_000) }];
+const INSTRUCTIONS = [null, { text: DECEPTIVE }, { text: canonicalText(genesis()).slice(-4_000) }];
 
 describe('the text of a genesis record', () => {
-  test('is its canonical text, whatever its other fields hold', () => {
-    for (const instructions of SAID) {
+  test('is its canonical text for any content of its other fields', () => {
+    for (const instructions of INSTRUCTIONS) {
       const one = genesis({ config: { instructions }, session_id: 'tool_package' });
       expect(genesisText(one)).toBe(canonicalText(one));
     }
   });
 
   test('is read back into the record, with its package known or not', () => {
-    for (const instructions of SAID) {
+    for (const instructions of INSTRUCTIONS) {
       const one = genesis({ config: { instructions } });
       const text = canonicalText(one);
       const [first, second] = [readGenesisText(text), readGenesisText(text)];
@@ -45,7 +45,7 @@ describe('the text of a genesis record', () => {
     }
   });
 
-  test('that is damaged anywhere is read as without the cache', () => {
+  test('is read the same with and without the cache when it is damaged', () => {
     const text = canonicalText(genesis({ config: { instructions: { text: DECEPTIVE } } }));
     expect(isRight(readGenesisText(text))).toBe(true);
     const random = randomFrom(1);
@@ -64,7 +64,7 @@ describe('the text of a genesis record', () => {
     expect(refused).toBeGreaterThan(roundsOf(2_000) / 2);
   });
 
-  test('around a package of another digest is refused', () => {
+  test('with the digest of another package is refused', () => {
     const text = canonicalText(genesis());
     expect(isRight(readGenesisText(text))).toBe(true);
     const other = digestJson('another package');
@@ -73,22 +73,22 @@ describe('the text of a genesis record', () => {
   });
 });
 
-describe('a tool package that was accepted', () => {
+describe('an accepted tool package', () => {
   test('is checked once when it is frozen, and each time otherwise', () => {
     const open = JSON.parse(canonicalText(testPackage())) as { registry: unknown[] };
     expect(isRight(decode(ToolPackage, open))).toBe(true);
     open.registry.push(null);
     expect(isRight(decode(ToolPackage, open))).toBe(false);
     open.registry.pop();
-    let looks = 0;
+    let reads = 0;
     const watched = new Proxy(open, {
       get: (target, key) => {
-        looks += key === 'registry' ? 1 : 0;
+        reads += key === 'registry' ? 1 : 0;
         return Reflect.get(target, key) as unknown;
       },
     });
     freezeJson(open);
     expect([isRight(decode(ToolPackage, watched)), isRight(decode(ToolPackage, watched))]).toEqual([true, true]);
-    expect(looks).toBe(1);
+    expect(reads).toBe(1);
   });
 });

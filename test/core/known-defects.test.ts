@@ -4,7 +4,7 @@ import { digest } from '../../schemas/index.ts';
 import { planHash } from '../../src/core/index.ts';
 import { call, session } from '../support/session.ts';
 
-describe('calls that get lost', () => {
+describe('lost calls', () => {
   test('a rejected call is reported to the model, and does not break the pairing', () => {
     const next = session()
       .runRequested()
@@ -93,7 +93,7 @@ describe('settlements that overwrite', () => {
   });
 });
 
-describe('hashes that go stale', () => {
+describe('stale hashes', () => {
   test('the hash is that of the stored plan, which does not change', () => {
     const opened = session()
       .runRequested()
@@ -112,7 +112,7 @@ describe('hashes that go stale', () => {
   });
 });
 
-describe('tool sets that surprise', () => {
+describe('unexpected tool sets', () => {
   test('overrides of a run change what the run may call', () => {
     const run = session()
       .runRequested()
@@ -176,7 +176,7 @@ describe('time and order', () => {
     expect(few.refusal('ToolRegistrySet', fields as never)).toMatchObject({ code: 'registry_invalid' });
   });
 
-  test('an interrupt reason, a cancel reason, a failure code are all kept', () => {
+  test('the reason of an interrupt or a cancel and the code of a failure are kept', () => {
     expect(session().runRequested().interrupted('lunch').ending()?.message).toBe('lunch');
     expect(session().runRequested().cancelled('never mind').ending()?.message).toBe('never mind');
     expect(session().runRequested().failed('quota', 'empty').ending()).toMatchObject({
@@ -186,7 +186,7 @@ describe('time and order', () => {
   });
 });
 
-// Not `process`: immer asks it whether to explain its own errors.
+// `process` is not poisoned: immer reads it to choose the form of its errors.
 test('the fold uses no clock, random source or locale', () => {
   const recorded = session()
     .runRequested()

@@ -254,7 +254,7 @@ describe('random streams', () => {
     }
   });
 
-  test('effective tools are never stale', () => {
+  test('the effective tools are always those computed from the state', () => {
     for (const seed of SEEDS.slice(0, 15)) {
       walk(seed, LENGTH, (_, __, after) => {
         if (after === null) return;

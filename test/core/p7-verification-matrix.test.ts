@@ -26,7 +26,7 @@ const HOST_BOUND = defaultToolPackage()
   .map(({ tool_name }): string => tool_name);
 
 describe('1. no active host session', () => {
-  test('the effective tools have no host file or command tool, but open_session stays', () => {
+  test('no host tool for files or commands is effective, but open_session is', () => {
     expect(real().toolNames()).toEqual(['open_session', ...WORKFLOW_TOOLS]);
   });
 

@@ -50,7 +50,7 @@ describe('a snapshot', () => {
     expect(frozen(read)).toBe(true);
   });
 
-  test('whose text was changed is refused, or reads as the same state', () => {
+  test('with changed text is refused, or read as the same state', () => {
     const good = snapshotOf(walk(5, 60).session);
     const bytes = stateBytes(walk(5, 60).session.state);
     fc.assert(
@@ -68,16 +68,16 @@ describe('a snapshot', () => {
     ['another session', { session_id: 'other' as Snapshot['session_id'] }],
     ['another digest', { state_digest: `sha256:${'0'.repeat(64)}` as Snapshot['state_digest'] }],
     ['no text', { state: '' }],
-    ['text that is no JSON', { state: '{' }],
+    ['text that is not JSON', { state: '{' }],
     ['a list', { state: '[]' }],
-    ['a nesting without end', { state: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` }],
-  ])('that bears %s is none', (_name, change) => {
+    ['very deep nesting', { state: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` }],
+  ])('with %s is refused', (_name, change) => {
     const good = snapshotOf(walk(7, 40).session);
     expect(readSnapshot(good)).not.toBeNull();
     expect(readSnapshot({ ...good, ...change })).toBeNull();
   });
 
-  test('is not made of a state beyond the limit', () => {
+  test('is not made of a state that exceeds the limit', () => {
     const { state, genesis } = walk(9, 30).session;
     const open = Array.from({ length: SNAPSHOT_CHARS_MAX / 4_000 }, () => ({
       role: 'user' as const,

@@ -1,4 +1,4 @@
-// Events of version 1 fold in today's shapes; events that no version knows are refused.
+// Events of version 1 are folded in their upcast form; events that no version knows are refused.
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { EVENT_VERSION, type EventRecord, type StreamRecord } from '../../schemas/index.ts';
@@ -29,7 +29,7 @@ describe.each([
     expect(replay(records as never).divergence).toBeNull();
   });
 
-  test('is digested as it was written, not as it is read', async () => {
+  test('digests an event in its recorded form, not in its upcast form', async () => {
     for (const { event, event_digest } of interrupts(await recordsOf(folder))) {
       expect(eventDigest(event)).toBe(event_digest);
       const read = decodeEvent(event);

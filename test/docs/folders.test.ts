@@ -1,7 +1,7 @@
 // Each source folder opens with a README.md that says what may live there, what it may use, and what it guarantees.
 import { expect, test } from 'vitest';
 import { readDocument } from '../support/documents.ts';
-import { repositoryPaths } from '../house/source-files.ts';
+import { repositoryPaths } from '../conventions/source-files.ts';
 
 const paths = repositoryPaths();
 const SOURCE = /^(schemas|reducers|src|bridge)\/.*\.ts$/;

@@ -1,5 +1,5 @@
 // Nothing in the documents dangles: relative links lead to files and headings that exist. Citations in code are checked in
-// test/house/references.test.ts.
+// test/conventions/references.test.ts.
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';

@@ -64,12 +64,12 @@ describe('a call that asks', () => {
     for (const kind of ['ToolCallStarted', 'ToolCallSettled', 'LeaseExpired'] as const) {
       const fields = { ...run.settlementFields('q'), owner: 'bridge-1' };
       const { batch_id, call_id, attempt, plan_hash, owner, result, output } = fields;
-      const told = {
+      const reportOf = {
         ToolCallStarted: { batch_id, call_id, attempt, plan_hash, owner },
         ToolCallSettled: { batch_id, call_id, attempt, plan_hash, result, output },
         LeaseExpired: { batch_id, call_id, attempt },
       }[kind];
-      expect(run.refusal(kind, told as never).code).toBe('waits_for_person');
+      expect(run.refusal(kind, reportOf as never).code).toBe('waits_for_person');
     }
     expect(run.refusal('ToolCallStarted', { ...run.callFields('held'), owner: 'b' }).code).toBe('call_not_ready');
   });
@@ -95,7 +95,7 @@ describe('a call that asks', () => {
     ]);
   });
 
-  test('a denial without a message has a default text and never ends the run, whatever its completion rule', () => {
+  test('a denial without a message has a default text and ends the run under no completion rule', () => {
     const steerable = calling(asking({}, { completion: 'steerable' }), call('q', 'asks'));
     const denied = steerable.denied('q').batchSettled();
     expect(denied.transcript().at(-1)).toMatch(/^tool! q error: permission_denied: ./);
@@ -147,7 +147,7 @@ describe('an answer', () => {
 
   test('is bound to the batch, the call and the digest of its arguments', () => {
     expect(refusal(run, { batch_id: 'batch-2' })).toBe('wrong_batch');
-    expect(refusal(run, { call_id: 'nobody' })).toBe('unknown_call');
+    expect(refusal(run, { call_id: 'no_such_call' })).toBe('unknown_call');
     expect(refusal(run, { arguments_digest: digestJson({ n: 2 }) })).toBe('arguments_mismatch');
   });
 
@@ -307,7 +307,7 @@ describe('changed arguments', () => {
     ['an allowance', { result: 'allow' as const, instead }, '/instead'],
     ['another tool', { instead: call('q2', 'free') }, '/instead/tool_name'],
     ['an id of the batch', { instead: call('f', 'asks_write') }, '/instead/call_id'],
-    ['its own id', { instead: call('q', 'asks_write') }, '/instead/call_id'],
+    ['the id of the denied call', { instead: call('q', 'asks_write') }, '/instead/call_id'],
     [
       'arguments that do not fit',
       { instead: call('q2', 'asks_write', {}, { arguments_verdict: { valid: false, path: '/path', message: 'no' } }) },

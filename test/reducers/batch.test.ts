@@ -61,7 +61,7 @@ describe('reports on calls', () => {
     ['failed', true],
     ['cancelled', true],
     ['unknown', true],
-  ] as const)('outcome %s with success %s contradicts itself', (outcome, success) => {
+  ] as const)('outcome %s with success %s is refused as inconsistent', (outcome, success) => {
     expect(
       two.refusal('ToolCallSettled', { ...two.settlementFields('a'), outcome, result: { success } }),
     ).toMatchObject({ code: 'inconsistent_result' });

@@ -30,7 +30,7 @@ describe('a custom call', () => {
     expect(refusal(run.fulfilled('p'))).toBe('call_already_settled');
     expect(refusal(run, { arguments_digest: run.answerFields('p2').arguments_digest })).toBe('arguments_mismatch');
     expect(refusal(run, { batch_id: 'batch-7' })).toBe('wrong_batch');
-    expect(refusal(run, { call_id: 'nobody' })).toBe('unknown_call');
+    expect(refusal(run, { call_id: 'no_such_call' })).toBe('unknown_call');
     expect(refusal(run, run.answerFields('f'))).toBe('not_answerable');
     expect(refusal(run.started('f'), run.answerFields('f'))).toBe('not_answerable');
     expect(refusal(run.interrupted())).toBe('batch_not_active');

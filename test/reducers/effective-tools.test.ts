@@ -138,7 +138,7 @@ describe('overrides', () => {
     expect(run.answered('done').state.tool_overrides.run).toEqual(EMPTY);
   });
 
-  test('a run may have its own overrides, merged with the session config field by field', () => {
+  test('a run may override the session config field by field, and the tools', () => {
     const run = few.runRequested({ model: 'another' }, { tools: { ...EMPTY, enable: ['spare'] } });
     expect(run.toolIds()).toEqual(['write', 'read', 'spare']);
     expect(run.state.run?.config).toEqual({ ...few.state.config, model: 'another' });

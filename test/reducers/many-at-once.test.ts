@@ -1,4 +1,4 @@
-// One event that changes many calls of a batch: an interrupt, a grant, or a time that has come for all of them.
+// One event that changes many calls of a batch: an interrupt, a grant, or a time that is due for all of them.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SessionState, limits } from '../../schemas/index.ts';
@@ -52,28 +52,28 @@ function mistimed({ state: { active_tool_batch: batch } }: Session): readonly st
 }
 
 /** One of the calls in a status that wait for nothing and share no result. */
-function pick(run: Session, nth: number, status: string, by: 'bridge' | 'person' | 'anybody'): string | undefined {
+function pick(run: Session, nth: number, status: string, by: 'bridge' | 'person' | 'either'): string | undefined {
   const batch = run.state.active_tool_batch;
   const ids = (batch?.plan.planned_calls ?? []).flatMap(({ call_id, executor, shares }) => {
     if (batch === null || shares !== undefined || run.callState(call_id)?.status !== status) return [];
-    if (by !== 'anybody' && (executor.kind === 'custom') !== (by === 'person')) return [];
+    if (by !== 'either' && (executor.kind === 'custom') !== (by === 'person')) return [];
     return status !== 'waiting' && waitsOf(batch, call_id).length > 0 ? [] : [call_id];
   });
   return ids[nth % ids.length];
 }
 
 const onCall =
-  (status: string, by: 'bridge' | 'person' | 'anybody', then: (run: Session, id: string) => Session) =>
+  (status: string, by: 'bridge' | 'person' | 'either', then: (run: Session, id: string) => Session) =>
   (run: Session, nth: number): Session => {
     const id = pick(run, nth, status, by);
     return id === undefined ? run : then(run, id);
   };
 
-/** A next event; null when it does not apply. */
+/** Each applies one more event; the session is unchanged when the event does not apply. */
 const ACTS: readonly ((run: Session, nth: number) => Session)[] = [
-  onCall('waiting', 'anybody', (run, id) => run.allowed(id)),
-  onCall('waiting', 'anybody', (run, id) => run.allowed(id, { grant: {} })),
-  onCall('waiting', 'anybody', (run, id) => run.denied(id)),
+  onCall('waiting', 'either', (run, id) => run.allowed(id)),
+  onCall('waiting', 'either', (run, id) => run.allowed(id, { grant: {} })),
+  onCall('waiting', 'either', (run, id) => run.denied(id)),
   onCall('queued', 'person', (run, id) => run.fulfilled(id)),
   onCall('queued', 'bridge', (run, id) => run.settled(id)),
   onCall('queued', 'bridge', (run, id) => run.started(id)),
@@ -94,7 +94,7 @@ const calls = fc.array(
 );
 
 describe('one event that changes many calls', () => {
-  test('settles each once, and begins the time of those that are ready now', () => {
+  test('settles each call once, and starts the time of the calls that are ready then', () => {
     fc.assert(
       fc.property(calls, fc.array(acts, { maxLength: 14 }), fc.boolean(), (made, what, ttl) => {
         const policy = ttl ? { approval_ttl_ms: WITHIN } : {};
@@ -125,7 +125,7 @@ describe('one event that changes many calls', () => {
     expect(interrupted.state.transcript.count).toBe(2 + names.length);
   });
 
-  test('is fast when the time of every call in the largest batch has come', () => {
+  test('is fast when every call of the largest batch is due', () => {
     const names = Array.from({ length: limits.CALLS_PER_BATCH_MAX }, (_, index) => `c${index}`);
     const run = calling(
       asking({}, { calls_max: limits.CALLS_MAX }, TOOLS),

@@ -1,4 +1,4 @@
-// Ownership routes a call (openboa, "Ownership"): a person fulfils a custom tool's calls, whatever its executor.
+// Ownership routes a call (openboa, "Ownership"): a person fulfils the calls of a custom tool with any executor.
 import { expect, test } from 'vitest';
 import type { ToolSpec } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -20,7 +20,7 @@ test.each([
   ['custom', 'agent.custom_tool_use'],
   ['managed', 'tool.call'],
   ['mcp', 'tool.call'],
-] as const)('a tool that is %s owes %s', (ownership, kind) => {
+] as const)('a call of a tool with the ownership %s owes %s', (ownership, kind) => {
   const executor = { kind: 'effect', effect_kind: 'some.effect' } as const;
   const now = calling(
     tool('t', { ...FREE, ownership, executor, mode: 'external', destructive: ownership === 'custom' }),

@@ -17,7 +17,7 @@ const plan = (...calls: Parameters<typeof call>[]): ToolBatchPlan =>
 const groupsOf = (...calls: Parameters<typeof call>[]): readonly (readonly string[])[] =>
   plan(...calls).execution_plan.groups;
 
-describe('refusals, each with its own code', () => {
+describe('refusals and their codes', () => {
   const codeOf = (...made: Parameters<typeof call>): string | undefined => plan(made).rejected[0]?.code;
 
   test('tool_unknown lists the available tools', () => {
@@ -75,7 +75,7 @@ describe('claims from arguments', () => {
     ['an absolute path', '/a', 'b', [['w'], ['r']]],
     ['a path that a host may spell in two ways', 'é', 'b', [['w'], ['r']]],
     ['a backslash', 'a\\b', 'c', [['w'], ['r']]],
-    ['the workspace itself', '.', 'c', [['w'], ['r']]],
+    ['the root of the workspace', '.', 'c', [['w'], ['r']]],
   ])('%s', (_, written, read, groups) => {
     expect(groupsOf(['w', 'write', { path: written }], ['r', 'read', { path: read }])).toEqual(groups);
   });
@@ -197,7 +197,7 @@ describe('sizes', () => {
     expect(made.execution_plan.groups.flat().length).toBe(made.planned_calls.length);
   });
 
-  test('1,000 calls have the same plan as by the reference', () => {
+  test('1,000 calls have the same plan as in the reference', () => {
     const calls = Array.from({ length: 1_000 }, (_, index) =>
       call(`c${index}`, ['read', 'write', 'copy', 'free'][index % 4] ?? 'free', {
         path: `d${index % 7}/f${index % 31}`,

@@ -29,7 +29,7 @@ describe('the delay', () => {
     );
   });
 
-  test('is at least the wait the other side asked for', () => {
+  test('is at least the wait that the provider asked for', () => {
     expect(retryDelay(RETRY, 1, { retryable: true, retry_after_ms: 90_000 })).toBe(90_000);
     expect(retryDelay(RETRY, 1, { retryable: true, retry_after_ms: 5 })).toBe(1_000);
   });

@@ -10,7 +10,7 @@ const running = (...calls: Parameters<typeof call>[]): Session =>
     .observed(calls.map((made) => call(...made)));
 
 describe('a run', () => {
-  test('goes from request over generate, batch and generate to its end', () => {
+  test('runs from the request through generate, batch and generate to its end', () => {
     const run = running(['a', 'free']).batchDone().answered('that is it');
     expect(run.transcript()).toEqual(['user go', 'assistant [a]', 'tool a output of a', 'assistant that is it']);
     expect(run.state.run_history).toMatchObject([
@@ -133,7 +133,7 @@ describe('follow-ups', () => {
     expect(session().followUp('now').effectsOf('llm.generate')).toHaveLength(1);
   });
 
-  test('a follow-up starts with its own overrides when the live run has completed', () => {
+  test('a follow-up starts with the overrides of its request when the live run has completed', () => {
     const queued = session()
       .runRequested()
       .followUp('then', { run_overrides: { model: 'other' } });
@@ -302,10 +302,10 @@ describe('guards', () => {
   test('the same call five times in a row is answered instead of run, and a sixth ends the run', () => {
     let run = session().runRequested();
     for (const id of ['a', 'b', 'c', 'd']) run = repeat(run, id).batchDone();
-    const told = repeat(run, 'e');
-    expect(told.rejections()).toEqual({ 0: 'repeated_call' });
-    expect(told.batchSettled().transcript().at(-1)).toContain('5th time in a row');
-    const ended = repeat(told.batchSettled(), 'f');
+    const warned = repeat(run, 'e');
+    expect(warned.rejections()).toEqual({ 0: 'repeated_call' });
+    expect(warned.batchSettled().transcript().at(-1)).toContain('5th time in a row');
+    const ended = repeat(warned.batchSettled(), 'f');
     expect(ended.ending()).toMatchObject({ outcome: 'failed', code: 'repeated_call' });
     expect(ended.transcript().at(-1)).toMatch(/^tool! f error: repeated_call/);
   });

@@ -56,13 +56,13 @@ describe('which calls share', () => {
 describe('a shared call', () => {
   const run = open(read('a'), read('b'), read('c'), call('w', 'write', { path: 'a' }));
 
-  test('is not owed itself, and calls that wait for it wait for its result', () => {
+  test('is not owed, and calls that wait for it wait for its result', () => {
     expect(owed(run)).toEqual(['tool.call a', 'tool.call w']);
     expect(run.refusal('ToolCallStarted', { ...run.callFields('w'), owner: 'b' }).code).toBe('call_not_ready');
     expect(owed(run.settled('a'))).toEqual(['tool.call w']);
   });
 
-  test('gets the result of the call it shares, success or failure, in its own place', () => {
+  test('gets the result of the call it shares, success or failure, at its place in call order', () => {
     const settled = run.started('a').settled('a', { success: false, output: 'gone' });
     expect(statuses(settled)).toEqual(['failed', 'failed', 'failed', 'queued']);
     expect(settled.settled('w').batchSettled().transcript().slice(-4)).toEqual([

@@ -86,7 +86,7 @@ describe('commands with an alternative', () => {
     expect(Object.keys(found?.arguments ?? {}).sort()).toEqual(Object.keys(args).sort());
   });
 
-  test('paths are relative to the workspace, whatever folder the command runs in', () => {
+  test('paths are relative to the workspace, also when the command runs in another folder', () => {
     const args = (command: string, cwd: string, workspace?: string): unknown =>
       readAlternative(command, cwd, workspace)?.arguments;
     expect(args('cat a.ts', 'src')).toEqual({ path: 'src/a.ts' });

@@ -45,7 +45,7 @@ describe('an undo', () => {
     expect(after).not.toHaveProperty('undos');
   });
 
-  test('can be one of several; each answer ends its own', () => {
+  test('may wait beside others, and an answer ends only the one it names', () => {
     const two = ask(ask(session(), 'w'), 'x');
     expect(two.effectsOf('call.undo').map(({ effect_id }) => effect_id)).toEqual(['undo/0', 'undo/1']);
     const one = answer(two, 0);

@@ -12,7 +12,7 @@ import { type Session, call } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 
 /** The answer of a call of a workflow tool. */
-function said(of: Session, id: string): JsonObject {
+function answerOf(of: Session, id: string): JsonObject {
   const output = of.callState(id)?.output;
   if (output === null || output === undefined || !('text' in output)) throw new Error(`${id} has no answer`);
   return JSON.parse(output.text) as JsonObject;
@@ -28,7 +28,7 @@ function longestArguments(workflow: string): JsonObject {
 }
 
 const check = (args: JsonObject, of = asking()): JsonObject =>
-  said(calling(of, call('c', 'permissions_check', args)), 'c');
+  answerOf(calling(of, call('c', 'permissions_check', args)), 'c');
 
 describe('permissions_check', () => {
   test.each([
@@ -48,9 +48,10 @@ describe('permissions_check', () => {
       .allowed('a', { grant: { argument: 'path', pattern: 'src/*' } })
       .batchDone();
     const ask = (path: string) =>
-      said(granted.observed([call('c', 'permissions_check', { tool_name: 'asks_write', arguments: { path } })]), 'c')[
-        'decision'
-      ];
+      answerOf(
+        granted.observed([call('c', 'permissions_check', { tool_name: 'asks_write', arguments: { path } })]),
+        'c',
+      )['decision'];
     expect([ask('src/b'), ask('etc/b')]).toEqual(['allow', 'ask']);
   });
 
@@ -58,8 +59,8 @@ describe('permissions_check', () => {
     for (const spec of CONSENT_TOOLS) {
       const of = asking({ tools: { read: 'always_ask', write: 'deny', asks: 'always_allow' } });
       const decision = check({ tool_name: spec.tool_name }, of)['decision'];
-      const met = calling(of, call('x', spec.tool_name));
-      const status = statuses(met)[0];
+      const made = calling(of, call('x', spec.tool_name));
+      const status = statuses(made)[0];
       expect(decision).toBe(status === 'waiting' ? 'ask' : status === 'rejected' ? 'deny' : 'allow');
     }
   });
@@ -83,7 +84,7 @@ describe('permissions_describe', () => {
       call('p', 'person'),
       call('f', 'free'),
     ]);
-    expect(said(run, 'd')).toMatchObject({
+    expect(answerOf(run, 'd')).toMatchObject({
       policy: { modes: { local: 'allow' } },
       pending: {
         shown: [
@@ -94,7 +95,7 @@ describe('permissions_describe', () => {
       },
       grants: { shown: [{ tool_id: 'asks_run', argument: 'argv', pattern: 'git *' }], more: 0 },
     });
-    const asks = said(run, 'd')['asking'] as { readonly shown: readonly { readonly tool_name: string }[] };
+    const asks = answerOf(run, 'd')['asking'] as { readonly shown: readonly { readonly tool_name: string }[] };
     expect(asks.shown.map((entry) => entry.tool_name)).toEqual(['asks', 'asks_write', 'asks_run', 'asks_person']);
   });
 });
@@ -121,7 +122,7 @@ describe('workflow tools', () => {
     expect(calling(denied, call('d', 'permissions_describe')).rejections()).toEqual({ 0: 'permission_denied' });
   });
 
-  test('keep their answers inline, whatever the registry, the batch and the grants hold', () => {
+  test('keep their answers inline for any registry, batch and grants', () => {
     const odd = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).map((text) => text.toWellFormed());
     fc.assert(
       fc.property(

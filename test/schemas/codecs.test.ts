@@ -35,7 +35,7 @@ describe('paths of faults (RFC 6901)', () => {
     expect(faultOf(schemas.IngressEvent, value)).toMatchObject({ code: 'invalid_shape', path });
   });
 
-  test('a decoded value is the given value itself', () => {
+  test('a decoded value is the given value, not a copy', () => {
     const decoded = decode(schemas.IngressEvent, EVENT);
     expect(!isLeft(decoded) && decoded.right).toBe(EVENT);
   });

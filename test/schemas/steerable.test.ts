@@ -153,7 +153,7 @@ describe('shapes', () => {
 
 /** The published vectors, in a folder next to this checkout. */
 const FOLDER = fileURLToPath(new URL('../../../shared/vectors/steerable/', import.meta.url));
-const there = existsSync(FOLDER);
+const arePresent = existsSync(FOLDER);
 
 describe('the published vectors', () => {
   const OURS: Readonly<Record<string, unknown>> = {
@@ -165,11 +165,11 @@ describe('the published vectors', () => {
   /** The vectors of trace spans, which refold does not have. */
   const NOT_OURS = ['trace_span_basic.json'];
 
-  test.runIf(!there)('are not beside this checkout, and so not compared', () => {
+  test.runIf(!arePresent)('are not next to this checkout, so they are not compared', () => {
     expect(existsSync(FOLDER)).toBe(false);
   });
 
-  test.runIf(there)('are the values above, and there are no others', () => {
+  test.runIf(arePresent)('equal the values above, and there are no others', () => {
     expect(readdirSync(FOLDER).sort()).toEqual([...Object.keys(OURS), ...NOT_OURS].sort());
     for (const [name, values] of Object.entries(OURS)) {
       expect(JSON.parse(readFileSync(`${FOLDER}${name}`, 'utf8'))).toEqual(values);

@@ -1,4 +1,4 @@
-// The simulator itself: each seed is one deterministic run, and a failure says how to reproduce it.
+// The simulator: each seed is one deterministic run, and a failure says how to reproduce it.
 import { right } from 'fp-ts/lib/Either.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -51,14 +51,14 @@ describe('a seed', () => {
 
   test('covers, together with others, every fault and every act', () => {
     const scenarios = Array.from({ length: 400 }, (_, seed) => scenarioOf(seed));
-    const met = new Set(
+    const drawn = new Set(
       scenarios.flatMap(({ messages, disk, processes, sessions }) => [
         ...[...messages, ...disk, ...processes].map(({ what }) => what),
         ...sessions.flatMap(({ acts }) => acts.map(({ what }) => what)),
       ]),
     );
     // Six faults of messages, four of the disk, seven of processes, twelve acts.
-    expect(met.size).toBe(6 + 4 + 7 + 12);
+    expect(drawn.size).toBe(6 + 4 + 7 + 12);
     const calls = scenarios.flatMap(({ sessions }) => sessions.flatMap(({ turns }) => turns.flat()));
     expect(new Set(calls.map((call) => call?.fails))).toEqual(new Set([undefined, 1, 2, 5]));
   });

@@ -14,7 +14,7 @@ const sha256 = (text: string): string => `sha256:${createHash('sha256').update(t
 
 const digestOf = (value: Json): string => sha256(referenceCanonical(value));
 
-/** Form 1: each container directly inside a container is replaced by a list of one string, its own digest. */
+/** Form 1: each container directly inside a container is replaced by a list of one string, its digest. */
 export function referenceForm1(value: Json): string {
   const reference = (item: Json): Json => (isContainer(item) ? [referenceForm1(item)] : item);
   const shallow = Array.isArray(value)

@@ -290,7 +290,7 @@ export class Session {
     return this.state.effective_tools.ordered_tools.map((entry) => entry.tool_id);
   }
 
-  /** The open page of the transcript in short: `user go`, `assistant said [a b]`, `tool a said`, `tool! a said`. */
+  /** The open page of the transcript in short: `user TEXT`, `assistant TEXT [a b]`, `tool a TEXT`, `tool! a TEXT`. */
   transcript(): readonly string[] {
     return this.state.transcript.open.map((entry) => inShort(entry));
   }

@@ -45,7 +45,7 @@ export const HOSTED = tool('hosted', {
   parallelism_hint: { parallel_safe: true },
   availability_rules: ['host_session_ready'],
 });
-/** Asks a person, whatever the policy for its mode. */
+/** Asks a person, under any policy for its mode. */
 export const ASKS = tool('asks', { parallelism_hint: { parallel_safe: true }, permission_policy: 'always_ask' });
 /** A person fulfils it. */
 export const PERSON = tool('person', {

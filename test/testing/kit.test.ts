@@ -63,18 +63,18 @@ describe('arbitraries', () => {
   test('of streams take the consent policy and the config of a session', () => {
     const config = { turns_max: 1, wall_ms_max: 30_000, retry: { attempts_max: 3, base_ms: 10, cap_ms: 20 } };
     const stream = arbitrary.ingressStream({ consent: CONSENT_PRESETS.careful, config, lengthMax: 60 });
-    const met = new Set<string>();
+    const seen = new Set<string>();
     fc.assert(
       fc.property(stream, ({ genesis, events, state }) => {
         expect(genesis).toMatchObject({ consent: CONSENT_PRESETS.careful, config });
-        for (const { ending } of state.run_history) if (ending.code !== null) met.add(ending.code);
-        for (const event of events) if ('retryable' in event) met.add(`${event.kind} again`);
-        if ((state.active_tool_batch?.waiting ?? 0) > 0) met.add('asks');
+        for (const { ending } of state.run_history) if (ending.code !== null) seen.add(ending.code);
+        for (const event of events) if ('retryable' in event) seen.add(`${event.kind} again`);
+        if ((state.active_tool_batch?.waiting ?? 0) > 0) seen.add('asks');
       }),
       { numRuns: 300, seed: 1 },
     );
     for (const what of ['asks', 'time_exceeded', 'turns_exceeded', 'GenerateFailed again', 'ToolCallSettled again']) {
-      expect(met).toContain(what);
+      expect(seen).toContain(what);
     }
   });
 

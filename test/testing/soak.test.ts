@@ -10,7 +10,7 @@ interface Soak {
 
 const soaks = JSON.parse(await readFile(at('tools/soak.json'), 'utf8')) as Readonly<Record<string, Soak>>;
 
-/** Files that read the rounds through a helper. */
+/** Files that scale their rounds through a helper. */
 const THROUGH_HELPERS = ['test/simulation/seeds-1.test.ts', 'test/simulation/seeds-2.test.ts'];
 
 test('the table of soaks names every test file that scales its rounds, once', async () => {

@@ -59,7 +59,7 @@ async function bundlePage() {
   return outputFiles[0].text;
 }
 
-/** A page that folds its input and leaves the answer in its title. A script must not contain its own end tag. */
+/** A page that folds its input and writes the answer into its title. The script must not contain the end tag of a script. */
 function pageOf(code, input) {
   const data = `const input = ${JSON.stringify(input).replaceAll('<', String.raw`\u003c`)};`;
   const safe = code.replaceAll('</script', String.raw`<\/script`);

@@ -39,6 +39,6 @@ async function foldInBrowser(path, { poisoned, locale }, folder, options) {
   const language = `--lang=${locale.split('.')[0].replace('_', '-')}`;
   const { stdout } = await run(path, [...FLAGS, ...MORE_FLAGS, home, language, page], options);
   const answer = /<title>folded:([^<]*)<\/title>/.exec(stdout)?.[1];
-  if (answer === undefined) return { error: 'the page left no answer' };
+  if (answer === undefined) return { error: 'the page did not write its answer into its title' };
   return JSON.parse(decodeURIComponent(answer));
 }

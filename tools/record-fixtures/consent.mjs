@@ -71,7 +71,9 @@ export function expiredApprovals() {
   const session = recording('expired-approvals', { tool_package: packageOf([ASKS, TIMED, ONCE]), consent });
   session.runs('ask').observes([call('a', 'asks', { n: 1 }), call('b', 'asks', { n: 2 }), call('c', 'once')]);
   session.confirms('b', 'allow').settles('b').settles('c').passes();
-  session.calls({ a: 'denied' }).shows('its own code', () => session.callState('a').code === 'approval_expired');
+  session
+    .calls({ a: 'denied' })
+    .shows('the code of an expired question', () => session.callState('a').code === 'approval_expired');
   session.settlesBatch().observes([call('w', 'timed', { path: 'x' }), call('v', 'timed', { path: 'x' })]);
   // The deadline of the second starts when the first has expired.
   session.passes().calls({ w: 'failed', v: 'queued' }).owes('agent.custom_tool_use', 'v').fulfils('v').settlesBatch();
@@ -234,10 +236,10 @@ export function workflowTools() {
       call('p', 'person'),
     ]);
   session.calls({ c1: 'succeeded', c2: 'succeeded', d: 'succeeded', q: 'waiting', p: 'waiting' });
-  const said = (id) => JSON.parse(session.callState(id).output.text);
-  assert.deepEqual([said('c1').decision, said('c2').decision], ['ask', 'not_available']);
+  const answerOf = (id) => JSON.parse(session.callState(id).output.text);
+  assert.deepEqual([answerOf('c1').decision, answerOf('c2').decision], ['ask', 'not_available']);
   assert.deepEqual(
-    said('d').pending.shown.map((entry) => entry.call_id),
+    answerOf('d').pending.shown.map((entry) => entry.call_id),
     ['q', 'p'],
   );
   session
@@ -245,6 +247,6 @@ export function workflowTools() {
     .confirms('p', 'allow')
     .fulfils('p');
   session.finishesBatch().observes([call('c3', 'permissions_check', { tool_name: 'asks', arguments: { path: 'b' } })]);
-  assert.equal(said('c3').decision, 'allow');
+  assert.equal(answerOf('c3').decision, 'allow');
   return session.settlesBatch().answers('you may').ended('completed');
 }

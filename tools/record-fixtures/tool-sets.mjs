@@ -137,6 +137,8 @@ export function rejectedCalls() {
     .refused('tool_unknown')
     .settlesBatch();
   return session
-    .shows('the ids are told apart', ({ transcript }) => transcript.open.some((entry) => entry.call_id === 'same~1'))
+    .shows('the two calls get different ids', ({ transcript }) =>
+      transcript.open.some((entry) => entry.call_id === 'same~1'),
+    )
     .answers('I give up');
 }

@@ -26,7 +26,7 @@ export const HOSTED = tool('hosted', { availability_rules: ['host_session_ready'
 export const BROWSER = tool('browser', { availability_rules: ['host_session_ready', 'capability:browser'] });
 export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflow: 'none-yet' } });
 
-/** Always asks a person, whatever the policy for its mode. */
+/** Always asks a person, under any policy for its mode. */
 export const ASKS = tool('asks', { permission_policy: 'always_ask', parallelism_hint: claiming('write') });
 /** Sends something and reports the result. */
 export const SEND = tool('send', { output_schema: { type: 'object', properties: { ok: { type: 'boolean' } } } });

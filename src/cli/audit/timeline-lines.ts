@@ -52,15 +52,15 @@ interface Scale {
   readonly width: number;
 }
 
-interface Stretch {
+interface DrawnSpan {
   readonly what: CallSpan['what'] | 'model';
   readonly from_ms: number;
   readonly to_ms: number | null;
 }
 
-function bar(stretches: readonly Stretch[], { from, to, perCell, width }: Scale): string {
+function bar(spans: readonly DrawnSpan[], { from, to, perCell, width }: Scale): string {
   const cells = Array.from({ length: width }, () => ' ');
-  for (const { what, from_ms, to_ms } of stretches) {
+  for (const { what, from_ms, to_ms } of spans) {
     const first = Math.min(width - 1, Math.round((from_ms - from) / perCell));
     // Even the shortest span is one cell wide.
     const end = Math.max(first + 1, Math.round(((to_ms ?? to) - from) / perCell));

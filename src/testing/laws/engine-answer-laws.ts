@@ -27,7 +27,7 @@ interface EngineAnswerLawsOptions {
   readonly judge: Judge;
   readonly storedOf: (session: SessionId) => StoredSession | undefined;
   readonly ttlMs: number;
-  /** Whether this bridge is still alive: others may report for one that is not. */
+  /** Whether this bridge is still alive. Another bridge may report in the name of a dead one. */
   readonly isAlive: (owner: string) => boolean;
 }
 
@@ -69,8 +69,8 @@ export function newEngineAnswerLaws({ judge, storedOf, ttlMs, isAlive }: EngineA
       const retries = stored?.states[position]?.run?.retry?.failures ?? 0;
       const report = event === undefined || submit.owner === undefined || repeated ? null : reportOn(event, retries);
       if (report === null) continue;
-      const speaker = submit.owner === undefined || isAlive(submit.owner) ? from : submit.owner;
-      checkHolder(speaker, { session_id: session, effect_id: report.effect }, deliveredMs);
+      const reporter = submit.owner === undefined || isAlive(submit.owner) ? from : submit.owner;
+      checkHolder(reporter, { session_id: session, effect_id: report.effect }, deliveredMs);
     }
   }
 

@@ -61,7 +61,7 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
     }
   }
 
-  /** The attempt is owed by the durable events, and its time has come. A late run of an earlier attempt is allowed. */
+  /** The durable events owe the attempt, and its time is reached. A late run of an earlier attempt is allowed. */
   function checkAttempt({ call_id, attempt }: Execution, call: CallEntry, { events }: StoredSession): void {
     const ofNow = attempt ?? call.attempt;
     judge.check(ofNow <= call.attempt, 'durable first', () => `${call_id} runs as attempt ${ofNow}, which is not owed`);

@@ -1,6 +1,6 @@
 // The durable events of one session, folded a second time as they are stored, independently of the engine. The fold
 // starts from the stored text, parses it separately, compares every chain link with the recorded one, and compares the
-// digest of every few states and of the last. The laws check the engine and the bridges against this state.
+// digests of every fourth state and of the last. The laws check the engine and the bridges against this state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Content } from '../../../schemas/content.ts';

@@ -39,7 +39,7 @@ function checkStarted(stored: StoredSession, event: EventOfKind<'ToolCallStarted
   if (call === undefined) return;
   const again = call.starters.length > 0 && call.planned?.repeatable !== true;
   judge.check(!again, 'runs at most once', () => `${event.call_id} is started twice`);
-  judge.check(isOver(call) === null, 'settle once', () => `${event.call_id} is started after its end`);
+  judge.check(endOf(call) === null, 'settle once', () => `${event.call_id} is started after its end`);
   judge.check(
     event.plan_hash === call.plan?.plan_hash,
     'only the plan runs',
@@ -55,7 +55,7 @@ function checkConfirmed(stored: StoredSession, event: EventOfKind<'user.tool_con
   const bound = call?.planned?.arguments_digest === event.arguments_digest;
   judge.check(bound, 'approvals bound', () => `${event.call_id}: an answer about other arguments was accepted`);
   if (call === undefined) return;
-  const used = call.allowed || isOver(call) !== null;
+  const used = call.allowed || endOf(call) !== null;
   judge.check(!used, 'approvals bound', () => `${event.call_id} was answered already`);
   if (event.result === 'allow') call.allowed = true;
   else markEnded(call);
@@ -99,7 +99,7 @@ function checkSettled(stored: StoredSession, folded: FoldedEvent, judge: Judge):
     judge.fail('settle once', `a result of ${event.call_id}, which was never called`);
     return;
   }
-  judge.check(isOver(call) === null, 'settle once', () => `${event.call_id} is settled again: it was ${isOver(call)}`);
+  judge.check(endOf(call) === null, 'settle once', () => `${event.call_id} is settled again: it was ${endOf(call)}`);
   judge.check(call.planned !== null, 'only the plan runs', () => `${event.call_id} was rejected but has a result`);
   const bound =
     event.kind === 'ToolCallSettled'
@@ -115,7 +115,7 @@ function checkSettled(stored: StoredSession, folded: FoldedEvent, judge: Judge):
 }
 
 /** How the call ended; null while it is open. */
-const isOver = ({ settled, ended }: CallEntry): string | null => {
+const endOf = ({ settled, ended }: CallEntry): string | null => {
   if (settled !== null) return 'settled';
   return ended ? 'given up' : null;
 };

@@ -80,7 +80,7 @@ function callText(call: CallState | undefined, startMs: number): string {
   const { status, code, attempt, terminal, not_before_ms } = call;
   return [
     status,
-    ...(code === null ? [] : [cut(code, CODE_CHARS_MAX)]),
+    ...(code === null || code === status ? [] : [cut(code, CODE_CHARS_MAX)]),
     ...(attempt === 1 ? [] : [`#${attempt}`]),
     ...(terminal ? ['terminal'] : []),
     ...(not_before_ms === undefined ? [] : [`not before ${since(not_before_ms, startMs)}`]),

@@ -1,4 +1,4 @@
-// What each kind of event says, in a transcript: its important fields without ids that the columns beside it show.
+// The column of fields of a transcript: the important fields of each kind of event, without ids that other columns show.
 import type { EventOfKind, IngressEvent, IngressKind } from '../../../schemas/event.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { HostSessionFacts, ToolOverrides } from '../../../schemas/tool-set.ts';

@@ -1,5 +1,5 @@
-// The transcript of a recorded session: text that a person can review, one line an event, with its position, its time, its
-// kind, what it says, what it changed in the state, and the effects that the session owes after it. A pure function of the
+// The transcript of a recorded session: text that a person can review, one line per event, with its position, its time, its
+// kind, its fields, what it changed in the state, and the effects that the session owes after it. A pure function of the
 // records; the texts of the columns are made in the files beside this one.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Genesis } from '../../../schemas/genesis.ts';
@@ -19,9 +19,9 @@ const GAP = '  ';
 
 type Row = readonly [position: string, time: string, kind: string, content: string, changes: string, owed: string];
 
-const HEADINGS: Row = ['#', 'ms', 'event', 'says', 'changes', 'owes'];
+const HEADINGS: Row = ['#', 'ms', 'event', 'fields', 'changes', 'owed effects'];
 
-/** Throws when the session does not accept its own records. */
+/** Throws when a record is refused. */
 export function transcriptOf([first, ...records]: readonly StreamRecord[]): string {
   if (first?.kind !== 'genesis') throw new Error('a stream begins with a genesis record');
   const startMs = first.genesis.created_at_ms;

@@ -134,7 +134,7 @@ vi.mock(import('../../../../bridge/executors/undo-call.ts'), async (load) => {
   };
 });
 
-/** Our bridge with a faulty client. */
+/** refold's bridge with a faulty client. */
 const withClient =
   (change: (client: EngineClient) => Partial<EngineClient>): SimulatedBridge =>
   (world) =>

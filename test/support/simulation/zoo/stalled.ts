@@ -1,10 +1,10 @@
-// Scenarios of a bridge that is stalled at the worst moment. Few seeds show this, so the shrunk scenarios are kept here.
+// Scenarios in which a bridge stalls after a check and before the action. Few seeds show this, so shrunk ones are kept here.
 import type { Scenario } from '../../../../src/testing/index.ts';
 
 /** Two bridges without faults. */
 const QUIET = { seed: 7, bridges: 2, files: false, snapshots: false, messages: [], disk: [] } as const;
 
-// A bridge is stalled between the record of a start and the call itself, for longer than its lease lasts. When it continues,
+// A bridge is stalled between the record of a start and the run of the call, for longer than its lease lasts. When it continues,
 // a call that waits for this one has started on the other bridge.
 export const STALLED: Scenario = {
   ...QUIET,

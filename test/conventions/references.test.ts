@@ -13,7 +13,7 @@ function parentsOf(path: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-// In code only comments cite; strings there are examples of paths, and no paths of this repository.
+// In code only comments cite: strings may hold paths that are examples.
 const blank = (text: string): string => text.replace(/[^\n]/g, ' ');
 const CODE = /\.(ts|mjs|cjs)$/;
 const TOKEN = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(\/\/[^\n]*|\/\*[\s\S]*?\*\/)/g;
@@ -60,7 +60,7 @@ const headings = new Map(
 );
 
 describe('what code and documents cite', () => {
-  test('a law that is cited by number exists', () => {
+  test('a law cited by its number exists', () => {
     const cited = citations(/\blaws? (\d+(?:(?:, | and | to )\d+)*)/gi);
     const dangling = cited.filter(({ cited: numbers }) =>
       numbers.split(/, | and | to /).some((number) => LAWS[Number(number) - 1] === undefined),
@@ -69,7 +69,7 @@ describe('what code and documents cite', () => {
     expect(dangling).toEqual([]);
   });
 
-  test('a heading that is cited exists in its document', () => {
+  test('a cited heading exists in its document', () => {
     const cited = citing.flatMap((file) =>
       [...joinComments(file).text.matchAll(/\b((?:docs\/)?[\w-]+\.md), "([^"]+)"/g)].map(
         ([, document, heading], index) => ({
@@ -84,7 +84,7 @@ describe('what code and documents cite', () => {
     expect(dangling).toEqual([]);
   });
 
-  test('a path of this repository that is named exists', () => {
+  test('a cited path of this repository exists', () => {
     const named = citations(
       /(?<![\w./-])((?:schemas|reducers|src|bridge|bench|test|tools|docs|replay-fixtures)\/[\w./-]*[\w-]\.(?:ts|mjs|cjs|md|json|py|jsonl|txt))\b/g,
     );
@@ -93,14 +93,14 @@ describe('what code and documents cite', () => {
     expect(dangling).toEqual([]);
   });
 
-  test('a folder of this repository that is named exists', () => {
+  test('a cited folder of this repository exists', () => {
     const named = citations(
       /`((?:schemas|reducers|src|bridge|bench|test|tools|docs|replay-fixtures)(?:\/[\w-]+)*)\/`/g,
     );
     expect(named.filter(({ cited }) => !folders.has(cited))).toEqual([]);
   });
 
-  test('nothing cites a paper that is not in this repository', () => {
+  test('no document outside this repository is cited', () => {
     const outside = /\bDESIGN(?:\.md)?\b(?=[, ]|\))|\bSTYLE(?:\.md)?\b(?=[, )])|(?<![\w/])seeds\/[a-z]+-/g;
     expect(citations(outside, citing)).toEqual([]);
   });

@@ -27,12 +27,12 @@ export const sourceFiles = (matches: RegExp): readonly SourceFile[] =>
   repositoryPaths()
     .filter((path) => matches.test(path))
     .flatMap((path) => {
-      const text = readIfThere(`${ROOT}${path}`);
+      const text = readIfPresent(`${ROOT}${path}`);
       return text === null ? [] : [{ path, text }];
     });
 
 // A file that was deleted and not yet committed is still listed.
-function readIfThere(path: string): string | null {
+function readIfPresent(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -1,4 +1,4 @@
-// Rules of the house that no linter knows (CONTRIBUTING.md).
+// Conventions of this repository that no linter checks (CONTRIBUTING.md, "Rules").
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { repositoryPaths, sourceFiles } from './source-files.ts';
@@ -10,17 +10,17 @@ const parsed = sourceFiles(PRODUCT).map(({ path, text }) => ({
 }));
 
 describe('fp-ts', () => {
-  test('two or more fallible steps of one function are a pipe, not a ladder of isLeft', () => {
-    const ladders = parsed.flatMap(({ path, source }) =>
+  test('a function with two or more fallible steps composes them with pipe', () => {
+    const offenders = parsed.flatMap(({ path, source }) =>
       earlyReturns(source)
         .filter(({ count }) => count > 1)
         .map(({ line, count }) => `${path}:${line} returns early on isLeft ${count} times: use pipe`),
     );
-    expect(ladders).toEqual([]);
+    expect(offenders).toEqual([]);
   });
 
-  test('that rule finds a ladder where there is one', () => {
-    const ladder = `
+  test('the check finds a function that returns early twice', () => {
+    const code = `
       function load() {
         const a = one();
         if (isLeft(a)) return a;
@@ -28,12 +28,12 @@ describe('fp-ts', () => {
         if (isLeft(b)) { return left(b.left); }
         return b;
       }`;
-    const source = ts.createSourceFile('x.ts', ladder, ts.ScriptTarget.Latest, true);
+    const source = ts.createSourceFile('x.ts', code, ts.ScriptTarget.Latest, true);
     expect(earlyReturns(source)).toEqual([{ line: 2, count: 2 }]);
   });
 });
 
-/** How often each function returns early because a step of its own failed; a loop that does so counts as one step. */
+/** How often each function returns early after a failed step, nested functions excluded; a loop that does so counts once. */
 function earlyReturns(source: ts.SourceFile): readonly { readonly line: number; readonly count: number }[] {
   const found: { line: number; count: number }[] = [];
   const visit = (node: ts.Node, own: { count: number } | null): void => {
@@ -61,11 +61,11 @@ const isFailure = (condition: ts.Expression): boolean =>
 const returns = (statement: ts.Statement): boolean =>
   ts.isReturnStatement(statement) || (ts.isBlock(statement) && statement.statements.some(ts.isReturnStatement));
 
-/** One function, chosen by an import condition. */
+/** The two implementations of this function are chosen by an import condition. */
 const IMPLEMENTED_TWICE = new Set(['sha256Hex']);
 
 describe('names', () => {
-  test('what is exported under a name of its own is defined once', () => {
+  test('no name is exported by two files', () => {
     const defined = new Map<string, string[]>();
     for (const { path, source } of parsed) {
       for (const statement of source.statements) {
@@ -95,12 +95,12 @@ describe('folders', () => {
     ...new Set(paths.filter((path) => PRODUCT.test(path)).map((path) => path.split('/').slice(0, -1).join('/'))),
   ];
 
-  test('the top of bridge/ stays small: new files belong in its rooms', () => {
+  test('bridge/ has at most twelve entries: new files belong in its subfolders', () => {
     const names = new Set(paths.filter((path) => path.startsWith('bridge/')).map((path) => path.split('/')[1]));
     expect(names.size).toBeLessThanOrEqual(12);
   });
 
-  test('none holds more than thirty-five loose files', () => {
+  test('no folder directly holds more than 35 files', () => {
     const crowded = folders
       .map((folder) => ({
         folder,
