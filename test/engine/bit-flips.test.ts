@@ -8,12 +8,12 @@ import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { A, Talk, packageOf } from '../support/engine/world.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE } from '../support/tools.ts';
 
@@ -64,7 +64,7 @@ function questions(blobs: readonly Digest[]): readonly Question[] {
 async function writeData(dataDir: string): Promise<void> {
   for (let opening = 0; opening < 3; opening += 1) {
     const clock = newVirtualClock(1_000_000 * (opening + 1));
-    const engine = await done(openEngine({ dataDir, clock }));
+    const engine = await must(openEngine({ dataDir, clock }));
     const { client } = engine;
     const [long, work] = [new Talk(client, LONG), new Talk(client, WORK)];
     if (opening === 0) {
@@ -78,7 +78,7 @@ async function writeData(dataDir: string): Promise<void> {
       ]);
     }
     const text = `${opening}`.repeat(6_000);
-    const ref = await done(client.putBlob(new TextEncoder().encode(text)));
+    const ref = await must(client.putBlob(new TextEncoder().encode(text)));
     const content = { ref, bytes: text.length, head: '', tail: '' };
     await work.submit([{ kind: 'RunRequested', input: content }]);
     const call = { call_id: 'c', tool_name: 'free', arguments: { long: text } };
@@ -188,8 +188,8 @@ describe('a data directory with one flipped bit', () => {
       const truth = new Map<string, string>();
       // Read from a copy, because opening a journal rewrites its files.
       await cp(intact, join(directory, 'asked'), { recursive: true });
-      const engine = await done(openEngine({ dataDir: join(directory, 'asked'), clock: newVirtualClock() }));
-      for (const { name, ask } of asked) truth.set(name, await done(() => ask(engine.client)));
+      const engine = await must(openEngine({ dataDir: join(directory, 'asked'), clock: newVirtualClock() }));
+      for (const { name, ask } of asked) truth.set(name, await must(() => ask(engine.client)));
       await engine.close();
       await cp(intact, join(directory, 'none'), { recursive: true });
       expect(await askAll(join(directory, 'none'), asked, truth)).toBe('right');

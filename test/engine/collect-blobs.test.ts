@@ -4,17 +4,18 @@ import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import { newBlobCheck } from '../../src/cli/audit/blob-check.ts';
+import { must } from '../../src/client/must.ts';
 import { type Collection, collectBlobs } from '../../src/engine/collect-blobs.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
-import { done, refusal } from '../support/journal/outcomes.ts';
+import { refusal } from '../support/journal/outcomes.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE } from '../support/tools.ts';
 
 const LATER_MS = Date.now() + 10 * GC_GRACE_MS;
 
 const collect = (disk: Disk, remove: boolean, nowMs = LATER_MS): Promise<Collection> =>
-  done(collectBlobs({ journal: disk.journal, blobs: disk.blobs, nowMs, remove }));
+  must(collectBlobs({ journal: disk.journal, blobs: disk.blobs, nowMs, remove }));
 
 async function held(disk: Disk): Promise<readonly Digest[]> {
   const refs: Digest[] = [];
@@ -23,7 +24,7 @@ async function held(disk: Disk): Promise<readonly Digest[]> {
 }
 
 const put = (world: World, text: string): Promise<Digest> =>
-  done(world.engine.client.putBlob(new TextEncoder().encode(text)));
+  must(world.engine.client.putBlob(new TextEncoder().encode(text)));
 
 const blobText = (ref: Digest, text: string) => ({ ref, bytes: text.length, head: text.slice(0, 4), tail: '' });
 
@@ -44,8 +45,8 @@ async function runWith(world: World, talk: Talk, run: number, text: string): Pro
 /** The faults that `refold verify` finds in the blobs of a session. */
 async function missingOf(world: World, id: SessionId): Promise<readonly string[]> {
   const check = newBlobCheck(world.engine.client);
-  for (const record of await done(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
-  const { checked, bad } = await check.finish((await done(world.engine.client.session(id))).state);
+  for (const record of await must(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
+  const { checked, bad } = await check.finish((await must(world.engine.client.session(id))).state);
   expect(checked).toBeGreaterThan(0);
   return bad.map(({ message }) => message);
 }
@@ -71,7 +72,7 @@ describe('the collection of blobs', () => {
   test('keeps recent blobs: an event that refers to one may be under way', async () => {
     const world = await newWorld();
     const ref = await put(world, 'in flight');
-    const now = await done(world.disk.blobs.lastPut(ref));
+    const now = await must(world.disk.blobs.lastPut(ref));
     expect(await collect(world.disk, true, now + GC_GRACE_MS - 1)).toEqual({
       referenced: 0,
       young: 1,
@@ -92,7 +93,7 @@ describe('the collection of blobs', () => {
     for (let run = 1; run <= 66; run += 1) await runWith(world, world.talk, run, `text of run ${run} `.repeat(20));
     expect((await world.talk.state()).version).toBeGreaterThan(SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
-    expect(await done(world.disk.journal.snapshots.versions(SESSION))).not.toEqual([]);
+    expect(await must(world.disk.journal.snapshots.versions(SESSION))).not.toEqual([]);
     const before = await held(world.disk);
     expect((await collect(world.disk, true)).unreferenced).toEqual([]);
     expect(await held(world.disk)).toEqual(before);
@@ -107,7 +108,7 @@ describe('the collection of blobs', () => {
     const [page] = (await world.talk.state()).transcript.sealed;
     if (page === undefined) throw new Error('no page was sealed');
     const before = (await held(world.disk)).filter((ref) => what !== 'page' || ref !== page);
-    if (what === 'page') await done(world.disk.blobs.delete(page));
+    if (what === 'page') await must(world.disk.blobs.delete(page));
     const { journal, blobs } = world.disk;
     const torn: typeof journal = {
       ...journal,

@@ -2,12 +2,13 @@
 // (docs/design.md, laws 3 and 15).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { scenario } from '../support/engine/scenario.ts';
 import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { A, SESSION, type World, durable, ingress, newWorld } from '../support/engine/world.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { randomFrom } from '../support/random.ts';
 
 const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
@@ -29,7 +30,7 @@ async function runThrough(disk: Disk): Promise<Followed> {
     const { client } = world.engine;
     try {
       for await (const { position } of client.follow(SESSION)) {
-        const head = await done(disk.journal.head(SESSION));
+        const head = await must(disk.journal.head(SESSION));
         if (position >= head.version) throw new Error(`position ${position} was published before it was durable`);
         published.push(position);
       }
@@ -52,7 +53,7 @@ async function runThrough(disk: Disk): Promise<Followed> {
         expect(MAY_BE_SENT_AGAIN).toContain(code);
         // A refused request changes neither the durable state nor the state in memory.
         if ((await outcome(world.engine.client.session(SESSION))) === 'done') {
-          const { state } = await done(world.engine.client.session(SESSION));
+          const { state } = await must(world.engine.client.session(SESSION));
           expect(stateBytes(state)).toEqual(stateBytes(await durable(disk)));
         }
       }
@@ -167,7 +168,7 @@ describe('requests that wait together', () => {
       [run, pause, run, pause, { kind: 'RunResumed', run_id: 'run-1' } as const].map((event) => talk.outcome(event)),
     );
     expect(codes).toEqual(['done', 'done', 'run_already_active', 'wrong_phase', 'done']);
-    expect((await done(engine.client.session(SESSION))).state.version).toBe(3);
+    expect((await must(engine.client.session(SESSION))).state.version).toBe(3);
   });
 
   test('find each other by event id before they are durable', async () => {
@@ -180,7 +181,7 @@ describe('requests that wait together', () => {
       { position: 0, repeated: true },
       { position: 0, repeated: true },
     ]);
-    expect(await done(engine.client.records(SESSION, 0))).toHaveLength(1);
+    expect(await must(engine.client.records(SESSION, 0))).toHaveLength(1);
   });
 
   test('get the first answer for an event sent again that would also be possible as a new one', async () => {
@@ -221,7 +222,7 @@ describe('requests that wait together', () => {
     await talk.submit([{ ...observed, calls: [{ ...call, arguments_text: '{}' }] }]);
     expect(await talk.outcome({ ...observed, calls: [{ ...call, arguments: {} }] })).toBe('done');
     expect(await talk.outcome({ ...observed, calls: [] })).toBe('event_id_reused');
-    expect((await done(engine.client.session(SESSION))).state.version).toBe(4);
+    expect((await must(engine.client.session(SESSION))).state.version).toBe(4);
   });
 
   test('fail together when their append fails, and can be sent again', async () => {
@@ -240,7 +241,7 @@ describe('a fault inside the engine', () => {
     const { talk, engine, disk } = await newWorld();
     await talk.create();
     // A store that throws while the step is prepared.
-    const ref = await done(engine.client.putBlob(new TextEncoder().encode('x')));
+    const ref = await must(engine.client.putBlob(new TextEncoder().encode('x')));
     disk.fault = ({ name }) => (name === 'has' ? 'throws' : null);
     const content = { ref, bytes: 1, head: 'x', tail: 'x' };
     const [bad, good] = await Promise.all([talk.outcome({ kind: 'RunRequested', input: content }), talk.outcome(run)]);

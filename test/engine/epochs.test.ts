@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
 import { type EpochStore, newMemoryEpochs, openEpochs, openFileEpochs } from '../../src/engine/leases/epochs.ts';
 import {
   A,
@@ -19,7 +20,6 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
 
@@ -59,7 +59,7 @@ async function report(world: World, { owner, call, epoch }: Held, event: LooseIn
 /** Whether the owner still holds the lease. */
 async function beats(world: World, { owner, call: { effect_id }, epoch }: Held): Promise<boolean> {
   const leases = [{ session_id: world.talk.id, effect_id, epoch }];
-  return (await done(world.talk.client.heartbeat({ owner, leases }))).lost.length === 0;
+  return (await must(world.talk.client.heartbeat({ owner, leases }))).lost.length === 0;
 }
 
 describe('a lease that was lost', () => {
@@ -89,7 +89,7 @@ describe('a lease that was lost', () => {
     await world.clock.advance(2 * TTL_MS);
     const second = await mustLease(world, A);
     const { session_id, effect_id } = first.call;
-    await done(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
+    await must(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
     expect(await beats(world, second)).toBe(true);
     expect(await leaseOne(world, B)).toBeNull();
   });
@@ -164,11 +164,11 @@ describe('a run that is paused', () => {
     await world.clock.advance(TTL_MS / 2);
     const leases = effects.map(({ effect_id }, at) => ({ effect_id, epoch: epochs[at] as number }));
     const keys = leases.map((lease) => ({ session_id: world.talk.id, ...lease }));
-    expect((await done(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
+    expect((await must(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
     await world.talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
     expect(await world.talk.leased(B)).toEqual([]);
     const event = ingress({ kind: 'ToolCallsObserved', event_id: 'generated', run_id: 'run-1', turn: 1, calls: [] });
-    await done(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
+    await must(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
   });
 });
 

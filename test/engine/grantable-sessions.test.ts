@@ -3,12 +3,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, type SessionId, type SessionState, brand, limits } from '../../schemas/index.ts';
 import type { LeaseRequest } from '../../schemas/wire.ts';
+import { must } from '../../src/client/must.ts';
 import { effects } from '../../src/core/index.ts';
 import { newMemoryEpochs, openEpochs } from '../../src/engine/leases/epochs.ts';
 import { LeaseTable } from '../../src/engine/leases/lease-table.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { leaseRequest } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { call, session } from '../support/session.ts';
 
@@ -50,13 +50,13 @@ describe('grantable sessions', () => {
     const table = await newTable();
     for (let index = 0; index < 50; index += 1) table.load(idOf(index), generating(index).state);
     const { request, looks } = counting({ kinds: ['tool.call'] });
-    expect((await done(async () => await table.lease(request))).effects).toEqual([]);
+    expect((await must(async () => await table.lease(request))).effects).toEqual([]);
     expect(looks()).toBe(50);
-    expect((await done(async () => await table.lease({ ...request }))).effects).toEqual([]);
+    expect((await must(async () => await table.lease({ ...request }))).effects).toEqual([]);
     expect(looks()).toBe(0);
     const observed = generating(7).observed([call('a', 'free')]);
     table.update(idOf(7), observed.state, observed.events.slice(-1));
-    expect((await done(async () => await table.lease(request))).effects).toHaveLength(1);
+    expect((await must(async () => await table.lease(request))).effects).toHaveLength(1);
     expect(looks()).toBe(1);
     table.close();
   });
@@ -65,14 +65,14 @@ describe('grantable sessions', () => {
     const table = await newTable();
     for (let index = 0; index < 5; index += 1) table.load(idOf(index), generating(index).state);
     const first = counting({ kinds: ['tool.call'], tools: ['none'] });
-    await done(async () => await table.lease(first.request));
+    await must(async () => await table.lease(first.request));
     for (let other = 0; other < limits.LEASE_REQUESTS_KEPT; other += 1) {
       const { request, looks } = counting({ kinds: ['tool.call'], tools: [`other-${other}`] });
-      await done(async () => await table.lease(request));
+      await must(async () => await table.lease(request));
       expect(looks()).toBe(5);
     }
     first.looks();
-    await done(async () => await table.lease(first.request));
+    await must(async () => await table.lease(first.request));
     expect(first.looks()).toBe(5);
     table.close();
   });
@@ -119,7 +119,7 @@ test('a request is granted every effect that is free, whatever other requests fo
         } else {
           const owner = ownerOf(act.owner);
           const request = leaseRequest(owner, { ...REQUESTS[act.request], max: act.max });
-          const granted = await done(async () => await table.lease(request));
+          const granted = await must(async () => await table.lease(request));
           const free = freeIn(now, held, request);
           expect(granted.effects).toHaveLength(Math.min(act.max, free.length));
           for (const { session_id, effect_id } of granted.effects) {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { unreachable } from '../../schemas/rejection.ts';
+import { must } from '../../src/client/must.ts';
 import { effects, replay } from '../../src/core/index.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import {
@@ -20,7 +21,6 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 import { BARRIER, FREE, KEYED, ONCE, READ, WRITE } from '../support/tools.ts';
 
@@ -169,7 +169,7 @@ describe('two bridges under random faults', () => {
     for (let seed = 1; seed <= roundsOf(40); seed += 1) {
       const world = await play(seed);
       world.disk.fault = () => null;
-      const records = await done(world.engine.client.records(SESSION));
+      const records = await must(world.engine.client.records(SESSION));
       expect(replay(records).divergence, `seed ${seed}`).toBeNull();
       const ended = new Map<string, number>();
       const startedOnce = new Set<string>();

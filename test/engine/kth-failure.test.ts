@@ -2,13 +2,13 @@
 // or refused with a code that says what to do, and accepted when it is sent again. In the end the state is that of an
 // undisturbed run, on disk and in a restarted engine.
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { STORIES, type Story, restarts, views } from '../support/engine/stories.ts';
 import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { SESSION, type World, durable, newWorld } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 
 const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 'throws'];
@@ -44,7 +44,7 @@ async function runStory({ steps }: Story, disk: Disk): Promise<string> {
   }
   await rest();
   disk.fault = () => null;
-  const believed = timeless((await done(world.engine.client.session(SESSION))).state);
+  const believed = timeless((await must(world.engine.client.session(SESSION))).state);
   expect(believed).toBe(timeless(await durable(disk)));
   await world.engine.close();
   return believed;

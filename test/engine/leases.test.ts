@@ -4,9 +4,9 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import { callStateOf } from '../../reducers/batch-index.ts';
 import type { CallState, SessionState } from '../../schemas/state.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
 import { rest } from '../support/engine/virtual-clock.ts';
 import { A, B, SESSION, TTL_MS, type World, callsIn, newWorld, settled, started } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 type Call = EffectOfKind<'tool.call'>;
 
@@ -81,7 +81,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
     expect(await talk.outcome(settled(call), A)).toBe('done');
     // Time never goes back within a stream.
-    const records = await done(talk.client.records(SESSION));
+    const records = await must(talk.client.records(SESSION));
     const times = records.flatMap((record) => (record.kind === 'event' ? [record.event.at_ms] : []));
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
@@ -113,7 +113,7 @@ describe('the loss of a started call', () => {
       return fault;
     };
     await clock.advance(3 * LONG_MS);
-    const records = await done(talk.client.records(SESSION));
+    const records = await must(talk.client.records(SESSION));
     expect(records.filter((record) => record.kind === 'event' && record.event.kind === 'LeaseExpired')).toHaveLength(1);
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
@@ -176,7 +176,7 @@ describe('releasing everything of an owner', () => {
     const waiting = talk.leased(B, { wait_ms: 20_000 });
     // Its waiting requests are granted nothing.
     const dismissed = talk.leased(A, { wait_ms: 20_000 });
-    await done(talk.client.release({ owner: A, leases: [], all: true }));
+    await must(talk.client.release({ owner: A, leases: [], all: true }));
     await rest();
     expect(await dismissed).toEqual([]);
     expect(await waiting).toEqual(['batch-1/c/1']);
@@ -186,7 +186,7 @@ describe('releasing everything of an owner', () => {
 
   test('does not affect the leases of others', async () => {
     const { world, call } = await withRunning('once');
-    await done(world.talk.client.release({ owner: B, leases: [], all: true }));
+    await must(world.talk.client.release({ owner: B, leases: [], all: true }));
     await rest();
     expect(await world.talk.outcome(settled(call), A)).toBe('done');
   });

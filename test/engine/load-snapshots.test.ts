@@ -11,10 +11,9 @@ import { loadSession } from '../../src/engine/sessions/load-session.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { type StoredStream, lastOf, recordStream, snapshotAt, storeStream } from '../support/engine/stored-stream.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
-import { mustBe } from '../../src/client/must.ts';
+import { must, mustBe } from '../../src/client/must.ts';
 
 interface Stored {
   readonly journal: Journal;
@@ -122,7 +121,7 @@ describe('a session with snapshots', () => {
     const cut = recordStream(session.genesis, session.events.slice(0, 10));
     const journal = openMemoryJournal();
     await storeStream(journal, session.genesis, cut);
-    await done(journal.snapshots.put(snapshotAt(whole, 15)));
+    await must(journal.snapshots.put(snapshotAt(whole, 15)));
     const loaded = await loadSession(journal, cut.id);
     expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
   });
@@ -162,7 +161,7 @@ describe('a session with snapshots', () => {
     }
     const loaded = await loadSession({ ...world.journal, read: refused }, world.stream.id);
     expect(isLeft(loaded) && loaded.left.code).toBe('storage_failed');
-    expect(await done(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
+    expect(await must(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
   });
 });
 

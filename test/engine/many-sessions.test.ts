@@ -2,10 +2,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
+import { must } from '../../src/client/must.ts';
 import { LiveSession } from '../../src/engine/append/live-session.ts';
 import type { Disk } from '../support/engine/disk.ts';
 import { Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { FREE } from '../support/tools.ts';
 
 const SMALL = packageOf([FREE]);
@@ -29,7 +29,7 @@ async function withRuns(sessions: number): Promise<World> {
 describe('with more active sessions than idle ones are kept', () => {
   test('a further session is loaded once, becomes active and stays in memory', async () => {
     const { disk, engine } = await withRuns(LIVE_SESSIONS_MAX + 10);
-    for (const { session_id } of await done(engine.client.sessions())) await done(engine.client.session(session_id));
+    for (const { session_id } of await must(engine.client.sessions())) await must(engine.client.session(session_id));
     expect(loads(disk)).toBe(LIVE_SESSIONS_MAX + 10);
   });
 
@@ -40,7 +40,7 @@ describe('with more active sessions than idle ones are kept', () => {
     const before = loads(disk);
     const events = engine.client.follow(idle.id)[Symbol.asyncIterator]();
     const next = events.next();
-    await done(engine.client.session(idle.id));
+    await must(engine.client.session(idle.id));
     await idle.run();
     expect((await next).value).toMatchObject({ position: 0 });
     await events.return?.();
@@ -70,9 +70,9 @@ describe('sessions that become idle', () => {
     }
     const before = loads(disk);
     // The last ones are in memory, the first ones are not.
-    await done(client.session(brand(`busy-${LIVE_SESSIONS_MAX + 9}`)));
+    await must(client.session(brand(`busy-${LIVE_SESSIONS_MAX + 9}`)));
     expect(loads(disk)).toBe(before);
-    await done(client.session(brand('busy-0')));
+    await must(client.session(brand('busy-0')));
     expect(loads(disk)).toBe(before + 1);
   });
 });

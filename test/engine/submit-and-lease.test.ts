@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import type { SubmitReceipt, Wanted } from '../../schemas/wire.ts';
-import { done } from '../support/journal/outcomes.ts';
 import {
   A,
   B,
@@ -17,7 +16,7 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { mustBe } from '../../src/client/must.ts';
+import { must, mustBe } from '../../src/client/must.ts';
 
 const ALL: Wanted = { kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle'], tools: ['*'], max: 16 };
 
@@ -99,7 +98,7 @@ describe('a submit that also requests leases', () => {
     const world = await newWorld();
     await world.talk.create();
     const event = ingress({ kind: 'RunRequested', input: { text: 'go' } });
-    const receipt = await done(world.talk.client.submit(SESSION, { events: [event], lease: ALL }));
+    const receipt = await must(world.talk.client.submit(SESSION, { events: [event], lease: ALL }));
     expect(receipt).not.toHaveProperty('granted');
   });
 

@@ -1,7 +1,7 @@
 // Which sessions are active (they wait for a bridge or the clock, and stay in memory) and which are idle (they may be
 // evicted). The number of active sessions is bounded.
 import type { SessionId } from '../../../schemas/ids.ts';
-import { AT_WORK_MAX, LIVE_SESSIONS_MAX, REST_LOOKS_MAX } from '../../../schemas/limits.ts';
+import { ACTIVE_SESSIONS_MAX, LIVE_SESSIONS_MAX, IDLE_CHECKS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { type IdleOptions, type IdleSessions, newIdleSessions } from './idle-sessions.ts';
 
@@ -11,9 +11,9 @@ export class SessionActivity {
   readonly #active = new Set<SessionId>();
   readonly #idle: IdleSessions;
 
-  constructor(mayEvict: IdleOptions['mayEvict'], activeMax: number = AT_WORK_MAX) {
+  constructor(mayEvict: IdleOptions['mayEvict'], activeMax: number = ACTIVE_SESSIONS_MAX) {
     this.#activeMax = activeMax;
-    this.#idle = newIdleSessions({ sessionsMax: LIVE_SESSIONS_MAX, looksMax: REST_LOOKS_MAX, mayEvict });
+    this.#idle = newIdleSessions({ sessionsMax: LIVE_SESSIONS_MAX, looksMax: IDLE_CHECKS_MAX, mayEvict });
   }
 
   /** Why this session must not become active, or null; an active one stays so. */

@@ -3,7 +3,7 @@
 // layout 1.
 import { Buffer } from 'node:buffer';
 import { readFile, rm } from 'node:fs/promises';
-import { REBUILD_TOLD_BYTES } from '../../../schemas/limits.ts';
+import { REBUILD_REPORT_BYTES } from '../../../schemas/limits.ts';
 import { openBulkWriter } from './bulk-writer.ts';
 import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
 import { codeOf, fileFailure } from '../../files/file-failure.ts';
@@ -121,8 +121,8 @@ async function fill(
   let reported = 0;
   const writes = openBulkWriter(store, async (writtenBytes) => {
     await onStep('copying');
-    if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === reported) return;
-    reported = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
+    if (Math.floor(writtenBytes / REBUILD_REPORT_BYTES) === reported) return;
+    reported = Math.floor(writtenBytes / REBUILD_REPORT_BYTES);
     tell(`copied ${Math.floor(writtenBytes / 1_048_576)} MiB of the journal`);
   });
   const logged = new Map<string, NewestEntry>();

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { type BusyLog, cutAt, firstLost, writeBusyLog } from '../../support/journal/busy-log.ts';
-import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { outcome, refusal } from '../../support/journal/outcomes.ts';
 import { position, readAll, recordOf, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
@@ -80,10 +81,10 @@ async function compareWith(journal: LevelJournal, { streams }: BusyLog, lost: Re
       counted.right += 1;
       // Exactly as written: no acknowledged event may be missing unreported.
       expect(await readAll(journal, id)).toEqual(records);
-      expect(await done(journal.head(id))).toMatchObject({ version: records.length });
-      expect(await done(journal.genesis(id))).toBe(`genesis of ${id}`);
+      expect(await must(journal.head(id))).toMatchObject({ version: records.length });
+      expect(await must(journal.genesis(id))).toBe(`genesis of ${id}`);
       const last = records.at(-1);
-      if (last !== undefined) expect(await done(journal.find(id, last.event_id))).toBe(records.length - 1);
+      if (last !== undefined) expect(await must(journal.find(id, last.event_id))).toBe(records.length - 1);
       continue;
     }
     const { code, message } = await refusal(journal.read(id, position(0), 9));
@@ -120,7 +121,7 @@ async function appendAndReopen(path: string, journal: LevelJournal, { streams }:
   });
   await Promise.all(going);
   await journal.close();
-  const again = await done(openLevelJournal(path));
+  const again = await must(openLevelJournal(path));
   expect(again.damage).toEqual(journal.damage);
   for (const [id, records] of grown) {
     if (!(again.damage?.sessions.has(id) ?? false)) expect(await readAll(again, id)).toEqual(records);
@@ -184,7 +185,7 @@ describe('a journal with a damaged log', () => {
         const log = join(path, busy.log);
         if (cut === null) await rm(log);
         else await truncate(log, cut.from);
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         const lost = firstLost(busy, cut?.from ?? 0, Number.POSITIVE_INFINITY);
         const found = await compareWith(journal, busy, lost);
         expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, accused: 0 });
@@ -239,7 +240,7 @@ describe('a journal with a damaged log', () => {
         await truncate(join(path, busy.log), size);
         const [table = ''] = (await readdir(path)).filter((name) => name.endsWith('.ldb')).sort();
         await damage(join(path, table), 'flip', randomFrom(9));
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         expect(journal.tornTails).toMatchObject([{ file: busy.log, offset: 0, bytes: size }]);
         expect(journal.notices[0]).toContain(`${table} of the journal was damaged`);
         const found = await countOutcomes(journal, cutAt(busy, 0));
@@ -258,7 +259,7 @@ describe('a journal with a damaged log', () => {
           const bytes = await readFile(join(path, busy.log));
           bytes[from + 4 + (index % 2)] = (bytes[from + 4 + (index % 2)] ?? 0) ^ (1 << ((5 * index) % 8));
           await writeFile(join(path, busy.log), bytes);
-          const journal = await done(openLevelJournal(path));
+          const journal = await must(openLevelJournal(path));
           expect(await compareWith(journal, busy, new Map())).toMatchObject({ right: busy.streams.size, damaged: 0 });
           await journal.close();
         }
@@ -279,7 +280,7 @@ describe('a journal with a damaged manifest', () => {
         if (turn % 7 === 6) await rm(file);
         else if (turn % 7 === 5) await truncate(file, random.below(60));
         else await damage(file, Object.keys(WAYS)[turn % 3] ?? '', random);
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         expect(await compareWith(journal, busy, new Map())).toEqual({
           right: busy.streams.size,
           damaged: 0,

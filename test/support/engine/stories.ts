@@ -8,10 +8,9 @@ import { digestText } from '../../../schemas/canonical.ts';
 import type { EventRecord, GenesisRecord, StreamRecord } from '../../../schemas/record.ts';
 import { effects, eventDigest, stateDigest } from '../../../src/core/index.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
-import { RejectedError } from '../../../src/client/must.ts';
+import { RejectedError, must } from '../../../src/client/must.ts';
 import { importStream } from '../../../src/engine/sessions/import-stream.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
-import { done } from '../journal/outcomes.ts';
 import { session as given } from '../session.ts';
 import { FREE, ONCE } from '../tools.ts';
 import type { Disk } from './disk.ts';
@@ -183,7 +182,7 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 const imports: Step = async ({ disk }) => {
-  const code = await coded(() => done(() => importStream(disk.ports(), inTurn(EXPORTED))));
+  const code = await coded(() => must(() => importStream(disk.ports(), inTurn(EXPORTED))));
   // All of it exists when the import was repeated after a lost answer.
   return code === 'session_exists' ? 'done' : code;
 };
