@@ -184,10 +184,10 @@ export const QUEUE_BYTES_MAX = 32 * 1_048_576;
 /** Most bytes of requests merged into one append. Further requests go into the next one. */
 export const APPEND_BYTES_MAX = 4 * 1_048_576;
 /**
- * Most idle sessions (that are owed nothing) kept in memory. Beyond it the least recently used is evicted and loaded
- * again on use. A session that is owed something stays in memory and does not count.
+ * Most idle sessions kept in memory. Beyond it the least recently used one is evicted, and loaded again on use. Active
+ * sessions stay in memory and do not count.
  */
-export const LIVE_SESSIONS_MAX = 1_024;
+export const IDLE_SESSIONS_MAX = 1_024;
 /**
  * Most active sessions in one engine: with a live run, a waiting undo, or detached calls. All of them are in memory and
  * are loaded when the engine starts. Work in a further session is refused as `too_many_at_work`.

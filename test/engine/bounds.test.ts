@@ -1,8 +1,8 @@
-// Every bound of the engine, reached.
+// Tests each bound of the engine by reaching it.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
-import { LEASE_EFFECTS_MAX, LIVE_SESSIONS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
+import { IDLE_SESSIONS_MAX, LEASE_EFFECTS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { must } from '../../src/client/must.ts';
 import { openEngine, startEngine } from '../../src/engine/engine.ts';
@@ -104,7 +104,7 @@ describe('sessions in memory', () => {
     const idle = brand<'SessionId'>('idle');
     await new Talk(client, idle).create(small);
     await must(client.session(idle));
-    for (let index = 0; index < LIVE_SESSIONS_MAX; index += 1) {
+    for (let index = 0; index < IDLE_SESSIONS_MAX; index += 1) {
       const id = brand<'SessionId'>(`x-${index}`);
       await must(client.createSession({ session_id: id, tool_package: small }));
       await must(client.session(id));

@@ -1,4 +1,4 @@
-// Collection deletes only blobs that nothing refers to: afterwards every stream is whole, with all its blobs.
+// Blob collection deletes only blobs that nothing refers to: every stream keeps all its blobs.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
@@ -17,7 +17,7 @@ const LATER_MS = Date.now() + 10 * GC_GRACE_MS;
 const collect = (disk: Disk, remove: boolean, nowMs = LATER_MS): Promise<Collection> =>
   must(collectBlobs({ journal: disk.journal, blobs: disk.blobs, nowMs, remove }));
 
-async function held(disk: Disk): Promise<readonly Digest[]> {
+async function storedRefs(disk: Disk): Promise<readonly Digest[]> {
   const refs: Digest[] = [];
   for await (const ref of disk.blobs.list()) refs.push(ref);
   return refs;
@@ -57,15 +57,15 @@ describe('the collection of blobs', () => {
     await world.talk.create(packageOf([FREE]));
     await runWith(world, world.talk, 1, 'kept '.repeat(50));
     const orphan = await put(world, 'nothing refers to this');
-    const before = await held(world.disk);
+    const before = await storedRefs(world.disk);
     expect(await collect(world.disk, false)).toEqual({
       referenced: before.length - 1,
       young: 0,
       unreferenced: [orphan],
     });
-    expect(await held(world.disk)).toEqual(before);
+    expect(await storedRefs(world.disk)).toEqual(before);
     await collect(world.disk, true);
-    expect(await held(world.disk)).toEqual(before.filter((ref) => ref !== orphan));
+    expect(await storedRefs(world.disk)).toEqual(before.filter((ref) => ref !== orphan));
     expect(await collect(world.disk, true)).toMatchObject({ unreferenced: [] });
   });
 
@@ -81,7 +81,7 @@ describe('the collection of blobs', () => {
     expect(await collect(world.disk, true, now + GC_GRACE_MS)).toMatchObject({ unreferenced: [ref] });
     await world.talk.create(packageOf([FREE]));
     const event = { kind: 'RunRequested', input: blobText(ref, 'in flight') } as const;
-    // An event that comes too late is refused, so that no recorded event misses its blob.
+    // An event that comes too late is refused, so that every recorded event has its blobs.
     expect(await world.talk.outcome(event)).toBe('unknown_blob');
     await put(world, 'in flight');
     expect(await world.talk.outcome(event)).toBe('done');
@@ -94,9 +94,9 @@ describe('the collection of blobs', () => {
     expect((await world.talk.state()).version).toBeGreaterThan(SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
     expect(await must(world.disk.journal.snapshots.versions(SESSION))).not.toEqual([]);
-    const before = await held(world.disk);
+    const before = await storedRefs(world.disk);
     expect((await collect(world.disk, true)).unreferenced).toEqual([]);
-    expect(await held(world.disk)).toEqual(before);
+    expect(await storedRefs(world.disk)).toEqual(before);
     expect(await missingOf(world, SESSION)).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe('the collection of blobs', () => {
     await put(world, 'orphan');
     const [page] = (await world.talk.state()).transcript.sealed;
     if (page === undefined) throw new Error('no page was sealed');
-    const before = (await held(world.disk)).filter((ref) => what !== 'page' || ref !== page);
+    const before = (await storedRefs(world.disk)).filter((ref) => what !== 'page' || ref !== page);
     if (what === 'page') await must(world.disk.blobs.delete(page));
     const { journal, blobs } = world.disk;
     const torn: typeof journal = {
@@ -118,7 +118,7 @@ describe('the collection of blobs', () => {
     const refused = await refusal(collectBlobs({ ...stores, nowMs: LATER_MS, remove: true }));
     expect(refused.code).toBe('damaged');
     expect(refused.message).toContain(SESSION);
-    expect(await held(world.disk)).toEqual(before);
+    expect(await storedRefs(world.disk)).toEqual(before);
   });
 
   test('leaves any streams whole, and no unreferenced blob', async () => {
@@ -139,10 +139,10 @@ describe('the collection of blobs', () => {
             await runWith(world, new Talk(world.engine.client, id), runs.get(id) ?? 1, text);
           }
         }
-        const before = await held(world.disk);
+        const before = await storedRefs(world.disk);
         const { unreferenced, referenced } = await collect(world.disk, true);
         for (const ref of unreferenced) expect(orphans).toContain(ref);
-        expect(await held(world.disk)).toEqual(before.filter((ref) => !unreferenced.includes(ref)));
+        expect(await storedRefs(world.disk)).toEqual(before.filter((ref) => !unreferenced.includes(ref)));
         expect(referenced + unreferenced.length).toBe(before.length);
         for (const id of runs.keys()) expect(await missingOf(world, id)).toEqual([]);
         await world.restart();

@@ -147,10 +147,10 @@ describe.each(Object.entries(CLIENTS))('%s', (_, open) => {
 
   test('an answer counts once, and the same one sent again gets the first receipt', async () => {
     const world = await start(['q', 'asks']);
-    const event = { event_id: 'word-1', ...(await confirmation(world.talk, 'q', 'allow')) };
+    const event = { event_id: 'answer-1', ...(await confirmation(world.talk, 'q', 'allow')) };
     expect(await world.talk.outcome(event)).toBe('done');
     expect(await world.talk.outcome(event)).toBe('done');
-    expect(await world.talk.outcome({ ...event, event_id: 'word-2' })).toBe('not_confirmable');
+    expect(await world.talk.outcome({ ...event, event_id: 'answer-2' })).toBe('not_confirmable');
     expect(await world.talk.outcome(await confirmation(world.talk, 'q', 'deny'))).toBe('not_confirmable');
   });
 

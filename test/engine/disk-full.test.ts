@@ -1,5 +1,5 @@
-// With a full disk the engine refuses new work and loses nothing that was acknowledged; once there is space, work
-// continues without a restart.
+// With a full disk the engine refuses new work and loses nothing that was acknowledged. Once there is space, it continues
+// without a restart.
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The edge measures and records facts itself, whatever a client claims.
+// The edge measures and records facts itself and ignores what a client claims about them.
 import { describe, expect, test } from 'vitest';
 import { digestText, canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
@@ -69,7 +69,7 @@ describe('the text of arguments', () => {
     ['deeper than an event may be', JSON.stringify(nested(JSON_DEPTH_MAX - 1))],
     ['a fault at the end of a very long path', `{"${'k'.repeat(3_000)}":-0}`],
     ['a very long key twice', `{"${'k'.repeat(3_000)}":1,"${'k'.repeat(3_000)}":1}`],
-  ])('that is %s is kept as it is, with a verdict', async (_name, given) => {
+  ])('that is %s is kept unchanged, with a verdict', async (_name, given) => {
     const { call, world } = await recorded({ arguments_text: given });
     expect(call.arguments_verdict?.valid).toBe(false);
     expect(call.arguments).toBeUndefined();

@@ -61,7 +61,7 @@ class Bridge {
     }
     const max = 1 + this.#random.below(4);
     const grant = await engine.client.lease(leaseRequest(this.owner, { max }))();
-    // The answer is lost: the leases expire.
+    // With a lost answer, the leases expire.
     if (isLeft(grant) || this.#random.oneIn(8)) return;
     const owed = new Set(effects(await durable(disk)).map(({ effect_id }) => effect_id));
     for (const effect of grant.right.effects) {
@@ -79,7 +79,7 @@ class Bridge {
     this.#jobs.splice(0, this.#jobs.length, ...kept);
   }
 
-  // The start of a call is refused until its predecessors have settled; then it is tried again.
+  // Any job: the start of a call is refused until its predecessors have settled, and is sent again later.
   #ready(): Job | undefined {
     return this.#jobs.length === 0 ? undefined : this.#random.pick(this.#jobs);
   }

@@ -1,4 +1,4 @@
-// Leases on a virtual clock: what happens to work whose bridge stops sending heartbeats, returns, or never existed.
+// Leases on a virtual clock: what happens to work whose bridge stops sending heartbeats, returns, or is unknown.
 import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { callStateOf } from '../../reducers/batch-index.ts';
@@ -130,7 +130,7 @@ describe('the loss of a started call', () => {
     expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
   });
 
-  test('cannot be prevented by an owner that is called like the engine', async () => {
+  test('cannot be prevented by an owner with a name like that of the engine', async () => {
     const { world } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -246,7 +246,7 @@ describe('a bridge that starts a call', () => {
   test('holds it from then on, with or without a lease', async () => {
     const { world, call } = await withCall('once');
     const { talk, clock } = world;
-    // Another lease is in force, so that the table is not empty anyway.
+    // The lease has expired, so A starts the call without one.
     await clock.advance(LONG_MS);
     await talk.submit([started(call, A)], A);
     expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
@@ -293,7 +293,7 @@ describe('a run that ends early', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('lets calls that block interrupts run on', async () => {
+  test('lets calls that block interrupts continue', async () => {
     const { world } = await withRunning('barrier');
     const { talk } = world;
     await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);

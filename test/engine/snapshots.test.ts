@@ -18,7 +18,7 @@ import { FREE } from '../support/tools.ts';
 const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const RESUME = { kind: 'RunResumed', run_id: 'run-1' } as const;
 
-/** Appends so many events, in few requests. */
+/** Appends this many events, two in each request. */
 async function grow(talk: Talk, events: number): Promise<void> {
   for (let at = 0; at < events; at += 2) await talk.submit([PAUSE, RESUME]);
 }
@@ -33,7 +33,7 @@ async function running(): Promise<World> {
 const versions = (world: World): Promise<readonly Version[]> => must(world.disk.journal.snapshots.versions(SESSION));
 
 describe('snapshots', () => {
-  test('are written after so many further events, after the answer', async () => {
+  test('are written once enough new events are recorded, after the answer', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS - 2);
     await world.clock.advance(10 * SNAPSHOT_DELAY_MS);

@@ -118,7 +118,7 @@ describe('a submit that also requests leases', () => {
 });
 
 describe('a submit whose answer was lost', () => {
-  test('and is sent again is granted the same under the same epochs, for another ttl', async () => {
+  test('and that is sent again is granted the same effects under the same epochs, for another ttl', async () => {
     const world = await withGenerate();
     const event = observed(['a', 'free'], ['b', 'once']);
     const first = await submitAndLease(world, [event]);
@@ -144,7 +144,7 @@ describe('a submit whose answer was lost', () => {
     expect(await world.talk.leased(B)).toEqual(['batch-1/c/1']);
   });
 
-  test('and is never sent again: its leases expire', async () => {
+  test('and that is not sent again in time loses its leases', async () => {
     const world = await withGenerate();
     await submitAndLease(world, [observed(['a', 'free'])]);
     await world.clock.advance(2 * TTL_MS);
@@ -153,7 +153,7 @@ describe('a submit whose answer was lost', () => {
     expect(again).not.toHaveProperty('granted');
   });
 
-  test('by a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
+  test('in a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
     const world = await withGenerate();
     await submitAndLease(world, [observed(['a', 'free'])]);
     await world.restart();

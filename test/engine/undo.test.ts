@@ -54,14 +54,14 @@ const undos = async ({ talk }: World, owner = A) =>
 describe('a request to undo a call', () => {
   test('is recorded with the changes of the settlement, whatever the client claims', async () => {
     const world = await written();
-    await world.talk.submit([ask('w', { changes: changesOf('lie') })]);
+    await world.talk.submit([ask('w', { changes: changesOf('claimed') })]);
     expect(await undos(world)).toMatchObject([{ batch_id: 'batch-1', call_id: 'w', changes: changesOf('a') }]);
     expect((await world.talk.state()).undos).toMatchObject([{ changes: changesOf('a') }]);
   });
 
   test('is refused for a call that is unknown, recorded nothing, or was undone', async () => {
     const world = await written();
-    expect(await world.talk.outcome(ask('nobody'))).toBe('unknown_call');
+    expect(await world.talk.outcome(ask('absent'))).toBe('unknown_call');
     expect(await world.talk.outcome(ask('w', { batch_id: 'batch-9' }))).toBe('unknown_call');
     expect(await world.talk.outcome(ask('r'))).toBe('nothing_to_undo');
     await world.talk.submit([ask('w')]);

@@ -79,9 +79,9 @@ describe('a time that a session waits for', () => {
   test('is waited for again when the clock goes back at the moment it comes', async () => {
     const clock = newVirtualClock();
     let jumps = 1;
-    const after: VirtualClock['after'] = (ms, ring) =>
+    const after: VirtualClock['after'] = (ms, fire) =>
       clock.after(ms, () => {
-        ring();
+        fire();
         if (jumps > 0) clock.jump(-5_000);
         jumps -= 1;
       });

@@ -1,4 +1,4 @@
-// Makes every write of a scenario fail once, in every way a write can fail: the k-th call, for all k.
+// Makes each write of a scenario fail in turn, in every way a write can fail.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RejectionCode } from '../../schemas/rejection.ts';
@@ -49,7 +49,7 @@ const ALLOWED: { readonly [answer: string]: readonly number[] } = {
   version_conflict: [0],
 };
 
-/** Expects that acknowledged events are stored, refused ones are not, and unknown ones can be looked up. */
+/** Expects that acknowledged events are stored, refused ones are not, and that every stored event can be looked up. */
 async function checkHonesty(journal: Journal, appended: readonly Appended[]): Promise<void> {
   const streams = new Map<string, readonly string[]>();
   for (const id of SESSIONS) {

@@ -79,10 +79,10 @@ describe('group commit', () => {
     let attempts = 0;
     const queue = openGroupCommit(async (group: readonly number[]) => {
       attempts += 1;
-      if (attempts === 1) throw new Error('a fault of ours');
+      if (attempts === 1) throw new Error('internal error');
       return group;
     });
-    await expect(queue.submit(1, 1)).rejects.toThrow('a fault of ours');
+    await expect(queue.submit(1, 1)).rejects.toThrow('internal error');
     expect(await queue.submit(2, 1)).toBe(2);
     await queue.settled();
   });

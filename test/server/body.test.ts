@@ -55,7 +55,7 @@ describe('a body', () => {
     expect(reply).toContain('too_large');
   });
 
-  test('with a wrong length is refused by the stated length, and what follows it is not part of it', async () => {
+  test('with a wrong length is handled by the stated length, and the rest is not part of it', async () => {
     const head = (length: number): string =>
       `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
     expect(await sendBytes(server().served.port, [head(BODY_BYTES_MAX + 1), '{}'])).toContain('too_large');

@@ -9,7 +9,7 @@ import { callsIn, leaseRequest } from '../support/engine/world.ts';
 
 const whole = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('of grants and receipts with calls, a transcript and tools, over twenty turns', async () => {
+test('the text of grants and receipts with calls, a transcript and tools is right over twenty turns', async () => {
   const { talk } = await newWorld();
   await talk.create();
   await talk.run();
@@ -35,7 +35,7 @@ test('of grants and receipts with calls, a transcript and tools, over twenty tur
   }
 });
 
-test('of values that are not frozen, which are written again each time', () => {
+test('the text of values that are not frozen is written again each time', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ role: fc.string() }), { minLength: 1 }), (open) => {
       const effect = { kind: 'llm.generate', tools: [], transcript: { count: 1, sealed: [], open } };

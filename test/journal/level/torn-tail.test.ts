@@ -37,7 +37,7 @@ async function flip(path: string, fromEnd: number): Promise<void> {
 }
 
 describe('a torn last write', () => {
-  test('is cut off, reported at that opening, and stays on record', () =>
+  test('is cut off, reported at that opening, and stays recorded', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const log = await logOf(path);
@@ -82,7 +82,7 @@ describe('a torn last write', () => {
       expect(damaged.notices[0]).toContain('although it was whole when the journal was closed');
       expect((await refusal(damaged.head(id))).message).toMatch(/^session s, position 4: lost/);
       await damaged.close();
-      // After a crash the same flipped bit cannot be told from a torn write.
+      // After a crash the same flipped bit cannot be distinguished from a torn write.
       await flip(await logOf(path), 5);
       const journal = await open(path);
       expect(journal.tornTails).toHaveLength(1);

@@ -112,7 +112,7 @@ describe('a journal of layout 1', () => {
       const talk = new Talk(engine.client, id);
       await talk.create(packageOf([FREE]));
       await talk.run();
-      const stood = await must(engine.client.session(id));
+      const before = await must(engine.client.session(id));
       await engine.close();
       await cp(made, older, { recursive: true });
       await rm(join(older, 'journal'), { recursive: true });
@@ -124,7 +124,7 @@ describe('a journal of layout 1', () => {
       await journal.close();
       // Loading verifies every digest and the chain.
       const again = await must(openEngine({ dataDir: older }));
-      expect(await must(again.client.session(id))).toEqual(stood);
+      expect(await must(again.client.session(id))).toEqual(before);
       await new Talk(again.client, id).submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
       const records = await must(again.client.records(id));
       const events = records.flatMap((record) => (record.kind === 'event' ? [record.event.kind] : []));

@@ -1,4 +1,4 @@
-// An engine over stores in memory and a virtual clock, and short forms of requests to it.
+// An engine over stores in memory and a virtual clock, and shorthands for requests to it.
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
 import { must } from '../../../src/client/must.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';

@@ -35,7 +35,7 @@ interface Shape {
   readonly together: number;
 }
 
-/** Three sessions take part in about every second commit, the others rarely; idle ones wrote only before the log begins. */
+/** About every second write is to one of three sessions. The idle sessions have no writes in the log. */
 export async function writeBusyLog(directory: string, random: Random, shape: Shape): Promise<BusyLog> {
   const streams = new Map<SessionId, JournalRecord[]>();
   const closed = join(directory, 'closed', 'journal');

@@ -12,7 +12,7 @@ import { recordOf, session, version } from './samples.ts';
 /** The records of every session. */
 export type Streams = ReadonlyMap<SessionId, readonly JournalRecord[]>;
 
-/** Every opening writes the log of the one before out as a table; from the fourth opening on, tables are merged. */
+/** Every opening writes the log of the previous one to a table; from the fourth opening on, tables are merged. */
 export async function writeManyTables(directory: string, random: Random): Promise<Streams> {
   const streams = new Map<SessionId, JournalRecord[]>();
   for (let opening = 0; opening < 3 + random.below(5); opening += 1) {
