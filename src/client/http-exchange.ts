@@ -1,5 +1,5 @@
-// Sends a request and reads its whole answer, over connections that stay open. The platform's `fetch` costs three times as much,
-// which is most of the cost of a short request; it is used only for responses that are streamed.
+// Sends a request and reads its whole answer, over connections that stay open. The platform's `fetch` costs three times as
+// much, which is most of the cost of a short request; it is used only for responses that are streamed.
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 

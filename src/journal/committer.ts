@@ -183,7 +183,7 @@ async function isHeld(view: StoreView, { session, event }: AskedId, indexed: Uin
 const bytesOf = (puts: readonly Put[]): number =>
   puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 
-/** The stored versions after a failed write, read from the reopened store: only LevelDB's recovery decides what is on disk. */
+/** The stored versions after a failed write, read from the reopened store: only its recovery decides what is on disk. */
 async function versionsAfterFailure(
   handle: StoreHandle,
   group: readonly Write[],

@@ -49,7 +49,7 @@ export interface Journal {
 
   head(session: SessionId): TaskEither<Rejection, SessionHead>;
 
-  /** The position of an event id in a stream, or null: shows whether a repeated append, or one of unknown outcome, was recorded. */
+  /** The position of an event id in a stream, or null. Shows whether an append of unknown outcome was recorded. */
   find(session: SessionId, event: EventId): TaskEither<Rejection, Position | null>;
 
   /** Every session, by id in byte order. */

@@ -8,8 +8,8 @@
 //   t                                 the trail: the sessions that earlier commits wrote to (commit-trail.ts)
 //   v <session>                       version, and whether the session owes effects
 //
-// Ids are ASCII and contain no byte below 0x21, so the zero byte after a session id ends it: the keys of two sessions do not mix
-// when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
+// Ids are ASCII and contain no byte below 0x21, so the zero byte after a session id ends it: the keys of two
+// sessions do not mix when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
 // Layout 1 uses other letters where it stores values in another form (salvage/layout-1.ts), so the two cannot be confused.
 import { Buffer } from 'node:buffer';
 import { digestText } from '../../schemas/canonical.ts';

@@ -12,7 +12,7 @@ export interface EventStreamOptions {
   readonly gone: AbortSignal;
   /** Called once when the stream ends, for any reason. */
   readonly onEnd: () => void;
-  /** Calls `beat` periodically until the returned function is called; by default often enough that no proxy closes an idle connection. */
+  /** Calls `beat` periodically until the returned function is called; by default often enough to keep proxies from closing. */
   readonly everyBeat?: (beat: () => void) => () => void;
 }
 

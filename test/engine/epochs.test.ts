@@ -181,7 +181,7 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('restart'), fc.constant(0)) },
 );
 
-test('in any sequence of leases, clock changes and restarts, epochs grow, and at most one owner holds the effect', async () => {
+test('in any sequence of leases, clock changes and restarts, epochs grow and at most one owner remains', async () => {
   let holdersLeft = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 30 }), async (acts) => {

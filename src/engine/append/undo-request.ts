@@ -1,4 +1,4 @@
-// Adds to a request to undo a call the batch in which the call settled, and the files it changed. State
+// Completes a request to undo a call: adds the batch in which the call settled, and the files it changed. State
 // does not keep calls of earlier batches, so the stream is read backwards from its end. A client may only choose the
 // batch; anything else it sends about the call is ignored.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
@@ -40,14 +40,14 @@ function withChanges(
   undone: ReadonlySet<BatchId>,
 ): Either<Rejection, UndoRequest> {
   if (changes === undefined) {
-    return left(reject('nothing_to_undo', '/call_id', `call "${call_id}" of ${batch_id} recorded no file changes`));
+    return left(reject('nothing_to_undo', '/call_id', `call "${call_id}" of ${batch_id} recorded no changes of files`));
   }
   if (undone.has(batch_id)) {
     return left(
       reject(
         'already_undone',
         '/call_id',
-        `the files that call "${call_id}" of ${batch_id} changed were already restored`,
+        `the files that call "${call_id}" of ${batch_id} changed were put back already`,
       ),
     );
   }

@@ -29,7 +29,8 @@ export function leaseStatusOf({ owner, epoch }: Claimant, { lease, newest, first
   if (epoch === newest) return isOwner && lease.epoch === epoch ? 'held' : 'lost';
   // Either a newer grant was made, or this engine would have made the grant and knows of none.
   if (epoch < newest || epoch >= first) return 'lost';
-  // An earlier engine made the grant, and no newer one is known: it is valid unless the engine or a running call holds the effect.
+  // An earlier engine made the grant, and no newer one is known: it counts, except against the engine itself and against
+  // the owner of a running call.
   if (lease === undefined) return 'free';
   if (isOwner) return 'held';
   return runs || lease.owner === null ? 'lost' : 'free';

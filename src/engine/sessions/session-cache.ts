@@ -1,5 +1,5 @@
-// The sessions in memory: each is loaded when it is first used, loaded again when it is unknown whether a
-// failed write was recorded, and evicted when it is idle and others were used since.
+// The sessions in memory: each is loaded when it is first used, loaded again when it is unknown whether a failed
+// write was recorded, and evicted when it is idle and others were used since.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
