@@ -22,7 +22,7 @@ import { newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
 /**
- * A client of the engine at `url` with its bearer token: as `refold serve` prints them, or as they were passed to `serve`.
+ * A client of the engine at `url` with its bearer token: as printed by `refold serve`, or as passed to `serve`.
  * Connects when it is first used. Throws a TypeError when the URL or the token is invalid.
  */
 export function connect(url: string, token: string): EngineClient {

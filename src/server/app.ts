@@ -110,7 +110,7 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
     subscribers += 1;
     const from = start.right;
     return streamEvents((signal) => client.follow(sessionOf(context), { from, signal }), {
-      gone: context.req.raw.signal,
+      disconnected: context.req.raw.signal,
       onEnd: () => {
         subscribers -= 1;
       },

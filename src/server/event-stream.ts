@@ -9,7 +9,7 @@ import { problemOf } from './problem.ts';
 
 export interface EventStreamOptions {
   /** Aborts when the connection has ended. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
   /** Called once when the stream ends, for any reason. */
   readonly onEnd: () => void;
   /** Calls `beat` periodically until the returned function is called; by default often enough to keep proxies from closing. */
@@ -19,10 +19,10 @@ export interface EventStreamOptions {
 /** The response with these records: an `event` for each, and a `fault` with problem details when they end early. */
 export function streamEvents(
   follow: (signal: AbortSignal) => AsyncIterable<EventRecord>,
-  { gone, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
+  { disconnected, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
 ): Response {
   const cancelled = new AbortController();
-  const joined = joinSignals(gone, cancelled.signal);
+  const joined = joinSignals(disconnected, cancelled.signal);
   const records = follow(joined.signal)[Symbol.asyncIterator]();
   const utf8 = new TextEncoder();
   let ended = false;
@@ -67,7 +67,7 @@ export function streamEvents(
     { highWaterMark: 1 },
   );
   // When the connection ends before the first read, `cancel` is not called.
-  gone.addEventListener('abort', end, { once: true });
+  disconnected.addEventListener('abort', end, { once: true });
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });

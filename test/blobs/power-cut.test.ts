@@ -102,7 +102,7 @@ describe('a put that is answered survives a power cut', () => {
       await blobs.close();
     }));
 
-  test('of a blob whose directories were deleted meanwhile', () =>
+  test('of a blob whose directories were deleted in between', () =>
     inTemporaryDirectory(async (base) => {
       const { rm } = await import('node:fs/promises');
       const blobs = await must(openFileBlobs(base));

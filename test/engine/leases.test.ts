@@ -118,7 +118,7 @@ describe('the loss of a started call', () => {
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  test('is reported by the engine, whatever happens to the run meanwhile', async () => {
+  test('is reported by the engine, even when its run is cancelled first', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock, disk } = world;
     await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);

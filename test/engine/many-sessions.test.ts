@@ -14,7 +14,7 @@ const open = ({ engine }: World, name: string): Promise<Talk> => new Talk(engine
 
 const loads = ({ calls }: Disk): number => calls.filter((name) => name === 'genesis').length;
 
-/** Makes storage fail after so many loads, so that an engine that loads forever fails instead of hanging. */
+/** Makes storage fail after `loadsMax` loads, so that an engine that loads forever fails instead of hanging. */
 function failAfter(disk: Disk, loadsMax: number): void {
   disk.fault = ({ name }) => (name === 'genesis' && loads(disk) > loadsMax ? 'refused' : null);
 }

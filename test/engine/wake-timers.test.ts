@@ -8,7 +8,7 @@ import { SESSION, type World, newWorld } from '../support/engine/world.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A session whose host session expires in so many milliseconds. */
+/** A session whose host session expires in `inMs` milliseconds. */
 async function expiring(inMs: number): Promise<World> {
   const world = await newWorld();
   await world.talk.create();

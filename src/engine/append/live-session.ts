@@ -68,7 +68,7 @@ export class LiveSession {
     for (const { answer } of this.#queue.removeAll()) answer(null);
   }
 
-  /** The receipt of a request of so many bytes; null when the session was retired before it began the request. */
+  /** The receipt of a request of this size; null when the session was retired before it began the request. */
   submit(request: Submit, bytes: number): Promise<Receipt | null> {
     if (this.#retired) return Promise.resolve(null);
     const refusal = this.#queue.refuse(bytes);

@@ -20,11 +20,11 @@ export interface Connected {
   readonly client: EngineClient;
   /** Closes the engine and its server. */
   readonly close: () => Promise<void>;
-  /** Changes the bytes of a stored blob behind the engine's back. */
+  /** Changes the bytes of a stored blob without the engine. */
   readonly damageBlob?: (ref: string) => Promise<void>;
 }
 
-/** One engine for all of them: what is refused leaves nothing behind. */
+/** Uses one engine for all requests, because a refused request changes nothing. */
 function describeRefusals(name: string, open: () => Promise<Connected>): void {
   describe(`${name}, submit`, () => {
     let connected: Connected;
@@ -179,7 +179,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('the stream', () => {
-      test('is read from a position, at most so many records', async () => {
+      test('is read from a position, up to a limit of records', async () => {
         await talk.create();
         await talk.calls(['a', 'once'], ['b', 'free']);
         const all = await must(client.records(SESSION));
@@ -198,14 +198,14 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
       test('is followed from a position, in order, as it grows, until aborted', async () => {
         await talk.create();
         await talk.run();
-        const over = new AbortController();
+        const controller = new AbortController();
         const seen: string[] = [];
         const following = (async () => {
-          for await (const { position, event } of client.follow(SESSION, { signal: over.signal })) {
+          for await (const { position, event } of client.follow(SESSION, { signal: controller.signal })) {
             seen.push(`${position} ${event.kind}`);
             if (seen.length === 1) void talk.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
             if (seen.length === 2) void talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
-            if (seen.length === 3) over.abort();
+            if (seen.length === 3) controller.abort();
           }
         })();
         await following;
@@ -268,15 +268,18 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
 
       test('are not granted to an aborted request', async () => {
         await talk.create();
-        const over = new AbortController();
-        const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), over.signal)();
+        const controller = new AbortController();
+        const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), controller.signal)();
         await talk.run();
         await waiting;
         await talk.release(A, 'run-1/turn-1');
-        const gone = client.lease(leaseRequest(A, { wait_ms: 20_000, kinds: ['batch.settle'] }), over.signal)();
-        over.abort();
-        expect(await gone).toMatchObject({ left: { code: 'closing' } });
-        expect(await outcome(client.lease(leaseRequest(A), over.signal))).toBe('closing');
+        const aborted = client.lease(
+          leaseRequest(A, { wait_ms: 20_000, kinds: ['batch.settle'] }),
+          controller.signal,
+        )();
+        controller.abort();
+        expect(await aborted).toMatchObject({ left: { code: 'closing' } });
+        expect(await outcome(client.lease(leaseRequest(A), controller.signal))).toBe('closing');
         expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
       });
 
@@ -345,11 +348,11 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     test('refuses every request once the engine is closed, and ends waiting ones', async () => {
       await talk.create();
       const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
-      const over = new AbortController();
-      const following = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
+      const controller = new AbortController();
+      const following = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();
       await must(client.info());
       await connected.close();
-      over.abort();
+      controller.abort();
       const ended = await waiting;
       expect(isLeft(ended) ? ended.left.code : ended.right.effects).toEqual(isLeft(ended) ? 'closing' : []);
       expect(await following).toMatchObject({ done: true });

@@ -47,7 +47,7 @@ export async function storeStream(journal: Journal, genesis: Genesis, { id, reco
   }
 }
 
-/** The snapshot of a stream after so many events. */
+/** The snapshot of a stream at a version. */
 export function snapshotAt({ folded }: StoredStream, version: number): Snapshot {
   const { state, chain } = folded[version] ?? lastOf(folded);
   const snapshot = makeSnapshot(state, chain);
