@@ -185,17 +185,17 @@ export const QUEUE_BYTES_MAX = 32 * 1_048_576;
 /** Most bytes of requests merged into one append. Further requests go into the next one. */
 export const APPEND_BYTES_MAX = 4 * 1_048_576;
 /**
- * Most idle sessions (that are owed nothing) kept in memory. Beyond it the least recently used is evicted and loaded
- * again on use. A session that is owed something stays in memory and does not count.
+ * Most idle sessions kept in memory. Beyond it the least recently used one is evicted, and loaded again on use. Active
+ * sessions stay in memory and do not count.
  */
-export const LIVE_SESSIONS_MAX = 1_024;
+export const IDLE_SESSIONS_MAX = 1_024;
 /**
  * Most active sessions in one engine: with a live run, a waiting undo, or detached calls. All of them are in memory and
  * are loaded when the engine starts. Work in a further session is refused as `too_many_at_work`.
  */
-export const AT_WORK_MAX = 16_384;
-/** Most idle sessions looked at to find one to evict, each time a session is loaded or becomes idle. */
-export const REST_LOOKS_MAX = 16;
+export const ACTIVE_SESSIONS_MAX = 16_384;
+/** Most idle sessions examined to find one to evict, each time a session is loaded or becomes idle. */
+export const IDLE_CHECKS_MAX = 16;
 /** Sessions loaded at a time when an engine starts. */
 export const LOADED_TOGETHER = 16;
 /** Wait before the engine repeats what its storage refused, in milliseconds. */
@@ -248,7 +248,7 @@ export const DAMAGED_SESSIONS_MAX = 100_000;
 /** Bytes in one write while a damaged journal is rebuilt. */
 export const REBUILD_WRITE_BYTES = 1_048_576;
 /** Bytes after which a rebuild reports its progress. */
-export const REBUILD_TOLD_BYTES = 64 * 1_048_576;
+export const REBUILD_REPORT_BYTES = 64 * 1_048_576;
 /** How long an unreferenced blob is kept after it was last put, in milliseconds, because a reference may follow. */
 export const GC_GRACE_MS = 24 * 3_600_000;
 /** Most files the blob store has open at a time. Further operations wait. */

@@ -1,4 +1,4 @@
-// Time as a port: the one clock of engine and bridge. Tests and the simulator pass their own.
+// The clock port of engine and bridge. Tests and the simulator pass their own clocks.
 
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. May jump; no caller relies on it going forward. */
@@ -7,7 +7,7 @@ export interface Clock {
   after(ms: number, then: () => void): () => void;
 }
 
-/** What a bridge needs as well: it groups the reports of one turn of the event loop. */
+/** The clock of a bridge, which also groups the reports of one turn of the event loop. */
 export interface BridgeClock extends Clock {
   /** Calls `then` after the events that are ready now have been handled. */
   soon(then: () => void): void;
@@ -16,7 +16,7 @@ export interface BridgeClock extends Clock {
 /** The longest delay of a platform timer, in milliseconds; a timer for a later deadline fires early and is set again. */
 const TIMER_MS_MAX = 2_147_483_647;
 
-/** When the machine's clock differs this much from the time passed, in ms, it was set, or the machine has slept. */
+/** A difference of this many ms between the machine's clock and the time passed means that it was set or has slept. */
 const SET_MS = 1_000;
 
 /**

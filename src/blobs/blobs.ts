@@ -9,21 +9,21 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 /** Every failure is a rejection: `unknown_blob`, `too_large`, `damaged`, `storage_failed`, `storage_full`, `closing`. */
 export interface Blobs {
   /**
-   * Stores bytes (at most BLOB_BYTES_MAX; they must not change meanwhile) durably and returns their digest. Putting the
-   * same bytes again is no error, and repairs a damaged blob.
+   * Stores bytes (at most BLOB_BYTES_MAX) durably and returns their digest. The caller must not change the bytes before
+   * it resolves. Putting the same bytes again succeeds, and repairs a damaged blob.
    */
   put(bytes: Uint8Array): TaskEither<Rejection, Digest>;
-  /** The bytes of this digest: `damaged` when their digest does not match, `unknown_blob` when there are none. */
+  /** The bytes stored under a digest: `damaged` when their digest does not match, `unknown_blob` when none are stored. */
   get(ref: Digest): TaskEither<Rejection, Uint8Array>;
   /** Whether a blob of this digest exists; its bytes are not read. */
   has(ref: Digest): TaskEither<Rejection, boolean>;
   /** When the blob was last put, in milliseconds since 1970 by the store's clock; `unknown_blob` when it does not exist. */
   lastPut(ref: Digest): TaskEither<Rejection, number>;
-  /** Every digest, in order; one that is put or deleted meanwhile may or may not be listed. Throws when it fails. */
+  /** Every digest, in order. A blob put or deleted during the listing may or may not be in it. Throws when it fails. */
   list(): AsyncIterable<Digest>;
   /** Deletes durably; `unknown_blob` when the blob does not exist. */
   delete(ref: Digest): TaskEither<Rejection, void>;
-  /** Waits for the work under way; later work is refused as `closing`. */
+  /** Waits for running work; refuses later work as `closing`. */
   close(): Promise<void>;
 }
 
@@ -31,15 +31,21 @@ export const unknownBlob = (ref: Digest): Rejection => reject('unknown_blob', ''
 
 export const blobsClosed = (): Rejection => reject('closing', '', 'the blob store is closed');
 
-/** The digest of these bytes; `too_large` when they are too many for a blob. */
+/** The digest of the bytes; `too_large` when they exceed BLOB_BYTES_MAX. */
 export function digestBlob(bytes: Uint8Array): Either<Rejection, Digest> {
   if (bytes.length <= BLOB_BYTES_MAX) return right(digestText(bytes));
   return left(reject('too_large', '', `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`));
 }
 
-/** The bytes, when their digest is `ref`. */
+/** The bytes when their digest is `ref`, else `damaged`. */
 export function verifyBlob(ref: Digest, bytes: Uint8Array): Either<Rejection, Uint8Array> {
   return digestText(bytes) === ref
     ? right(bytes)
-    : left(reject('damaged', '', `blob ${ref} is corrupt: its digest does not match`));
+    : left(
+        reject(
+          'damaged',
+          '',
+          `blob ${ref} is corrupt: its digest does not match; put the same bytes again, or restore a backup`,
+        ),
+      );
 }

@@ -1,6 +1,6 @@
 // Blobs as files, `<directory>/ab/cd/<64 hex digits>`. A blob appears whole or not at all: its bytes are written to a
-// temporary file, synced and renamed, and the directories on its path are synced. Without either sync, acknowledged blobs
-// were lost in a power cut. One process at a time may have the directory open.
+// temporary file, synced and renamed, and the directories on its path are synced. Without any one of these syncs, a power
+// cut loses acknowledged blobs. Only one process at a time may have the directory open.
 import { randomUUID } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -80,14 +80,14 @@ async function writeBlob(
 ): Promise<Answer<Digest>> {
   const { pair, file } = placeOf(directory, ref);
   if (await hasWholeBlob(directory, ref)) {
-    // The collection of unreferenced blobs keeps a blob for a while after this time.
+    // Blob collection keeps a blob for a while after this time.
     const now = new Date();
     await utimes(file, now, now);
     await directories.ensure(pair);
   } else {
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
-      // At the same time, because both wait for the disk.
+      // Both wait for the disk, so they run concurrently.
       await allDone([writeSynced(temporary, bytes), directories.ensure(pair)]);
       await moveTo(temporary, { pair, file }, directories);
     } catch (error) {
@@ -95,12 +95,12 @@ async function writeBlob(
       throw error;
     }
   }
-  // Also for a blob that existed: the process that put it may have died between its rename and this sync.
+  // Also for a blob that existed before: the process that put it may have died between its rename and this sync.
   await syncDirectory(pair[1]);
   return right(ref);
 }
 
-/** Waits for all of it, also when one part fails; then throws the error of the first part that failed. */
+/** Waits for all of the work, also when some of it fails; then throws the first error in the list. */
 async function allDone(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -127,7 +127,7 @@ async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Whether the blob can be read and is whole; one that cannot be read is written again. */
+/** Whether the blob is whole; false also when it cannot be read, so that it is written again. */
 async function hasWholeBlob(directory: string, ref: Digest): Promise<boolean> {
   try {
     return isRight(await readBlob(directory, ref));
@@ -140,25 +140,27 @@ async function hasWholeBlob(directory: string, ref: Digest): Promise<boolean> {
 async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Array>> {
   let file: FileHandle;
   try {
-    // The engine creates neither links nor pipes here: it does not follow the one, and does not wait for the other.
+    // The engine creates no links or pipes here: it does not follow a link, and does not wait for a pipe.
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     file = await open(placeOf(directory, ref).file, flags);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));
-    if (codeOf(error) === 'ELOOP') return left(damagedBlob(ref, 'there is a symbolic link in its place'));
+    if (codeOf(error) === 'ELOOP') return left(damagedBlob(ref, 'a symbolic link is in its place'));
     throw error;
   }
   try {
     const stats = await file.stat();
     if (!stats.isFile()) return left(damagedBlob(ref, 'its entry is not a regular file'));
-    if (stats.size > BLOB_BYTES_MAX) return left(damagedBlob(ref, `its file has ${stats.size} bytes`));
+    if (stats.size > BLOB_BYTES_MAX)
+      return left(damagedBlob(ref, `its file has ${stats.size} bytes, more than any blob`));
     return verifyBlob(ref, await file.readFile());
   } finally {
     await file.close();
   }
 }
 
-const damagedBlob = (ref: Digest, fault: string): Rejection => reject('damaged', '', `blob ${ref}: ${fault}`);
+const damagedBlob = (ref: Digest, fault: string): Rejection =>
+  reject('damaged', '', `blob ${ref} is corrupt: ${fault}; put the same bytes again, or restore a backup`);
 
 async function deleteBlob(directory: string, ref: Digest): Promise<Answer<void>> {
   const { pair, file } = placeOf(directory, ref);
@@ -207,7 +209,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** Runs `work`. An error of the file system becomes a rejection; any other error is a fault of ours, and is thrown. */
+/** Runs `work`. An error of the file system becomes a rejection; any other error is an internal error, and is thrown. */
 const rejecting =
   <T>(doing: string, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
   async () => {

@@ -1,4 +1,4 @@
-// Orders and bounds asynchronous work: one piece at a time for each key, a bounded number at a time in all.
+// Orders and bounds asynchronous work: one piece at a time for each key, and a bounded number at a time in total.
 
 export interface KeyedWork {
   /** Runs `work` after all earlier work of the same key, as soon as a slot is free. */

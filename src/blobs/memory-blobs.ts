@@ -1,4 +1,4 @@
-// Blobs in memory: for tests, simulation and short-lived embedding. They end with the process.
+// Blobs in memory, for tests, simulation and short-lived embedding. They are lost when the process ends.
 import { type Either, left, map, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest } from '../../schemas/ids.ts';

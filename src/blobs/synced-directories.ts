@@ -1,4 +1,4 @@
-// The directories that contain blobs. Each process creates and syncs every directory on the path of a blob once, also one
+// The directories that contain blobs. Each process creates and syncs every directory on the path of a blob once, even one
 // that exists already: the process that created it may have died before it was on disk.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -34,7 +34,7 @@ async function createMissing(directory: string): Promise<void> {
   try {
     await mkdir(directory, { mode: 0o700 });
   } catch (error) {
-    // When the existing entry is no directory, the next write into it fails.
+    // When the existing entry is not a directory, the next write into it fails.
     if (codeOf(error) !== 'EEXIST') throw error;
   }
 }

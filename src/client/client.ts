@@ -40,7 +40,7 @@ export interface EngineClient {
   /** Leases effects; waits for the first. An aborted request is granted nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
-  /** Ends leases, so that another bridge may have the effects at once; with `all`, every lease of the owner. */
+  /** Ends leases, so that another bridge may lease the effects at once; with `all`, every lease of the owner. */
   release(request: Release): TaskEither<Rejection, HeartbeatReply>;
   /** Stores bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;

@@ -1,4 +1,4 @@
-// The error with which `follow` ends when it cannot continue.
+// The error that `follow` throws when it cannot continue.
 import type { Rejection } from '../../schemas/rejection.ts';
 
 /** Thrown by `follow` when the engine refuses; `rejection` is the reason. */

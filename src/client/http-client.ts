@@ -22,7 +22,7 @@ import { newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
 /**
- * A client of the engine at `url` with its bearer token: as `refold serve` prints them, or as they were passed to `serve`.
+ * A client of the engine at `url` with its bearer token: as printed by `refold serve`, or as passed to `serve`.
  * Connects when it is first used. Throws a TypeError when the URL or the token is invalid.
  */
 export function connect(url: string, token: string): EngineClient {
@@ -32,8 +32,8 @@ export function connect(url: string, token: string): EngineClient {
     call(SubmitReceipt, { method: 'POST', path: `${session(id)}/events`, text }),
   );
 
-  // An id becomes a part of the address, so it is checked first.
-  const on = <A, B>(
+  // An id becomes part of the URL, so it is checked first.
+  const withArgument = <A, B>(
     codec: Codec<A>,
     id: unknown,
     work: (id: A) => TE.TaskEither<Rejection, B>,
@@ -43,14 +43,14 @@ export function connect(url: string, token: string): EngineClient {
     info: () => call(EngineInfo, { method: 'GET', path: '/v1' }),
     createSession: (request = {}) => call(SessionSummary, { method: 'POST', path: '/v1/sessions', json: request }),
     fork: (id, request = {}) =>
-      on(SessionId, id, (known) =>
-        call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: wired(request) }),
+      withArgument(SessionId, id, (known) =>
+        call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: orNull(request) }),
       ),
     sessions: () => call(SessionSummaries, { method: 'GET', path: '/v1/sessions' }),
-    session: (id) => on(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
-    submit: (id, request) => on(SessionId, id, (known) => submit(known, request)),
+    session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
+    submit: (id, request) => withArgument(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
-      on(SessionId, id, (known) => {
+      withArgument(SessionId, id, (known) => {
         const query = new URLSearchParams();
         if (from !== undefined) query.set('from', String(from));
         if (limit !== undefined) query.set('limit', String(limit));
@@ -64,13 +64,13 @@ export function connect(url: string, token: string): EngineClient {
       call(LeaseGrant, {
         method: 'POST',
         path: '/v1/leases',
-        json: wired(request),
+        json: orNull(request),
         signal,
         waitMs: LEASE_WAIT_MS_MAX,
       }),
     heartbeat: (request) =>
-      call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: wired(request) }),
-    release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: wired(request) }),
+      call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: orNull(request) }),
+    release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: orNull(request) }),
     putBlob: (bytes) => {
       if (bytes.length > BLOB_BYTES_MAX) {
         const message = `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`;
@@ -81,7 +81,8 @@ export function connect(url: string, token: string): EngineClient {
         TE.map(({ ref }) => ref),
       );
     },
-    getBlob: (ref) => on(Digest, ref, (known) => transport.bytes({ method: 'GET', path: `/v1/blobs/${known}` })),
+    getBlob: (ref) =>
+      withArgument(Digest, ref, (known) => transport.bytes({ method: 'GET', path: `/v1/blobs/${known}` })),
     close: () => {
       transport.close();
       return Promise.resolve();
@@ -94,6 +95,6 @@ const StreamRecords = list(StreamRecord, READ_PAGE_RECORDS + 1);
 const StoredBlob = shape('StoredBlob', { ref: Digest });
 
 // A request that is undefined is sent as null, which the engine refuses, and not as a request without a body.
-const wired = (request: unknown): unknown => request ?? null;
+const orNull = (request: unknown): unknown => request ?? null;
 
 const session = (id: SessionId): string => `/v1/sessions/${encodeURIComponent(id)}`;

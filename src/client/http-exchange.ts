@@ -1,5 +1,5 @@
-// One request and its whole answer, over connections that stay open. The platform's `fetch` costs three times as much,
-// which is most of the cost of a short request; it is used only for responses that are streamed.
+// Sends a request and reads its whole answer, over connections that stay open. The platform's `fetch` costs three times as
+// much, which is most of the cost of a short request; it is used only for responses that are streamed.
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
@@ -24,7 +24,7 @@ export interface Exchanger {
   close(): void;
 }
 
-/** How long a connection stays open without a request: less than the engine's own limit, so that no request meets it. */
+/** How long an idle connection stays open: less than the engine's limit, so that no request meets a closing one. */
 const IDLE_MS = 20_000;
 
 export function newExchanger(base: string): Exchanger {

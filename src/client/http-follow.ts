@@ -1,5 +1,5 @@
-// Follows a stream over HTTP: server-sent events. After a broken connection it resumes after the last event it saw, so
-// that a reader does not notice a restart of the engine.
+// Follows a stream over HTTP: server-sent events. After a broken connection it reconnects and resumes after the last event
+// it saw, so that a reader does not notice a restart of the engine.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
@@ -23,27 +23,26 @@ export interface Followed {
 
 /** Yields event records in order until aborted. Throws when the engine refuses; waits while it does not answer. */
 export async function* followEvents(transport: Transport, followed: Followed): AsyncGenerator<EventRecord> {
-  const either = joinSignals(followed.signal, transport.closed);
-  const over = either.signal;
+  const { signal, release } = joinSignals(followed.signal, transport.closed);
   let at = followed.from;
   let pauseMs = PAUSE_MS_MIN;
   try {
-    while (!over.aborted) {
+    while (!signal.aborted) {
       const from = at;
-      for await (const record of connection(transport, `${followed.path}/events?from=${from}`, over)) {
+      for await (const record of connection(transport, `${followed.path}/events?from=${from}`, signal)) {
         // A record at any other position belongs to another stream.
         if (record.position !== at) break;
         at += 1;
         yield record;
-        if (over.aborted) return;
+        if (signal.aborted) return;
       }
-      if (over.aborted) return;
+      if (signal.aborted) return;
       // While connections bring nothing new, the pause between them doubles.
       pauseMs = at > from ? PAUSE_MS_MIN : Math.min(2 * pauseMs, PAUSE_MS_MAX);
-      await pause(pauseMs, undefined, { signal: over }).catch(() => undefined);
+      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   } finally {
-    either.release();
+    release();
   }
 }
 
@@ -54,7 +53,7 @@ async function* connection(transport: Transport, path: string, signal: AbortSign
     if (TRANSIENT.has(opened.left.code)) return;
     throw new FollowRefused(opened.left);
   }
-  const { response, over } = opened.right;
+  const { response, release } = opened.right;
   try {
     for await (const message of messagesOf(response)) {
       if ('fault' in message) {
@@ -64,8 +63,8 @@ async function* connection(transport: Transport, path: string, signal: AbortSign
       yield message.record;
     }
   } finally {
-    over();
-    // A connection that is left early is closed, so that the engine reads no more records for it.
+    release();
+    // Closes a connection that was left early, so that the engine reads no further records for it.
     await response.body?.cancel().catch(() => undefined);
   }
 }
@@ -102,7 +101,7 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
   }
 }
 
-/** Null for a message that no engine sends. */
+/** Null for a message that an engine never sends. */
 function messageOf(event: string | undefined, data: string): Message | null {
   try {
     const value: unknown = JSON.parse(data);

@@ -1,5 +1,5 @@
-// Requests to one engine over HTTP. A connection that fails is the rejection `closing`: whether the request arrived is
-// unknown, so the caller sends it again with the same event id.
+// Sends requests to one engine over HTTP. A failed connection becomes the rejection `closing`: whether the request arrived
+// is unknown, so the caller sends it again with the same event id.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
@@ -28,10 +28,10 @@ export interface HttpCall {
 /** A GET whose response is streamed. */
 export type StreamCall = Pick<HttpCall, 'path' | 'signal'>;
 
-/** A response whose body is not read yet; call `over` when it is. */
+/** A response whose body is not read yet; call `release` once it is. */
 export interface OpenResponse {
   readonly response: Response;
-  readonly over: () => void;
+  readonly release: () => void;
 }
 
 export interface Transport {
@@ -54,12 +54,12 @@ export function newTransport(url: string, token: string): Transport {
   const exchanger = (): Exchanger => (made ??= newExchanger(base));
   const unreachable = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
-  async function send({ path, signal: own }: StreamCall): Answer<OpenResponse> {
+  async function send({ path, signal: callerSignal }: StreamCall): Answer<OpenResponse> {
     const timeout = startTimeout(REQUEST_TIMEOUT_MS);
-    const { signal, release } = joinSignals(own, closing.signal, timeout.signal);
+    const { signal, release } = joinSignals(callerSignal, closing.signal, timeout.signal);
     try {
       const response = await fetch(base + path, { headers: headersOf({}, token), signal });
-      if (response.ok) return right({ response, over: release });
+      if (response.ok) return right({ response, release });
       const rejection = await rejectionOf(response);
       release();
       return left(rejection);
@@ -106,7 +106,7 @@ export function newTransport(url: string, token: string): Transport {
   return { send, call, bytes, closed: closing.signal, close };
 }
 
-/** Throws for a URL or a token with which no request could ever succeed. */
+/** Throws for a URL or a token with which no request can succeed. */
 function checkAccess(url: unknown, token: unknown): void {
   if (!isHttpUrl(url)) {
     throw new TypeError("the engine's address must be an http or https URL such as http://127.0.0.1:7423");
@@ -125,10 +125,10 @@ function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Rea
 
 /** A signal that aborts when the engine accepts a connection and does not answer in time. */
 function startTimeout(ms: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), ms);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), ms);
   timer.unref();
-  return { signal: over.signal, cancel: () => clearTimeout(timer) };
+  return { signal: timeout.signal, cancel: () => clearTimeout(timer) };
 }
 
 const rejectionOf = async (response: Response): Promise<Rejection> =>

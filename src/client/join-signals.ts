@@ -1,4 +1,4 @@
-// Joins several signals into one, for the time of one request.
+// Joins several signals into one, for the duration of one request.
 import { setMaxListeners } from 'node:events';
 
 export interface JoinedSignal {
@@ -21,7 +21,7 @@ export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): J
     release();
     joined.abort();
   }
-  // Any number of requests may listen at a time; that is no leak.
+  // Many requests may listen at a time, which is not a leak.
   setMaxListeners(0, ...sources);
   for (const source of sources) source.addEventListener('abort', abort, { once: true });
   if (sources.some((source) => source.aborted)) abort();

@@ -1,5 +1,5 @@
-// Sends submits of one turn of the event loop in one request: a bridge reports on many sessions at the same moment, and a
-// request costs more than its content. Each submit gets its own answer, as if it were sent alone.
+// Sends the submits of one turn of the event loop in one request: a bridge reports on many sessions at the same moment, and
+// a request costs more than its content. Each submit gets its own answer, as if it were sent alone.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId } from '../../schemas/ids.ts';
@@ -11,7 +11,7 @@ import { rejectionFrom } from './problem.ts';
 import { wireText } from './wire-text.ts';
 
 type Receipt = Either<Rejection, SubmitReceipt>;
-/** Sends one submit in a request of its own. */
+/** Sends one submit in a separate request. */
 type SubmitAlone = (session: SessionId, text: string) => TaskEither<Rejection, SubmitReceipt>;
 
 interface Waiting {

@@ -1,5 +1,4 @@
-// The JSON text of a request. Both clients use it, so that the in-process client refuses with the same messages and does
-// not share objects with its caller.
+// The JSON text of a request. Both clients use it, so that both refuse a request with the same messages.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { checkJson } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
@@ -10,17 +9,17 @@ export interface WireText {
   readonly bytes: number;
 }
 
-const owned = new WeakMap<object, number>();
+const unshared = new WeakMap<object, number>();
 
-/** Marks a value that was just parsed from so many bytes of JSON: no other code has it, so it need not be copied. */
-export function ownWire<T>(value: T, bytes: number): T {
-  if (typeof value === 'object' && value !== null) owned.set(value, bytes);
+/** Marks a value that was just parsed from `bytes` bytes of JSON: no other code refers to it, so it need not be copied. */
+export function markUnshared<T>(value: T, bytes: number): T {
+  if (typeof value === 'object' && value !== null) unshared.set(value, bytes);
   return value;
 }
 
-/** The bytes of a value that {@link ownWire} marked; undefined for any other. */
-export const ownWireBytes = (value: unknown): number | undefined =>
-  typeof value === 'object' && value !== null ? owned.get(value) : undefined;
+/** The size of a value that {@link markUnshared} marked; undefined for any other value. */
+export const unsharedBytes = (value: unknown): number | undefined =>
+  typeof value === 'object' && value !== null ? unshared.get(value) : undefined;
 
 /** The JSON text of a request (`null` for none): `invalid_value` or `too_deep` with the path, or `too_large`. */
 export function wireText(request: unknown): Either<Rejection, WireText> {

@@ -1,5 +1,5 @@
-// Finds the blobs that nothing refers to, and deletes them on request. It keeps a blob in case of doubt: when its digest
-// occurs anywhere in a stream, a snapshot or a sealed page, and when it was put recently.
+// Finds the blobs that nothing refers to, and deletes them on request. In case of doubt a blob is kept: when its
+// digest occurs anywhere in a stream, a snapshot or a sealed page, or when it was put recently.
 import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -18,7 +18,7 @@ export interface CollectOptions {
   readonly blobs: Blobs;
   /** Now, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** How long a blob is safe after it was last put; GC_GRACE_MS by default. */
+  /** How long a blob is kept after it was last put; GC_GRACE_MS by default. */
   readonly graceMs?: number;
   /** Whether to delete the blobs that are found. */
   readonly remove: boolean;
@@ -27,7 +27,7 @@ export interface CollectOptions {
 export interface Collection {
   /** Blobs that something refers to. */
   readonly referenced: number;
-  /** Blobs that nothing refers to, and that were put too recently to be deleted. */
+  /** Blobs that nothing refers to, but that were put too recently to be deleted. */
   readonly young: number;
   /** Blobs that nothing refers to, in order of digest; deleted when `remove` is set. */
   readonly unreferenced: readonly Digest[];
@@ -37,7 +37,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 
 /**
  * For stores that no engine uses at the same time. Collects nothing when a stream does not verify or a sealed page cannot
- * be read (`damaged`): then it is unknown what they refer to.
+ * be read (`damaged`): then it is unknown which blobs they refer to.
  */
 export const collectBlobs =
   (options: CollectOptions): TE.TaskEither<Rejection, Collection> =>
@@ -149,7 +149,7 @@ async function keepPages(blobs: Blobs, state: SessionState, candidates: Set<Dige
   return null;
 }
 
-/** Keeps every blob whose digest occurs in a text, with any meaning. */
+/** Keeps every blob whose digest occurs anywhere in a text. */
 function keepNamed(text: string, candidates: Set<Digest>): void {
   for (const [name] of text.matchAll(/sha256:[0-9a-f]{64}/g)) candidates.delete(brand<'Digest'>(name));
 }

@@ -1,6 +1,6 @@
-// Copies a request, so that its caller cannot change it later, in one walk that also checks it against the value domain;
-// sealed values are not copied. When the walk finds anything doubtful, the request is written as JSON text and parsed
-// again instead, which also names the fault.
+// Copies a request, so that its caller cannot change it later, and checks it against the value domain in the same walk.
+// Sealed values are not copied. A value that the walk cannot accept is written as JSON text and parsed again instead, which
+// also names the fault.
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
@@ -10,7 +10,7 @@ import { wireText } from '../client/wire-text.ts';
 
 export interface RequestCopy {
   readonly value: unknown;
-  /** About its size as JSON; exact when it is large. */
+  /** Its approximate size as JSON; exact when it is large. */
   readonly bytes: number;
 }
 
@@ -28,7 +28,7 @@ interface Walk {
   chars: number;
 }
 
-/** So many characters fit one body in any case: an escape has six bytes. */
+/** A text of this length fits one body even when every character is escaped, which takes six bytes. */
 const CHARS_MAX = Math.floor(BODY_BYTES_MAX / 6);
 /** The most characters that a number takes. */
 const NUMBER_CHARS = 24;

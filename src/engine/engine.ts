@@ -52,21 +52,21 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly checkSchema?: SchemaCheck;
   /** Where lease epochs are reserved; in memory when absent. */
   readonly epochs?: EpochStore;
-  /** How many events lie at least between two snapshots of a session. */
+  /** The minimum number of events between two snapshots of a session. */
   readonly snapshotEveryEvents?: number;
 }
 
 export interface Engine {
   readonly client: EngineClient;
-  /** The faults of sessions that owe something and could not be loaded; the other sessions are served. */
+  /** The faults of sessions that have work pending and could not be loaded; the other sessions are served. */
   readonly faults: readonly Rejection[];
   /** What the operator should know about the stores when they were opened: torn last writes, and damaged files. */
   readonly notices: readonly string[];
-  /** Refuses new requests, waits for those under way, and closes the stores. */
+  /** Refuses new requests, waits for running ones, and closes the stores. */
   close(): Promise<void>;
 }
 
-/** Opens the engine over a data directory. One process at a time: a second one is refused. */
+/** Opens the engine over a data directory. Only one process at a time may open it; a second one is refused as `in_use`. */
 export const openEngine =
   (options: EngineOptions): TE.TaskEither<Rejection, Engine> =>
   async () => {
@@ -145,7 +145,7 @@ export const startEngine =
 
 const BOUNDS = { leaseTtlMs: integer('milliseconds', 1), atWorkMax: integer('a number of sessions', 1) } as const;
 
-/** A lease without duration would be lost before it is used, and an engine with no active session could do no work. */
+/** A lease of 0 ms would be lost before it is used, and an engine that allows no active session could do no work. */
 function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejection | null {
   for (const name of ['leaseTtlMs', 'atWorkMax'] as const) {
     const decoded = options[name] === undefined ? null : decode(BOUNDS[name], options[name]);
@@ -154,26 +154,26 @@ function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejectio
   return null;
 }
 
-interface Parts {
+interface EngineParts {
   readonly sessions: Sessions;
   readonly leases: LeaseTable;
   readonly wakeTimers: WakeTimers;
   readonly snapshots: SnapshotWriter;
 }
 
-interface Tools {
+interface EngineServices {
   readonly clock: Clock;
   readonly notices: ChangeNotices;
   readonly epochs: Epochs;
 }
 
-function assemble(ports: EnginePorts, { clock, notices, epochs }: Tools): Parts {
+function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices): EngineParts {
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
     epochs,
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
-    // A report that comes too late is refused; one that storage does not accept is made again after another ttl.
+    // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
   const wakeTimers = newWakeTimers(clock, (session, due_at_ms) =>
@@ -203,7 +203,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: Tools): Parts 
       leases.load(session.id, session.state());
       wakeTimers.update(session.id, session.state());
       notices.notify(session.id);
-      // After a wrong snapshot the session waits for its next event, so that `refold verify` still finds the wrong one.
+      // A session with a wrong snapshot gets its next one only after an event, so that `refold verify` can still find it.
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),

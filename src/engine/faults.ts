@@ -1,4 +1,4 @@
-// What a failure means for the caller, and for the session in which it happened.
+// Classifies failures: whether anything was recorded, and whether a later attempt may succeed.
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 
 /** Nothing was recorded and the state still agrees with the journal. */
@@ -22,11 +22,11 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'queue_full',
 ]);
 
-/** A fault of ours, before anything was written. The error itself is not reported: it may name paths of the machine. */
+/** An internal error before anything was written. Its own message is not reported: it may name paths of the machine. */
 export const stepFault = (): Rejection =>
-  reject('storage_failed', '', 'the request failed inside the engine; nothing was recorded');
+  reject('storage_failed', '', 'the request failed inside the engine; nothing was recorded, so it may be sent again');
 
-/** A fault of ours during a write. */
+/** An internal error during a write. */
 export const writeFault = (): Rejection =>
   reject(
     'storage_unknown',

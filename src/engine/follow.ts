@@ -1,5 +1,5 @@
-// Follows a stream: first the stored events, then each new one. A slow reader costs no memory, because it reads from the
-// journal at its own pace and is only notified that there is more.
+// Follows a stream: first the stored events, then each new one. A slow reader costs no memory: it reads from the
+// journal at its own pace, and is only notified of new events.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
 import { FOLLOW_PAGE_RECORDS } from '../../schemas/limits.ts';
@@ -10,7 +10,7 @@ import type { Journal } from '../journal/journal.ts';
 import { eventRecords } from './sessions/records.ts';
 
 export interface ChangeNotices {
-  /** The session was loaded or has adopted events: every reader that waits for it reads on. */
+  /** The session was loaded or has adopted events: every reader that waits for it continues to read. */
   notify(id: SessionId): void;
   /** Resolves with the next change of this session, or when aborted. */
   nextChange(id: SessionId, signal: AbortSignal): Promise<void>;

@@ -49,16 +49,16 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<EventRecord> {
     const start = followStart(id, from);
-    const either = joinSignals(signal, closed);
+    const joined = joinSignals(signal, closed);
     try {
       yield* follow(journal, ports.notices, {
         ...start,
         version: () => sessions.inMemory(start.id)?.state().version ?? null,
         load: () => sessions.get(start.id),
-        signal: either.signal,
+        signal: joined.signal,
       });
     } finally {
-      either.release();
+      joined.release();
     }
   }
 
@@ -126,4 +126,4 @@ const decodeAt = <A>(path: string, codec: Codec<A>, value: unknown): TE.TaskEith
     TE.mapLeft((fault) => ({ ...fault, path })),
   );
 
-const aborted = (): Rejection => reject('closing', '', 'the request was aborted');
+const aborted = (): Rejection => reject('closing', '', 'the request was aborted by its caller');

@@ -1,16 +1,16 @@
-// How the in-process client takes its arguments: with the same checks as over the wire.
+// Checks the arguments of the in-process client in the same way as those of requests over the wire.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { ownWireBytes } from '../client/wire-text.ts';
+import { unsharedBytes } from '../client/wire-text.ts';
 import { type RequestCopy, copyRequest } from './copy-request.ts';
 import { writeFault } from './faults.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface Intake {
-  /** Runs `work`, unless the engine is closing. */
+  /** Runs `work`; refused as `closing` when the engine is closing. */
   whileOpen<B>(work: () => Answer<B>): TaskEither<Rejection, B>;
   /** Decodes an argument, then runs `work`. */
   withArgument<A, B>(codec: Codec<A>, argument: unknown, work: (argument: A) => Answer<B>): TaskEither<Rejection, B>;
@@ -30,7 +30,7 @@ export function newIntake(closed: AbortSignal): Intake {
       try {
         return await work();
       } catch {
-        // A fault of ours, or a store that throws where it should refuse: the caller gets a rejection all the same.
+        // An internal error, or a store that throws where it should refuse: the caller gets a rejection in either case.
         return left(writeFault());
       }
     };
@@ -53,12 +53,12 @@ export function newIntake(closed: AbortSignal): Intake {
   };
 }
 
-/** A request that the server has just parsed needs no copy: no caller has it. */
+/** A request that the server has just parsed needs no copy: no other code can change it. */
 function copyOf(request: unknown): Either<Rejection, RequestCopy> {
-  const bytes = ownWireBytes(request);
+  const bytes = unsharedBytes(request);
   return bytes === undefined ? copyRequest(request) : right({ value: request, bytes });
 }
 
-// The code of an unknown event kind is more precise than that of a union that does not match.
+// `unknown_kind` is more precise than the code of a union that does not match.
 const nameUnknownKind = (rejection: Rejection): Rejection =>
   /^\/events\/\d+\/kind$/.test(rejection.path) ? { ...rejection, code: 'unknown_kind' } : rejection;

@@ -1,4 +1,4 @@
-// A submit that also requests leases: its answer carries the grant, so that a working bridge needs no second request.
+// A submit that also requests leases: its answer carries the grant, so that a bridge with work needs no second request.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -14,9 +14,9 @@ interface SubmitPorts {
 }
 
 /**
- * The receipt with its grant. When the answer is lost, the bridge sends the submit again: the events are found to be
- * recorded, and the grant repeats what the owner still holds. It must not be more than that: if the first answer did
- * arrive, its owner is working under the epochs of that grant.
+ * The receipt with its grant. When the answer is lost, the bridge sends the submit again: the events are already
+ * recorded, and the grant repeats only what the owner still holds. A larger grant would be wrong: if the first answer did
+ * arrive, its owner works under the epochs of that grant.
  */
 export async function submitAndLease(
   { leases, sessions }: SubmitPorts,

@@ -13,7 +13,7 @@ export async function makeDirectory(path: string): Promise<void> {
   for (const made of step.value.toReversed()) await syncDirectory(dirname(made));
 }
 
-/** The same synchronously and without any sync: for directories that need not survive a power cut. */
+/** Like {@link makeDirectory}, but synchronous and without a sync: for directories that need not survive a power cut. */
 export function makeDirectoryNow(path: string): void {
   const making = missing(resolve(path));
   let step = making.next();
@@ -25,7 +25,7 @@ type Attempt = 'made' | 'exists' | NodeJS.ErrnoException;
 
 /**
  * Yields the directories to try, one after the other, and returns those that were created, the outermost first. Node's
- * own recursive mkdir never ends where the kernel returns ENOENT for a new entry in an existing directory, as in /proc.
+ * recursive mkdir never ends where the kernel returns ENOENT for a new entry in an existing directory, as in /proc.
  */
 function* missing(path: string): Generator<string, readonly string[], Attempt> {
   const above = dirname(path);
@@ -45,7 +45,7 @@ const isNoSuch = (attempt: Attempt): attempt is NodeJS.ErrnoException =>
   typeof attempt === 'object' && attempt.code === 'ENOENT';
 
 const cannotCreateIn = (directory: string, { code, syscall, path }: NodeJS.ErrnoException): Error =>
-  Object.assign(new Error(`cannot create a directory in ${directory}; choose another place`), { code, syscall, path });
+  Object.assign(new Error(`cannot create a directory in ${directory}; choose another path`), { code, syscall, path });
 
 async function tryToMake(path: string): Promise<Attempt> {
   try {

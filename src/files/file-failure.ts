@@ -1,4 +1,4 @@
-// What a failure of the file system means to the caller: a rejection, or a fault of ours.
+// What an error of the file system means to the caller, and how it is reported.
 import { getSystemErrorMap } from 'node:util';
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 
@@ -7,24 +7,24 @@ export const codeOf = (error: unknown): string | null =>
   error instanceof Error && 'code' in error && 'syscall' in error && typeof error.code === 'string' ? error.code : null;
 
 /**
- * Why a call of the file system or the network failed, in plain words and without the path, which the caller has named;
- * for any other error, its message. `words` takes precedence over the words that a code has here.
+ * Why a call of the file system or the network failed, in plain words and without the path, which the caller names; for any
+ * other error, its message. `words` overrides the words for a code.
  */
 export function reasonOf(error: unknown, words: Readonly<Record<string, string>> = {}): string {
   if (!(error instanceof Error)) return String(error);
   const { code = '', errno, message } = error as NodeJS.ErrnoException;
-  // An error with a code and no number has a message of its own.
+  // An error without a number does not come from the operating system, so its message is used.
   if (errno === undefined) return message;
   return words[code] ?? WORDS[code] ?? getSystemErrorMap().get(errno)?.[1] ?? message;
 }
 
-/** The same with the path of the file, for a caller that has not named it. */
+/** Like {@link reasonOf}, with the path of the file, for a caller that does not name it. */
 export function whatFailed(error: unknown): string {
   const { path } = error as NodeJS.ErrnoException;
   return codeOf(error) === null || path === undefined ? reasonOf(error) : `${path}: ${reasonOf(error)}`;
 }
 
-/** Codes for which the platform's own words are unclear. */
+/** Codes whose description by the platform is unclear. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EEXIST: 'it exists already',

@@ -1,4 +1,4 @@
-// Tells whether the process that wrote a file still runs. A process id alone does not tell, because ids are reused: the
+// Finds out whether the process that wrote a file still runs. A process id is not enough, because ids are reused: the
 // tag also contains the start time of the process, the boot, and the container.
 import { readFileSync, readlinkSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 // Decides which writes of a group are admitted, and what they put into the store. Pure: each write is checked, in order of
-// arrival, against the stored streams and the earlier writes of the group. Nothing else writes meanwhile, so of two
-// appends at the same version exactly one is admitted.
+// arrival, against the stored streams and the earlier writes of the group. There is no other writer, so of two appends at
+// the same version exactly one is admitted.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, unreachable } from '../../schemas/rejection.ts';
@@ -34,7 +34,7 @@ export type StoredVersion = Either<Rejection, Version | null>;
 /** What is stored before the group. */
 export interface StreamFacts {
   readonly versionOf: (session: SessionId) => StoredVersion;
-  /** Whether the stream of a session held an event id before this group. */
+  /** Whether the stream of a session contains an event id, before this group. */
   readonly holds: (session: SessionId, event: EventId) => boolean;
   readonly sessionCount: number;
 }

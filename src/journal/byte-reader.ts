@@ -1,5 +1,5 @@
-// Reads fields of binary data in order: of LevelDB's files and of the journal's stored values. A read past the end, or an
-// invalid number, throws a RangeError; the reader of the file catches it and decides what it means for that file.
+// Reads the fields of binary data in order, for LevelDB's files and the journal's stored values. A read past the end and an
+// invalid number throw a RangeError; the caller catches it and decides what it means for its file.
 import { Buffer } from 'node:buffer';
 
 export class ByteReader {

@@ -1,12 +1,12 @@
 // The trail: makes it possible to name the sessions whose writes a damaged log lost. Each commit is one record of LevelDB's
-// log, and when a record is lost the log does not state what it held. So every commit names, under one small key, the
-// sessions that earlier commits wrote to, with their versions: the commits after a hole state what the hole held. The
-// trail of a commit covers
+// log, and the log does not show what a lost record contained. So every commit names, under one small key, the sessions
+// that earlier commits wrote to, with their versions: the commits after a hole state what the hole contained. The trail of
+// a commit covers
 //
 //   - the commit before it, always;
 //   - the last two sectors, or the last two blocks, whenever a sector or block of bytes was written since the last commit
 //     that did so: a hole of one sector or block is then covered by some commit after it;
-//   - further commits as long as they add no session name.
+//   - further commits, as long as they add no session name.
 //
 // A trail does not name the sessions that its own commit writes to: the positions of their new events state their versions.
 //
@@ -20,19 +20,19 @@ import type { Put } from './store.ts';
 
 type Versions = ReadonlyMap<SessionId, Version>;
 
-/** A sector, which a disk loses at once, and a block of LevelDB's log, which its own recovery drops at once. */
+/** A sector, which a disk loses as a whole, and a block of its log, which LevelDB's recovery drops as a whole. */
 const INTERVAL_BYTES = [4_096, 32_768];
-/** How many commits are checked for whether they can be covered without a further name. */
+/** The maximum number of commits that are covered only because they add no name. */
 const FREE_COMMITS_MAX = 64;
 
 export interface Trail {
-  /** How many puts right before its commit all belong to these sessions, or to those that the commit itself writes to. */
+  /** How many puts right before the commit belong only to these sessions and to those that the commit writes to. */
   readonly back: number;
   /** The versions after those puts. */
   readonly sessions: Versions;
 }
 
-/** What the only writer remembers of the commits in the current log. */
+/** The commits in the current log, as its only writer remembers them. */
 export interface TrailWriter {
   /** The trail to include in a commit that leads to these versions. */
   put(versions: Versions): Put;
@@ -125,7 +125,7 @@ export const decodeTrail = (bytes: Uint8Array): Trail | null =>
     while (!reader.atEnd) {
       const version = readNumber(reader) as Version;
       const session = reader.take(reader.byte()).toString('latin1');
-      if (!SessionId.is(session)) throw new RangeError('a trail holds an invalid session id');
+      if (!SessionId.is(session)) throw new RangeError('a trail contains an invalid session id');
       sessions.set(session, version);
     }
     return { back, sessions };

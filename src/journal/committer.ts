@@ -55,7 +55,7 @@ export function openCommitter(handle: StoreHandle): Commit {
     return group.map(({ session }, index) =>
       pipe(
         answers[index] ?? left(notRecorded()),
-        // A refusal may rest on an admitted write of this group that is not recorded now, so refused writes fail as well.
+        // A refusal may be due to an admitted write of this group that is not recorded now, so refused writes fail too.
         E.mapLeft(notRecorded),
         E.chain((version) =>
           pipe(
@@ -101,7 +101,7 @@ const outcomeUnknown = (session: SessionId, failure: Rejection, cause: Rejection
   reject(
     'storage_unknown',
     '',
-    `a write to session ${session} failed (${failure.message}), and reading whether it was recorded failed too (${cause.message}); look the event id up`,
+    `a write to session ${session} failed (${failure.message}), and so did finding out whether it was recorded (${cause.message}); look the event id up`,
   );
 
 const EMPTY: ReadonlyMap<SessionId, StoredVersion> = new Map();
@@ -155,7 +155,7 @@ const idsToLookUp = (group: readonly Write[], known: KnownStreams): readonly Ask
     return events.flatMap((event) => (known.holds(session, event) === undefined ? [{ session, event }] : []));
   });
 
-/** Those of these event ids that their streams already hold. */
+/** The event ids among these that their streams already contain. */
 async function readHeld(view: StoreView, asked: readonly AskedId[]): Promise<ReadonlySet<string>> {
   if (asked.length === 0) return EMPTY_IDS;
   const found = await view.getMany(asked.map(({ session, event }) => eventKey(session, event)));
@@ -183,7 +183,7 @@ async function isHeld(view: StoreView, { session, event }: AskedId, indexed: Uin
 const bytesOf = (puts: readonly Put[]): number =>
   puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 
-/** The stored versions after a failed write, read from the reopened store: only recovery decides what is on disk. */
+/** The stored versions after a failed write, read from the reopened store: only its recovery decides what is on disk. */
 async function versionsAfterFailure(
   handle: StoreHandle,
   group: readonly Write[],

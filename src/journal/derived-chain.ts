@@ -1,5 +1,5 @@
 // Chain values that the store does not keep because they follow from the values that it keeps. They are computed on first
-// access: the fold computes the chain itself, and has no stored value to compare it with.
+// access, because the fold computes the chain itself and does not compare it with derived values.
 import { digestText } from '../../schemas/canonical.ts';
 import type { Digest, EventId } from '../../schemas/ids.ts';
 import { nextChain } from '../core/chain.ts';

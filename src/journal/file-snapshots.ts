@@ -1,6 +1,6 @@
 // Snapshots as files, `<directory>/<session>/<version>.snapshot`, outside the journal's store: a full or failing disk then
-// costs a hint and no stream, opening a journal reads no snapshot, and the operator may delete the directory. A file
-// appears completely or not at all; damage by a power cut shows in the digest.
+// costs only a snapshot and no stream, opening a journal reads no snapshots, and the operator may delete the directory. A
+// file appears completely or not at all; damage by a power cut is found by the digest.
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, constants, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

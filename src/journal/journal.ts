@@ -34,7 +34,7 @@ export interface Journal {
 
   /**
    * Appends all records (1 to EVENTS_PER_APPEND_MAX) in one durable, atomic write and returns the new version. Refused as
-   * `version_conflict` unless the stream is at `expected` and holds none of the event ids. `owing`: whether the session
+   * `version_conflict` unless the stream is at `expected` and contains none of the event ids. `owing`: whether the session
    * owes effects afterwards; stored in the same write.
    */
   append(
@@ -49,15 +49,15 @@ export interface Journal {
 
   head(session: SessionId): TaskEither<Rejection, SessionHead>;
 
-  /** The position of an event id in a stream, or null. Settles whether a repeated or unknown append was recorded. */
+  /** The position of an event id in a stream, or null. Shows whether an append of unknown outcome was recorded. */
   find(session: SessionId, event: EventId): TaskEither<Rejection, Position | null>;
 
   /** Every session, by id in byte order. */
   sessions(): TaskEither<Rejection, readonly SessionHead[]>;
 
-  /** Hints that shorten loading. */
+  /** Snapshots, which only make loading faster. */
   readonly snapshots: Snapshots;
 
-  /** Waits for accepted appends; later requests are refused as `closing`. */
+  /** Waits for accepted appends; refuses later requests as `closing`. */
   close(): Promise<void>;
 }

@@ -4,13 +4,13 @@
 //   e <hash of session and event id>  position of the event
 //   g <session>                       genesis text
 //   m                                 [layout, number of sessions]
-//   s <session> 00 <first position>   a stretch: the events of one append with their digests, as one value
+//   s <session> 00 <first position>   a stretch: events of one append with their digests, as one value
 //   t                                 the trail: the sessions that earlier commits wrote to (commit-trail.ts)
 //   v <session>                       version, and whether the session owes effects
 //
-// Ids are ASCII and hold no byte below 0x21, so the zero byte after a session id ends it: the keys of two sessions do not mix
-// when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
-// Layout 1 uses other letters for what it stores in another form (salvage/layout-1.ts), so the two cannot be confused.
+// Ids are ASCII and contain no byte below 0x21, so the zero byte after a session id ends it: the keys of two
+// sessions do not mix when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
+// Layout 1 uses other letters where it stores values in another form (salvage/layout-1.ts), so the two cannot be confused.
 import { Buffer } from 'node:buffer';
 import { digestText } from '../../schemas/canonical.ts';
 import { type EventId, type Position, SessionId } from '../../schemas/ids.ts';
@@ -20,7 +20,7 @@ import { decodeNumber, encodeNumber } from './stored-numbers.ts';
 /** The number of this layout. A store of layout 1 is converted when it is opened; any other layout is refused. */
 export const LAYOUT = 2;
 
-/** Two ids may share a hash, by chance or on purpose: the event it leads to is compared, so this costs only time. */
+/** Two ids may share a hash, by chance or on purpose. Look-ups compare the event itself, so this costs only time. */
 const HASH_HEX = 16;
 const DIGEST_PREFIX = 'sha256:'.length;
 

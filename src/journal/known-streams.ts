@@ -1,6 +1,5 @@
-// What the only writer of a journal knows about its streams without reading: their versions, and all event ids of the
-// streams that it created itself. The cache is bounded, holds the state after the last successful write, and is cleared
-// when a write fails.
+// A cache for the only writer of a journal: the versions of its streams, and all event ids of the streams that it created.
+// It is bounded, reflects the last successful write, and is cleared when a write fails.
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
 import type { Write } from './admission.ts';

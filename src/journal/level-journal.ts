@@ -25,7 +25,7 @@ import { readLayout } from './stream-reads.ts';
 export const SNAPSHOTS = 'snapshots';
 
 export interface LevelJournal extends Journal {
-  /** Last writes that a crash had torn, and that this opening cut off. */
+  /** Last writes that a crash tore and that this opening cut off. */
   readonly tornTails: readonly TornTail[];
   /** What the journal lost to damage, at this opening or an earlier one; null when it never lost anything. */
   readonly damage: Damage | null;
@@ -33,7 +33,7 @@ export interface LevelJournal extends Journal {
   readonly notices: readonly string[];
 }
 
-const QUIETLY: RebuildOptions = { tell: () => undefined, onStep: () => Promise.resolve() };
+const SILENT: RebuildOptions = { tell: () => undefined, onStep: () => Promise.resolve() };
 
 /**
  * Opens or creates the journal in `directory`, which only one process can have open at a time. Verifies its files first.
@@ -44,7 +44,7 @@ export const openLevelJournal = (
   directory: string,
   options: Partial<RebuildOptions> = {},
 ): TaskEither<Rejection, LevelJournal> => {
-  const rebuilding = { ...QUIETLY, ...options };
+  const rebuilding = { ...SILENT, ...options };
   return pipe(
     catchRefusal(() => prepare(directory, rebuilding)),
     TE.chain((files) => openVerified(directory, files, rebuilding)),
@@ -74,7 +74,7 @@ const openVerified =
     if (isLeft(opened)) return opened;
     const damage = found as Damage | null;
     const journal = damage === null ? opened.right : refuseLost(opened.right, damage);
-    // Only now: before, another process could have had the directory open and been in the middle of a write.
+    // Recorded only now: before the store was open, another process could have been in the middle of a write.
     await recordTornTails(directory, tornTails);
     let closing: Promise<void> | null = null;
     const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));

@@ -1,4 +1,4 @@
-// A journal in memory, for tests, simulation and short-lived embedding. Its content ends with the process.
+// A journal in memory, for tests, simulation and short-lived embedding. Its content is lost when the process ends.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';

@@ -1,5 +1,5 @@
-// The puts that store the records of an append. A stretch is the records of one append stored as one value; a large append
-// is split into several stretches. Besides, each record gets an entry in the index of event ids.
+// The puts that store the records of an append. A stretch is the records of one append, stored as one value; a large append
+// is split into several stretches. Each record also gets an entry in the index of event ids.
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { JournalRecord } from './journal.ts';
 import { eventKey, stretchKey } from './keys.ts';

@@ -1,5 +1,5 @@
-// How a rejection travels inside the journal. A store fails deep inside a chain of promises: the rejection is thrown there
-// as a Refusal and becomes data again at the port. Any other exception is a fault of refold and stays an exception.
+// Rejections as exceptions inside the journal. A store fails deep inside a chain of promises: the rejection is thrown there
+// as a Refusal, and becomes a value again at the port. Any other exception is an internal error and stays an exception.
 import { left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';

@@ -1,5 +1,5 @@
 // The port for snapshots, which are stored beside the streams. Snapshots may be deleted at any time, and a snapshot that
-// was read counts as garbage until the engine has checked it. A missing or wrong one only makes loading slower.
+// was read is not trusted until the engine has checked it. A missing or wrong one only makes loading slower.
 import { left } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';

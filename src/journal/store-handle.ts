@@ -1,7 +1,7 @@
 // A store that can be closed and reopened while it has users. After a failed write the block offset of LevelDB's log writer
 // may no longer match its file (a short write still advances the offset): recovery could then drop records that were
-// written and acknowledged later. A write whose fsync failed may also reappear at the next opening. Reopening settles
-// both: recovery reads what the file really holds, writes it out and begins a new log.
+// written and acknowledged later. A write whose fsync failed may also reappear at the next opening. Reopening solves
+// both: recovery reads what the file really contains, writes it to a table and begins a new log.
 import { refuse } from './refusal.ts';
 import type { OpenStore, Store } from './store.ts';
 

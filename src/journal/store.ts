@@ -27,7 +27,7 @@ export interface StoreView {
 }
 
 export interface Store {
-  /** Writes all puts or none; they are on disk when it resolves. After a failure the outcome is unknown until a reopening. */
+  /** Writes all puts or none, durably. After a failure the outcome is unknown until the store is reopened. */
   write(puts: readonly Put[]): Promise<void>;
   view<T>(work: (view: StoreView) => Promise<T>): Promise<T>;
   close(): Promise<void>;

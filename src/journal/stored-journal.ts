@@ -1,4 +1,4 @@
-// A journal on any ordered key-value store. All writes go through one group commit; reads use only the store, so whatever
+// A journal on any ordered key-value store. All writes go through one group commit; reads use only the store, so everything
 // they return is durable.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
@@ -58,7 +58,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
   }
 
   return {
-    // Not `map` over the commit: the commit would start one microtask later and lose its place in the queue.
+    // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
     create: (session, genesis) =>
       accepting(async () => {
         const value = encodeGenesis(genesis);

@@ -1,6 +1,6 @@
 // The values of the journal's store. CBOR (RFC 8949) is only the container of the larger ones: no digest is made of it.
-// Stored bytes count as garbage until they have exactly the expected shape. The decoders return null and never throw,
-// because a flipped bit on a disk is not a fault of refold.
+// Stored bytes are not trusted until they have exactly the expected shape. The decoders return null and never throw,
+// because a flipped bit on a disk is not an internal error.
 import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
 import { digestText } from '../../schemas/canonical.ts';
@@ -78,8 +78,8 @@ export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | nul
   return records;
 }
 
-// The event id would be most of what a record stores twice. In nearly every text the first field of this name holds the id:
-// the index of the field takes one byte.
+// The event id is already in the text, nearly always in the first field of this name. Storing the index of that field takes
+// one byte.
 const ID_FIELD = '"event_id":"';
 
 /** The index of the field of this name that holds the id; null when none does. */
@@ -145,7 +145,7 @@ export function decodeGenesis(bytes: Uint8Array): string | null {
 
 export const encodeMeta = (sessionCount: number): Uint8Array => cbor.encode([LAYOUT, sessionCount]);
 
-/** The layout of a store and how many sessions it holds. */
+/** The layout of a store and the number of its sessions. */
 export function decodeMeta(bytes: Uint8Array): { readonly layout: number; readonly sessionCount: number } | null {
   const value = decodeValue(bytes);
   if (!Array.isArray(value) || value.length !== 2) return null;

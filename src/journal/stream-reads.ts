@@ -1,5 +1,5 @@
-// What the journal reads from one view of its store. Head, records, index and genesis are written together, so the files
-// are damaged whenever they disagree: the session is then refused as `damaged`, and no record is skipped.
+// Reads streams from one view of the store. Head, records, index and genesis are written together, so when they disagree,
+// the files are damaged: the session is then refused as `damaged`, and no record is skipped.
 import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
 import { unknownSession } from './append-rules.ts';
@@ -68,8 +68,8 @@ export async function readRecords(
   limit: number,
 ): Promise<readonly JournalRecord[]> {
   const bytes = await view.get(headKey(session));
-  // Only a read that reaches the end compares the head with the stream. When the head cannot be read, `requireHead` finds
-  // out why.
+  // Only a read that reaches the end compares the head with the stream. When the head cannot be read, `requireHead` refuses
+  // with the reason.
   const { version } = (bytes === undefined ? null : decodeHead(bytes)) ?? (await requireHead(view, session));
   const end = Math.min(from + Math.min(limit, READ_PAGE_RECORDS), version) as Position;
   if (end > from) return await recordsBetween(view, session, from, { end, version });
@@ -93,7 +93,7 @@ async function recordsBetween(
   const records: JournalRecord[] = [];
   let next: number = from;
   if (from > 0) {
-    // The stretch that holds a record may begin before it.
+    // The stretch that contains a record may begin before it.
     const before = stretchRange(session, 0 as Position, (from + 1) as Position);
     const [last] = await view.scan(before, { limit: 1, reverse: true });
     if (last === undefined) return refuse('damaged', `session ${session} has no record ${from}`);
@@ -143,7 +143,7 @@ interface Sought {
   readonly version: Version;
 }
 
-/** The position of an event whose hash has an index entry: the entry is for this event, or for one with the same hash. */
+/** The position of an event whose hash has an index entry. The entry may belong to another event with the same hash. */
 export async function locateEvent(
   view: StoreView,
   { session, event, version }: Sought,
@@ -155,8 +155,8 @@ export async function locateEvent(
     const [record] = await recordsBetween(view, session, position as Position, until);
     if (record?.event_id === event) return position as Position;
   }
-  // Two ids share a hash by chance, or by a client's long search; the later event then overwrote the entry of the earlier
-  // one. An id without an entry is never in the stream, but this one may be anywhere in it.
+  // Two ids may share a hash, by chance or by a client's long search; the later event then overwrote the entry of the
+  // earlier one. An id without an entry is not in the stream, but an id with one may be anywhere in it.
   for (let from = 0; from < version;) {
     const page = await readRecords(view, session, from as Position, READ_PAGE_RECORDS);
     const index = page.findIndex(({ event_id }) => event_id === event);
@@ -187,7 +187,7 @@ export async function readLayout(view: StoreView): Promise<number | null> {
   return bytes === undefined ? null : (decodeMeta(bytes)?.layout ?? null);
 }
 
-/** How many sessions the store holds; refuses a store that is not a journal of this layout. */
+/** The number of sessions in the store; refuses a store that is not a journal of this layout. */
 export async function readSessionCount(view: StoreView): Promise<number> {
   const bytes = await view.get(META_KEY);
   if (bytes === undefined) {
@@ -198,7 +198,10 @@ export async function readSessionCount(view: StoreView): Promise<number> {
   const meta = decodeMeta(bytes);
   if (meta === null) return refuse('damaged', 'the layout record of the journal does not decode');
   if (meta.layout !== LAYOUT) {
-    refuse('storage_failed', `the journal has layout ${meta.layout}; this engine reads layout ${LAYOUT} only`);
+    refuse(
+      'storage_failed',
+      `the journal has layout ${meta.layout}; this engine reads layout ${LAYOUT} only; use the refold version that wrote it`,
+    );
   }
   return meta.sessionCount;
 }

@@ -1,5 +1,5 @@
-// The HTTP API of an engine: one route for each method of its client, and no other. The client decodes its arguments;
-// this file only finds them in the request.
+// The HTTP API of an engine: one route for each method of its client, and one for several submits at once. The client
+// decodes its arguments; this file only finds them in the request.
 import { Hono, type Context } from 'hono';
 import { type Either, bind, bindTo, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
@@ -11,7 +11,7 @@ import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../sch
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { CreateSession, ForkSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
-import { ownWire, ownWireBytes } from '../client/wire-text.ts';
+import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { guard } from './guard.ts';
@@ -28,8 +28,12 @@ export interface AppOptions {
 export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono {
   const app = new Hono();
   app.use('*', guard(token, hosts));
-  app.notFound(() => problemResponse(reject('not_found', '', 'there is no such route')));
-  // Any error thrown here is a fault of ours; its details are not reported.
+  app.notFound(() =>
+    problemResponse(
+      reject('not_found', '', 'there is no such route; docs/bridge.md lists the routes and their methods'),
+    ),
+  );
+  // An error thrown here is an internal error; its details are not reported.
   app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
 
   app.get('/v1', async () => answer(await client.info()()));
@@ -51,13 +55,13 @@ function addSubmits(app: Hono, client: EngineClient): void {
     if (isLeft(body)) return problemResponse(body.left);
     const submits = isPlainObject(body.right) ? body.right['submits'] : undefined;
     if (!Array.isArray(submits) || submits.length > SUBMITS_TOGETHER_MAX || !submits.every(isPlainObject)) {
-      const most = `must be a list of at most ${SUBMITS_TOGETHER_MAX} submits`;
+      const most = `submits must be a list of at most ${SUBMITS_TOGETHER_MAX} objects`;
       return problemResponse(reject('invalid_shape', '/submits', most));
     }
-    const bytes = Math.ceil((ownWireBytes(body.right) ?? 0) / submits.length);
+    const bytes = Math.ceil((unsharedBytes(body.right) ?? 0) / submits.length);
     const answers = await Promise.all(
       submits.map(async ({ session_id, request }) => {
-        const submit = ownWire(request as Submit, bytes);
+        const submit = markUnshared(request as Submit, bytes);
         const receipt = await client.submit(session_id as SessionId, submit)();
         return isLeft(receipt) ? JSON.stringify(problemOf(receipt.left)) : receiptText(receipt.right);
       }),
@@ -95,18 +99,18 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
   app.get('/v1/sessions/:id/events', async (context) => {
     const start = await pipe(
       TE.fromEither(followFrom(context)),
-      // The stream's own refusal would come too late for a status: an unknown session is refused here.
+      // Once the stream has begun, its status cannot change, so an unknown session is refused here.
       TE.chainFirst(() => client.session(sessionOf(context))),
     )();
     if (isLeft(start)) return problemResponse(start.left);
     if (subscribers >= SUBSCRIBERS_MAX) {
-      const message = `${SUBSCRIBERS_MAX} subscribers follow already; try again later`;
+      const message = `${SUBSCRIBERS_MAX} readers follow sessions already; try again later`;
       return problemResponse(reject('queue_full', '', message));
     }
     subscribers += 1;
     const from = start.right;
     return streamEvents((signal) => client.follow(sessionOf(context), { from, signal }), {
-      gone: context.req.raw.signal,
+      disconnected: context.req.raw.signal,
       onEnd: () => {
         subscribers -= 1;
       },
@@ -152,7 +156,7 @@ async function withBody<T>(
   return isLeft(request) ? request : await work(request.right)();
 }
 
-/** Where a reader starts to follow. One that reconnects resumes after the last id it saw. */
+/** The position from which a reader follows. A reader that reconnects resumes after the last id it saw. */
 const followFrom = (context: Context): Either<Rejection, number> =>
   pipe(
     numberOf('last-event-id', context.req.header('last-event-id')),

@@ -5,7 +5,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { type Json, parseJson } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { ownWire } from '../client/wire-text.ts';
+import { markUnshared } from '../client/wire-text.ts';
 import { headerOf, incomingOf } from './headers.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -21,7 +21,7 @@ export async function readBytes(context: Context, bytesMax: number): Answer<Uint
     const bytes = incoming === undefined ? await iterate(source, bytesMax) : await listen(incoming, bytesMax);
     return bytes === null ? tooLarge : right(bytes);
   } catch {
-    return left(reject('malformed_json', '', 'the connection ended in the middle of the body'));
+    return left(reject('malformed_json', '', 'the connection ended in the middle of the body; send the request again'));
   }
 }
 
@@ -60,7 +60,7 @@ const joined = (chunks: readonly Uint8Array[]): Uint8Array =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The body as a value of the value domain. It must be `application/json` in UTF-8. */
+/** The body, parsed and checked against the value domain. It must be `application/json` in UTF-8. */
 export async function readJson(context: Context): Answer<Json> {
   if (!isJson(headerOf(context, 'content-type') ?? ''))
     return left(reject('malformed_json', '/content-type', 'the content type must be application/json'));
@@ -73,7 +73,7 @@ export async function readJson(context: Context): Answer<Json> {
     return left(reject('malformed_json', '', 'the body is not UTF-8'));
   }
   const parsed = parseJson(text);
-  return isLeft(parsed) ? parsed : right(ownWire(parsed.right, bytes.right.length));
+  return isLeft(parsed) ? parsed : right(markUnshared(parsed.right, bytes.right.length));
 }
 
 const JSON_TYPE = 'application/json';

@@ -1,4 +1,4 @@
-// Server-sent events: one reader, at its own pace. A record is read from the journal only after the connection has taken
+// Server-sent events: one reader, at its own pace. A record is read from the journal only after the connection has accepted
 // the one before it, so that a stalled reader costs one page of memory and delays no other reader.
 import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import type { EventRecord } from '../../schemas/record.ts';
@@ -8,36 +8,36 @@ import { joinSignals } from '../client/join-signals.ts';
 import { problemOf } from './problem.ts';
 
 export interface EventStreamOptions {
-  /** Aborts when the connection is gone. */
-  readonly gone: AbortSignal;
+  /** Aborts when the connection has ended. */
+  readonly disconnected: AbortSignal;
   /** Called once when the stream ends, for any reason. */
   readonly onEnd: () => void;
-  /** Calls `beat` periodically until the returned function is called; by default often enough for proxies. */
+  /** Calls `beat` periodically until the returned function is called; by default often enough to keep proxies from closing. */
   readonly everyBeat?: (beat: () => void) => () => void;
 }
 
 /** The response with these records: an `event` for each, and a `fault` with problem details when they end early. */
 export function streamEvents(
   follow: (signal: AbortSignal) => AsyncIterable<EventRecord>,
-  { gone, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
+  { disconnected, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
 ): Response {
-  const over = new AbortController();
-  const either = joinSignals(gone, over.signal);
-  const records = follow(either.signal)[Symbol.asyncIterator]();
+  const cancelled = new AbortController();
+  const joined = joinSignals(disconnected, cancelled.signal);
+  const records = follow(joined.signal)[Symbol.asyncIterator]();
   const utf8 = new TextEncoder();
   let ended = false;
 
   function end(): void {
     if (ended) return;
     ended = true;
-    either.release();
+    joined.release();
     onEnd();
   }
 
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // Beats show the reader that the stream is alive, and show the engine when the connection is gone.
+        // Beats show the reader that the stream is alive, and show the engine when the connection has ended.
         const stopBeat = everyBeat(() => {
           if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(COMMENT));
         });
@@ -60,14 +60,14 @@ export function streamEvents(
         }
       },
       cancel() {
-        over.abort();
+        cancelled.abort();
         end();
       },
     },
     { highWaterMark: 1 },
   );
-  // When the connection is gone before the first read, `cancel` is not called.
-  gone.addEventListener('abort', end, { once: true });
+  // When the connection ends before the first read, `cancel` is not called.
+  disconnected.addEventListener('abort', end, { once: true });
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });
@@ -85,7 +85,11 @@ function everyFewSeconds(beat: () => void): () => void {
 const rejectionOf = (error: unknown): ReturnType<typeof reject> =>
   error instanceof FollowRefused
     ? error.rejection
-    : reject('storage_failed', '', 'the stream cannot be read from the journal');
+    : reject(
+        'storage_failed',
+        '',
+        'the stream cannot be read from the journal; follow it again from the last position you have',
+      );
 
 const frame = (event: string, data: unknown, id?: number): string =>
   `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;

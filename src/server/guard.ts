@@ -1,5 +1,5 @@
-// Which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot reach
-// the engine by rebinding its name; there must be no Origin header; and the bearer token must match.
+// Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
+// reach the engine by DNS rebinding; there must be no Origin header; and the bearer token must match.
 import type { MiddlewareHandler } from 'hono';
 import { reject } from '../../schemas/rejection.ts';
 import { headerOf } from './headers.ts';
@@ -19,7 +19,13 @@ export function guard(token: string, hosts: readonly string[]): MiddlewareHandle
       );
     }
     if (headerOf(context, 'origin') !== undefined) {
-      return problemResponse(reject('forbidden', '/origin', 'requests with an Origin header are refused'));
+      return problemResponse(
+        reject(
+          'forbidden',
+          '/origin',
+          'requests with an Origin header are refused: a web page must not use the engine',
+        ),
+      );
     }
     const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
     if (given === undefined || !isToken(given)) {

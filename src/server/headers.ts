@@ -1,5 +1,5 @@
-// Request headers. Building the platform's Headers object costs more than handling most requests, so the raw list of the
-// connection is read instead, where there is a connection.
+// Request headers. Building the platform's Headers object costs more than handling most requests, so headers are read from
+// the raw list of the connection where there is one.
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 

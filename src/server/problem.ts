@@ -47,7 +47,7 @@ const NAMES_FILES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'damaged',
 ]);
 
-// The platform's message for a failed read or write names files of the machine.
+// Removes paths: the platform's messages for failed reads and writes name files of the machine.
 const withoutPaths = (code: RejectionCode, message: string): string =>
   NAMES_FILES.has(code)
     ? message.replace(/(^|[\s'"(:=])(?:file:\/\/|[A-Za-z]:)?[/\\][^\s'"),:]+/g, '$1(a file)')

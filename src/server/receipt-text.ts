@@ -1,5 +1,5 @@
 // The JSON text of receipts and grants. A generate contains the open page of the transcript and the offered tools, most of
-// which were in the generate before it: the text of frozen values is made once.
+// which the generate before it contained too. So the text of a frozen value is made once and kept.
 import type { Effect } from '../../schemas/effect.ts';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 

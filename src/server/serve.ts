@@ -17,14 +17,14 @@ export interface ServeOptions {
 
 export interface Serving {
   readonly url: string;
-  /** Accepts no further request and ends the open ones. */
+  /** Accepts no further requests and ends the open ones. */
   close(): Promise<void>;
 }
 
 /**
- * Serves an engine's client over HTTP. The promise rejects when the address cannot be listened on, and with a TypeError
- * when no client could send the token. The server listens while the engine still loads its sessions: an early request
- * waits for it instead of being refused.
+ * Serves an engine's client over HTTP. Rejects when the server cannot listen on the address, and with a TypeError when no
+ * client could send the token in a header. When `client` is a promise, the server listens at once, and early requests wait
+ * until the engine is open instead of being refused.
  */
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
@@ -60,7 +60,7 @@ function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptio
   if (!(client instanceof Promise)) return newApp(client, options).fetch;
   let app: Hono | null = null;
   const opening = client.then((opened) => (app = newApp(opened, options)));
-  // The caller that opens the engine reports its failure, and closes the server with the waiting requests.
+  // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);
   return (...request) => app?.fetch(...request) ?? opening.then((opened) => opened.fetch(...request));
 }

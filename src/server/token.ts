@@ -6,29 +6,29 @@ import { join } from 'node:path';
 /** The token file of a data directory. */
 export const tokenFile = (dataDir: string): string => join(dataDir, 'token');
 
-/** Reads the token, or creates it (mode 0600). Processes that start at the same time agree on one. */
+/** Reads the token, or creates it (mode 0600). Processes that start at the same time all get the same one. */
 export async function ensureToken(dataDir: string): Promise<string> {
   const path = tokenFile(dataDir);
-  const own = `${path}.${randomBytes(8).toString('hex')}`;
+  const temporary = `${path}.${randomBytes(8).toString('hex')}`;
   try {
     return await readToken(path);
   } catch (error) {
     if (!isCode(error, 'ENOENT')) throw error;
   }
-  // Written under another name and then linked, so that no process reads half of it and the first one stays.
+  // Written under another name and then linked, so that no process reads half a token and the first token is kept.
   try {
-    const file = await open(own, 'wx', 0o600);
+    const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(`${randomBytes(32).toString('hex')}\n`);
       await file.sync();
     } finally {
       await file.close();
     }
-    await link(own, path);
+    await link(temporary, path);
   } catch (error) {
     if (!isCode(error, 'EEXIST')) throw error;
   } finally {
-    await rm(own, { force: true });
+    await rm(temporary, { force: true });
   }
   return await readToken(path);
 }

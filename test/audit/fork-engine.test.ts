@@ -2,10 +2,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SessionId, type StreamRecord, type Version, brand } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
+import { must } from '../../src/client/must.ts';
 import { newLineageCheck, replay } from '../../src/core/index.ts';
 import { type Served, serveClient } from '../support/engine/serving.ts';
 import { A, SESSION, type World, newWorld } from '../support/engine/world.ts';
-import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { outcome, refusal } from '../support/journal/outcomes.ts';
 
 const FORK = brand<'SessionId'>('fork');
 const at = (version: number): Version => version as Version;
@@ -27,7 +28,7 @@ const through: readonly (readonly [string, (world: World) => Promise<EngineClien
   ],
 ];
 
-const recordsOf = (client: EngineClient, id: SessionId): Promise<readonly StreamRecord[]> => done(client.records(id));
+const recordsOf = (client: EngineClient, id: SessionId): Promise<readonly StreamRecord[]> => must(client.records(id));
 
 /** A run with a running call that must not run twice, and a queued call. */
 async function busy(): Promise<World> {
@@ -45,7 +46,7 @@ describe.each(through)('%s', (_, connectTo) => {
   test('a fork is stored, verifies against its source, and replays', async () => {
     const world = await busy();
     const client = await connectTo(world);
-    const made = await done(client.fork(SESSION, { session_id: FORK, at: at(3) }));
+    const made = await must(client.fork(SESSION, { session_id: FORK, at: at(3) }));
     const [source, fork] = [await recordsOf(client, SESSION), await recordsOf(client, FORK)];
     expect(made).toEqual({ session_id: FORK, version: fork.length - 1, owing: false });
     expect(replay(fork).divergence).toBeNull();
@@ -64,7 +65,7 @@ describe.each(through)('%s', (_, connectTo) => {
   test('a fork leases out no effect before it is resumed, and never a call of its source', async () => {
     const world = await busy();
     const client = await connectTo(world);
-    await done(client.fork(SESSION, { session_id: FORK }));
+    await must(client.fork(SESSION, { session_id: FORK }));
     const ask = {
       owner: brand<'OwnerId'>('bridge-c'),
       kinds: ['tool.call' as const],
@@ -72,10 +73,10 @@ describe.each(through)('%s', (_, connectTo) => {
       max: 9,
       wait_ms: 0,
     };
-    expect((await done(client.lease({ ...ask, sessions: [FORK] }))).effects).toEqual([]);
-    await done(client.submit(FORK, { events: [{ kind: 'RunResumed', run_id: brand('run-1') }] }));
+    expect((await must(client.lease({ ...ask, sessions: [FORK] }))).effects).toEqual([]);
+    await must(client.submit(FORK, { events: [{ kind: 'RunResumed', run_id: brand('run-1') }] }));
     const kinds = [...ask.kinds, 'batch.settle' as const];
-    const { effects } = await done(client.lease({ ...ask, kinds, sessions: [FORK] }));
+    const { effects } = await must(client.lease({ ...ask, kinds, sessions: [FORK] }));
     expect(effects.map(({ kind }) => kind)).toEqual(['batch.settle']);
   });
 
@@ -83,7 +84,7 @@ describe.each(through)('%s', (_, connectTo) => {
     const world = await busy();
     const client = await connectTo(world);
     const before = await recordsOf(client, SESSION);
-    await done(client.fork(SESSION, { session_id: FORK, run: 'go' }));
+    await must(client.fork(SESSION, { session_id: FORK, run: 'go' }));
     expect(await recordsOf(client, SESSION)).toEqual(before);
     const state = await world.talk.state();
     expect(state.active_tool_batch).toMatchObject({ queued: 1, running: 1 });
@@ -96,7 +97,7 @@ describe.each(through)('%s', (_, connectTo) => {
     expect(await outcome(client.fork(brand('absent')))).toBe('unknown_session');
     expect(await outcome(client.fork(SESSION, { session_id: SESSION }))).toBe('session_exists');
     expect(await outcome(client.fork(SESSION, { run: 'wait' } as never))).toBe('invalid_shape');
-    expect(await done(client.sessions())).toHaveLength(1);
+    expect(await must(client.sessions())).toHaveLength(1);
   });
 });
 
@@ -115,7 +116,7 @@ describe('a long session', () => {
     }
     for (const position of [0, 1, 127, 128, 129, 255, 256, 257, LONG]) {
       const id = brand<'SessionId'>(`at-${position}`);
-      expect(await done(world.engine.client.fork(SESSION, { session_id: id, at: at(position) }))).toMatchObject({
+      expect(await must(world.engine.client.fork(SESSION, { session_id: id, at: at(position) }))).toMatchObject({
         version: position,
       });
       expect(replay(await recordsOf(world.engine.client, id)).divergence).toBeNull();

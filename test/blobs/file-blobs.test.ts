@@ -5,18 +5,19 @@ import { digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
+import { must } from '../../src/client/must.ts';
 import { blobsContract } from '../support/journal/blobs-contract.ts';
-import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { outcome, refusal } from '../support/journal/outcomes.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 blobsContract('blobs in files', async () => {
   const { directory, remove } = await temporaryDirectory();
-  let blobs = await done(openFileBlobs(directory));
+  let blobs = await must(openFileBlobs(directory));
   return {
     blobs,
     reopen: async () => {
       await blobs.close();
-      blobs = await done(openFileBlobs(directory));
+      blobs = await must(openFileBlobs(directory));
       return blobs;
     },
     dispose: async () => {
@@ -38,8 +39,8 @@ describe('blobs in files', () => {
   test('lie at the path of their digest, accessible to their owner only, with no temporary file left', () =>
     inTemporaryDirectory(async (base) => {
       const directory = join(base, 'deeper', 'blobs');
-      const blobs = await done(openFileBlobs(directory));
-      await done(blobs.put(bytes));
+      const blobs = await must(openFileBlobs(directory));
+      await must(blobs.put(bytes));
       const path = pathOf(directory, ref);
       expect(new Uint8Array(await readFile(path))).toEqual(bytes);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -52,22 +53,22 @@ describe('blobs in files', () => {
 
   test('are not rewritten when they are whole', () =>
     inTemporaryDirectory(async (directory) => {
-      const blobs = await done(openFileBlobs(directory));
-      await done(blobs.put(bytes));
+      const blobs = await must(openFileBlobs(directory));
+      await must(blobs.put(bytes));
       const before = await stat(pathOf(directory, ref));
       await utimes(pathOf(directory, ref), 1, 1);
-      expect(await done(blobs.lastPut(ref))).toBe(1_000);
-      await done(blobs.put(bytes));
+      expect(await must(blobs.lastPut(ref))).toBe(1_000);
+      await must(blobs.put(bytes));
       const after = await stat(pathOf(directory, ref));
       expect(after.ino).toBe(before.ino);
       // Putting it again counts as a use.
-      expect(await done(blobs.lastPut(ref))).toBeGreaterThan(1_000);
+      expect(await must(blobs.lastPut(ref))).toBeGreaterThan(1_000);
       await blobs.close();
     }));
 
   test('are reported as damaged, and replaced when they are put again', () =>
     inTemporaryDirectory(async (directory) => {
-      const blobs = await done(openFileBlobs(directory));
+      const blobs = await must(openFileBlobs(directory));
       const path = pathOf(directory, ref);
       const damages: readonly (() => Promise<unknown>)[] = [
         () => writeFile(path, 'other byte'),
@@ -80,11 +81,11 @@ describe('blobs in files', () => {
         },
       ];
       for (const damage of damages) {
-        await done(blobs.put(bytes));
+        await must(blobs.put(bytes));
         await damage();
         expect((await refusal(blobs.get(ref))).code).toBe('damaged');
-        expect(await done(blobs.put(bytes))).toBe(ref);
-        expect(new Uint8Array(await done(blobs.get(ref)))).toEqual(bytes);
+        expect(await must(blobs.put(bytes))).toBe(ref);
+        expect(new Uint8Array(await must(blobs.get(ref)))).toEqual(bytes);
         expect((await stat(path)).mode & 0o777).toBe(0o600);
       }
       await blobs.close();
@@ -92,8 +93,8 @@ describe('blobs in files', () => {
 
   test('are damaged when any bit is flipped', () =>
     inTemporaryDirectory(async (directory) => {
-      const blobs = await done(openFileBlobs(directory));
-      await done(blobs.put(bytes));
+      const blobs = await must(openFileBlobs(directory));
+      await must(blobs.put(bytes));
       for (let bit = 0; bit < bytes.length * 8; bit += 1) {
         const flipped = Uint8Array.from(bytes);
         flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -108,15 +109,15 @@ describe('blobs in files', () => {
       await mkdir(join(directory, 'tmp', 'nested'), { recursive: true });
       await writeFile(join(directory, 'tmp', 'half-written'), 'half');
       await writeFile(join(directory, 'tmp', 'nested', 'another'), 'half');
-      const blobs = await done(openFileBlobs(directory));
+      const blobs = await must(openFileBlobs(directory));
       expect(await readdir(join(directory, 'tmp'))).toEqual([]);
       await blobs.close();
     }));
 
   test('are listed without other files', () =>
     inTemporaryDirectory(async (directory) => {
-      const blobs = await done(openFileBlobs(directory));
-      await done(blobs.put(bytes));
+      const blobs = await must(openFileBlobs(directory));
+      await must(blobs.put(bytes));
       const misplaced = dirname(pathOf(directory, ref));
       await writeFile(join(misplaced, digestText('elsewhere').slice(7)), '');
       await writeFile(join(misplaced, 'notes.txt'), '');
@@ -129,13 +130,13 @@ describe('blobs in files', () => {
 
   test('work again after the file system has refused a write', () =>
     inTemporaryDirectory(async (directory) => {
-      const blobs = await done(openFileBlobs(directory));
+      const blobs = await must(openFileBlobs(directory));
       const outer = dirname(dirname(pathOf(directory, ref)));
       await writeFile(outer, 'a file where a directory should be');
       expect(await outcome(blobs.put(bytes))).toBe('storage_failed');
       expect(await readdir(join(directory, 'tmp'))).toEqual([]);
       await rm(outer);
-      expect(await done(blobs.put(bytes))).toBe(ref);
+      expect(await must(blobs.put(bytes))).toBe(ref);
       await blobs.close();
       expect(await outcome(openFileBlobs(pathOf(directory, ref)))).toBe('storage_failed');
     }));

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
-import { done } from '../support/journal/outcomes.ts';
+import { must } from '../../src/client/must.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 interface Step {
@@ -70,7 +70,7 @@ function missing(base: string, path: string): readonly string[] {
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 async function putAndCheck(blobs: Blobs, base: string, text: string): Promise<readonly string[]> {
-  const ref = await done(blobs.put(bytesOf(text)));
+  const ref = await must(blobs.put(bytesOf(text)));
   const hex = ref.slice('sha256:'.length);
   return missing(base, join(base, hex.slice(0, 2), hex.slice(2, 4), hex));
 }
@@ -83,7 +83,7 @@ beforeEach(() => {
 describe('a put that is answered survives a power cut', () => {
   test('of a first blob, and of many put concurrently that share directories', () =>
     inTemporaryDirectory(async (base) => {
-      const blobs = await done(openFileBlobs(base));
+      const blobs = await must(openFileBlobs(base));
       expect(await putAndCheck(blobs, base, 'first')).toEqual([]);
       log.slow = base;
       const many = Array.from({ length: 600 }, (_, index) => putAndCheck(blobs, base, `blob ${index}`));
@@ -93,20 +93,20 @@ describe('a put that is answered survives a power cut', () => {
 
   test('of a blob that another process put before it died', () =>
     inTemporaryDirectory(async (base) => {
-      const before = await done(openFileBlobs(base));
-      await done(before.put(bytesOf('left behind')));
+      const before = await must(openFileBlobs(base));
+      await must(before.put(bytesOf('left behind')));
       await before.close();
       log.steps = [];
-      const blobs = await done(openFileBlobs(base));
+      const blobs = await must(openFileBlobs(base));
       expect(await putAndCheck(blobs, base, 'left behind')).toEqual([]);
       await blobs.close();
     }));
 
-  test('of a blob whose directories were deleted meanwhile', () =>
+  test('of a blob whose directories were deleted in between', () =>
     inTemporaryDirectory(async (base) => {
       const { rm } = await import('node:fs/promises');
-      const blobs = await done(openFileBlobs(base));
-      const ref = await done(blobs.put(bytesOf('once')));
+      const blobs = await must(openFileBlobs(base));
+      const ref = await must(blobs.put(bytesOf('once')));
       await rm(join(base, ref.slice(7, 9)), { recursive: true });
       log.steps = [];
       expect(await putAndCheck(blobs, base, 'once')).toEqual([]);

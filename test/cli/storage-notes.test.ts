@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { freeBytesOf, noteStorage } from '../../src/cli/storage-notes.ts';
+import { must } from '../../src/client/must.ts';
 import { newWorld } from '../support/engine/world.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 
 const MEBIBYTE = 1_048_576;
 const FULL = reject('storage_full', '', 'writing a blob: ENOSPC: no space left on device, write');
@@ -25,7 +26,7 @@ async function setUp() {
     { notify: (message) => notices.push(message), freeBytes: () => Promise.resolve(disk.free) },
   );
   const id = brand<'SessionId'>('s');
-  await done(notes.createSession({ session_id: id }));
+  await must(notes.createSession({ session_id: id }));
   let count = 0;
   const submit = (event_id = `e${(count += 1)}`): Promise<string> =>
     outcome(notes.submit(id, { events: [{ event_id: brand(event_id), kind: 'SessionConfigured', config: {} }] }));
@@ -99,6 +100,6 @@ test('the free space of a directory is that of its file system', async () => {
 test('the wrapped client answers like the original', async () => {
   const { engine } = await newWorld();
   const notes = noteStorage(engine.client, { notify: () => undefined, freeBytes: () => Promise.resolve(0) });
-  expect(await notes.info()()).toEqual(right(await done(engine.client.info())));
+  expect(await notes.info()()).toEqual(right(await must(engine.client.info())));
   await engine.close();
 });

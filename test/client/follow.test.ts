@@ -38,7 +38,7 @@ describe('following over HTTP', () => {
     const world = await withEvents(3);
     const first = await served(world.engine.client);
     const seen: number[] = [];
-    const over = new AbortController();
+    const controller = new AbortController();
     const steps: (() => Promise<unknown>)[] = [
       async () => {
         await first.close();
@@ -47,10 +47,10 @@ describe('following over HTTP', () => {
         await served(world.engine.client, first.port);
       },
     ];
-    for await (const { position } of first.client.follow(SESSION, { signal: over.signal })) {
+    for await (const { position } of first.client.follow(SESSION, { signal: controller.signal })) {
       seen.push(position);
       if (seen.length === 2) await steps.pop()?.();
-      if (seen.length === 4) over.abort();
+      if (seen.length === 4) controller.abort();
     }
     expect(seen).toEqual([0, 1, 2, 3]);
   });
@@ -59,15 +59,15 @@ describe('following over HTTP', () => {
     const world = await withEvents(4);
     const { url } = await served(world.engine.client);
     const headers = { authorization: `Bearer ${TOKEN}`, 'last-event-id': '1' };
-    const over = new AbortController();
-    const { body } = await fetch(`${url}/v1/sessions/${SESSION}/events?from=0`, { headers, signal: over.signal });
+    const controller = new AbortController();
+    const { body } = await fetch(`${url}/v1/sessions/${SESSION}/events?from=0`, { headers, signal: controller.signal });
     let text = '';
     const utf8 = new TextDecoder();
     for await (const chunk of body ?? []) {
       text += utf8.decode(chunk as Uint8Array, { stream: true });
       if (text.includes('id: 3')) break;
     }
-    over.abort();
+    controller.abort();
     expect(text.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
   });
 
@@ -89,9 +89,9 @@ describe('following over HTTP', () => {
   test('refuses one reader too many, and accepts one again when another has left', async () => {
     const world = await withEvents(0);
     const { client, port } = await served(world.engine.client);
-    const over = new AbortController();
+    const controller = new AbortController();
     const readers = Array.from({ length: SUBSCRIBERS_MAX }, () => {
-      const reader = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]();
+      const reader = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]();
       return reader.next();
     });
     const ask = () =>
@@ -107,7 +107,7 @@ describe('following over HTTP', () => {
     let status = 200;
     while (status === 200) status = await ask();
     expect(status).toBe(429);
-    over.abort();
+    controller.abort();
     await Promise.all(readers);
     while (status !== 200) status = await ask();
     expect(status).toBe(200);
@@ -156,9 +156,9 @@ describe('an engine that does not answer', () => {
     const client = connect('http://127.0.0.1:1', TOKEN);
     expect(await outcome(client.info())).toBe('closing');
     expect(await outcome(client.lease(leaseRequest(A, { wait_ms: 1_000 })))).toBe('closing');
-    const over = new AbortController();
-    const reading = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
-    over.abort();
+    const controller = new AbortController();
+    const reading = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();
+    controller.abort();
     expect(await reading).toMatchObject({ done: true });
   });
 
@@ -218,10 +218,10 @@ describe('a server that is not an engine', () => {
   test('yields no record to a reader that follows it', async () => {
     for (const body of ['data: x\n\n', 'event: event\ndata: {"kind":"event"}\n\n', 'event: fault\ndata: {}\n\n', 'x']) {
       const client = await garbage(200, body, 'text/event-stream');
-      const over = new AbortController();
-      const reading = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
+      const controller = new AbortController();
+      const reading = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();
       await client.info()();
-      over.abort();
+      controller.abort();
       expect(await reading).toMatchObject({ done: true });
     }
   });

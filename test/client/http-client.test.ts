@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { connect } from '../../src/client/http-client.ts';
+import { must } from '../../src/client/must.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { describeClient } from '../support/engine/client-contract.ts';
 import { serveClient } from '../support/engine/serving.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 describeClient('a client over HTTP', async () => {
-  const engine = await done(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  const engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
   const served = await serveClient(engine.client);
   return {
     client: served.client,

@@ -7,11 +7,11 @@ import { JSON_DEPTH_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import type { Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { connect } from '../../src/client/index.ts';
+import { must } from '../../src/client/must.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { newApp } from '../../src/server/app.ts';
 import { TOKEN } from '../support/engine/serving.ts';
 import { newWorld } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 let engine: Engine;
 let client: EngineClient;
@@ -59,7 +59,7 @@ async function codesOf(submits: readonly (readonly [SessionId, Submit])[]): Prom
 
 test('one request carries them all, and those beyond its limit go in the next', async () => {
   const ids = names(SUBMITS_TOGETHER_MAX + 2);
-  for (const session_id of ids) await done(engine.client.createSession({ session_id }));
+  for (const session_id of ids) await must(engine.client.createSession({ session_id }));
   const codes = await codesOf(ids.map((id) => [id, go] as const));
   expect(new Set(codes)).toEqual(new Set(['done at 1']));
   expect(paths).toEqual(['/v1/submits', '/v1/submits']);

@@ -153,7 +153,7 @@ test.runIf(existsSync('/proc/self'))('a data directory is refused where none can
     code: 2,
     stdout: '',
     stderr:
-      'refold: cannot create the data directory /proc/refold: cannot create a directory in /proc; choose another place\n',
+      'refold: cannot create the data directory /proc/refold: cannot create a directory in /proc; choose another path\n',
   });
 });
 

@@ -1,10 +1,11 @@
 // An engine with as many active sessions as it allows: it refuses the next one, and the active ones continue.
 import { describe, expect, test } from 'vitest';
 import { type EventId, brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { Talk, type World, ingress, newWorld, packageOf } from '../support/engine/world.ts';
-import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { outcome, refusal } from '../support/journal/outcomes.ts';
 import { FREE } from '../support/tools.ts';
 
 const ACTIVE_MAX = 3;
@@ -51,7 +52,7 @@ describe('with as many active sessions as an engine allows', () => {
     const busy = new Talk(world.engine.client, brand('busy-1'));
     await busy.submit([{ kind: 'FollowUpQueued', follow_up: { input: { text: 'more' } } }]);
     await interrupt(new Talk(world.engine.client, brand('busy-0')));
-    await done(world.engine.client.submit(next.id, runs()));
+    await must(world.engine.client.submit(next.id, runs()));
     expect((await next.state()).run).not.toBeNull();
     expect(await outcome(world.engine.client.submit((await open(world, 'later')).id, runs()))).toBe('too_many_at_work');
   });
@@ -59,10 +60,10 @@ describe('with as many active sessions as an engine allows', () => {
   test('a request that is sent again gets its first answer', async () => {
     const world = await newWorld(newDisk(), newVirtualClock(), { atWorkMax: ACTIVE_MAX });
     const first = await open(world, 'first');
-    const receipt = await done(world.engine.client.submit(first.id, runs()));
+    const receipt = await must(world.engine.client.submit(first.id, runs()));
     await interrupt(first);
     for (let index = 0; index < ACTIVE_MAX; index += 1) await (await open(world, `busy-${index}`)).run();
-    const again = await done(world.engine.client.submit(first.id, runs()));
+    const again = await must(world.engine.client.submit(first.id, runs()));
     expect(again.events).toEqual(receipt.events.map((event) => ({ ...event, repeated: true })));
     expect(await outcome(world.engine.client.submit(first.id, runs(brand('other'))))).toBe('too_many_at_work');
   });
@@ -76,7 +77,7 @@ describe('with as many active sessions as an engine allows', () => {
     const world = await fullWorld();
     await world.restart({ atWorkMax: 1 });
     for (let index = 0; index < ACTIVE_MAX; index += 1) {
-      const { state } = await done(world.engine.client.session(brand(`busy-${index}`)));
+      const { state } = await must(world.engine.client.session(brand(`busy-${index}`)));
       expect(state.run).not.toBeNull();
     }
   });

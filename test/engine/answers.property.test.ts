@@ -1,5 +1,5 @@
-// Ten questions and tasks are open at once. In any order of their answers, and with any number of restarts in between, the
-// session ends the same, except for versions and times.
+// Ten questions and tasks are open at once. Whatever the order of their answers and the restarts in between, the session
+// ends in the same state, except for versions and times.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText } from '../../schemas/index.ts';
@@ -13,10 +13,10 @@ import { ASKS, FREE, ONCE, PERSON, READ } from '../support/tools.ts';
 const TTL_MS = 60_000;
 const TOOLS = [ASKS, ASKS_WRITE, ASKS_PERSON, PERSON, TIMED_PERSON, READ, FREE, ONCE];
 
-type Word = 'allow' | 'deny' | 'instead' | 'fulfil' | 'fail' | 'silence';
+type PersonAnswer = 'allow' | 'deny' | 'instead' | 'fulfil' | 'fail' | 'silence';
 
-/** The calls of the one batch, and how people answer each that waits. */
-const CALLS: readonly (readonly [id: string, tool: string, path: string, word: Word | null])[] = [
+/** The calls of one batch, and how people answer each call that waits. */
+const CALLS: readonly (readonly [id: string, tool: string, path: string, answer: PersonAnswer | null])[] = [
   ['q0', 'asks', 'a', 'allow'],
   ['q1', 'asks', 'b', 'deny'],
   ['q2', 'asks_write', 'c', 'allow'],
@@ -31,7 +31,7 @@ const CALLS: readonly (readonly [id: string, tool: string, path: string, word: W
   ['r11', 'read', 'd', null],
   ['f12', 'free', 'k', null],
 ];
-const PENDING = CALLS.filter(([, , , word]) => word !== null && word !== 'silence');
+const PENDING = CALLS.filter(([, , , answer]) => answer !== null && answer !== 'silence');
 
 interface Answering {
   readonly order: readonly number[];
@@ -45,12 +45,12 @@ async function submit({ talk }: World, event: LooseIngress): Promise<void> {
   await talk.submit([event]);
 }
 
-async function say(world: World, [call_id, tool_name, path, word]: (typeof CALLS)[number]): Promise<void> {
+async function answerCall(world: World, [call_id, tool_name, path, answer]: (typeof CALLS)[number]): Promise<void> {
   const batch = (await world.talk.state()).active_tool_batch;
   const planned = batch?.plan.planned_calls.find((entry) => entry.call_id === call_id);
   const named = { batch_id: 'batch-1', call_id, arguments_digest: planned?.arguments_digest ?? '' };
-  if (word === 'fulfil' || word === 'fail') {
-    const result = { success: word === 'fulfil', data: { ok: true } };
+  if (answer === 'fulfil' || answer === 'fail') {
+    const result = { success: answer === 'fulfil', data: { ok: true } };
     await submit(world, { kind: 'user.custom_tool_result', ...named, result, output: { text: `by hand ${call_id}` } });
     return;
   }
@@ -58,8 +58,8 @@ async function say(world: World, [call_id, tool_name, path, word]: (typeof CALLS
   await submit(world, {
     kind: 'user.tool_confirmation',
     ...named,
-    result: word === 'allow' ? 'allow' : 'deny',
-    ...(word === 'instead' ? { instead } : {}),
+    result: answer === 'allow' ? 'allow' : 'deny',
+    ...(answer === 'instead' ? { instead } : {}),
   });
 }
 
@@ -88,10 +88,10 @@ async function run(answering: Answering): Promise<World> {
   await submit(world, { kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls });
   for (const [index, which] of answering.order.entries()) {
     if (answering.restarts.includes(index)) await world.restart();
-    await say(world, PENDING[which] as (typeof CALLS)[number]);
+    await answerCall(world, PENDING[which] as (typeof CALLS)[number]);
     if (answering.work.includes(index)) await work(world);
   }
-  // Questions without an answer time out, also in an engine that was started since.
+  // Questions without an answer time out, also after a restart.
   await world.clock.advance(TTL_MS);
   await work(world);
   await settleBatch(world);

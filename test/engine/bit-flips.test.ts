@@ -1,5 +1,5 @@
 // One bit is flipped anywhere in the files of a data directory: journal, snapshots, blobs. Every request then gets the
-// right answer or a typed error, never a wrong answer; and data that the bit did not touch is served.
+// right answer or a typed error, never a wrong answer; data that the bit does not affect is served.
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
@@ -8,12 +8,12 @@ import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { A, Talk, packageOf } from '../support/engine/world.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE } from '../support/tools.ts';
 
@@ -32,9 +32,9 @@ interface Question {
   readonly ask: (client: EngineClient) => Promise<Either<Rejection, string>>;
 }
 
-const answered = async <T>(answer: Promise<Either<Rejection, T>>, tell: (value: T) => string) => {
+const answered = async <T>(answer: Promise<Either<Rejection, T>>, toText: (value: T) => string) => {
   const given = await answer;
-  return isLeft(given) ? given : ({ _tag: 'Right', right: tell(given.right) } as const);
+  return isLeft(given) ? given : ({ _tag: 'Right', right: toText(given.right) } as const);
 };
 
 function questions(blobs: readonly Digest[]): readonly Question[] {
@@ -64,7 +64,7 @@ function questions(blobs: readonly Digest[]): readonly Question[] {
 async function writeData(dataDir: string): Promise<void> {
   for (let opening = 0; opening < 3; opening += 1) {
     const clock = newVirtualClock(1_000_000 * (opening + 1));
-    const engine = await done(openEngine({ dataDir, clock }));
+    const engine = await must(openEngine({ dataDir, clock }));
     const { client } = engine;
     const [long, work] = [new Talk(client, LONG), new Talk(client, WORK)];
     if (opening === 0) {
@@ -78,7 +78,7 @@ async function writeData(dataDir: string): Promise<void> {
       ]);
     }
     const text = `${opening}`.repeat(6_000);
-    const ref = await done(client.putBlob(new TextEncoder().encode(text)));
+    const ref = await must(client.putBlob(new TextEncoder().encode(text)));
     const content = { ref, bytes: text.length, head: '', tail: '' };
     await work.submit([{ kind: 'RunRequested', input: content }]);
     const call = { call_id: 'c', tool_name: 'free', arguments: { long: text } };
@@ -113,7 +113,7 @@ async function flipBit(path: string, random: ReturnType<typeof randomFrom>): Pro
   await writeFile(path, bytes);
 }
 
-/** `others`: damaged for some sessions, right for others. */
+/** How the requests ended; `others`: damaged for some sessions, right for others. */
 type Ending = 'unopened' | 'refused' | 'others' | 'right';
 
 /** The sessions that are refused as damaged, each with its position. */
@@ -134,12 +134,12 @@ interface Listed {
 }
 
 /** For a damaged session, a list may show at most that it exists. */
-function holdList(listed: string, truth: string, damaged: ReadonlySet<SessionId>, notices: readonly string[]): void {
-  const [there, wanted] = [listed, truth].map((text) => JSON.parse(text) as readonly Listed[]);
+function expectList(listed: string, truth: string, damaged: ReadonlySet<SessionId>, notices: readonly string[]): void {
+  const [shown, wanted] = [listed, truth].map((text) => JSON.parse(text) as readonly Listed[]);
   const whole = ({ session_id }: Listed): boolean => !damaged.has(session_id);
-  expect(there?.filter(whole)).toEqual(wanted?.filter(whole));
+  expect(shown?.filter(whole)).toEqual(wanted?.filter(whole));
   // A session without events may be lost with its name: then a fault or a notice must report it.
-  if (there?.length !== wanted?.length) expect(notices.join()).toContain('gone without a trace');
+  if (shown?.length !== wanted?.length) expect(notices.join()).toContain('gone without a trace');
 }
 
 /** Reads everything; throws on a wrong answer. */
@@ -159,7 +159,7 @@ async function askAll(dataDir: string, asked: readonly Question[], truth: Answer
       refused += 1;
       expect(['damaged', 'unknown_blob'], `${name}: ${answer.left.code}`).toContain(answer.left.code);
     } else if (name === 'sessions') {
-      holdList(answer.right, truth.get(name) ?? '[]', damaged, engine.notices);
+      expectList(answer.right, truth.get(name) ?? '[]', damaged, engine.notices);
     } else if (answer.right !== truth.get(name)) throw new Error(`wrong answer for ${name}`);
   }
   const faulty = faults.map(({ message }) => message).join();
@@ -188,8 +188,8 @@ describe('a data directory with one flipped bit', () => {
       const truth = new Map<string, string>();
       // Read from a copy, because opening a journal rewrites its files.
       await cp(intact, join(directory, 'asked'), { recursive: true });
-      const engine = await done(openEngine({ dataDir: join(directory, 'asked'), clock: newVirtualClock() }));
-      for (const { name, ask } of asked) truth.set(name, await done(() => ask(engine.client)));
+      const engine = await must(openEngine({ dataDir: join(directory, 'asked'), clock: newVirtualClock() }));
+      for (const { name, ask } of asked) truth.set(name, await must(() => ask(engine.client)));
       await engine.close();
       await cp(intact, join(directory, 'none'), { recursive: true });
       expect(await askAll(join(directory, 'none'), asked, truth)).toBe('right');

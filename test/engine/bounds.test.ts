@@ -1,14 +1,15 @@
-// Every bound of the engine, reached.
+// Tests each bound of the engine by reaching it.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
-import { LEASE_EFFECTS_MAX, LIVE_SESSIONS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
+import { IDLE_SESSIONS_MAX, LEASE_EFFECTS_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../schemas/limits.ts';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
+import { must } from '../../src/client/must.ts';
 import { openEngine, startEngine } from '../../src/engine/engine.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { A, B, SESSION, Talk, callsIn, leaseRequest, newWorld, packageOf, settled } from '../support/engine/world.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { FREE } from '../support/tools.ts';
 
 const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
@@ -102,19 +103,19 @@ describe('sessions in memory', () => {
     await busy.run();
     const idle = brand<'SessionId'>('idle');
     await new Talk(client, idle).create(small);
-    await done(client.session(idle));
-    for (let index = 0; index < LIVE_SESSIONS_MAX; index += 1) {
+    await must(client.session(idle));
+    for (let index = 0; index < IDLE_SESSIONS_MAX; index += 1) {
       const id = brand<'SessionId'>(`x-${index}`);
-      await done(client.createSession({ session_id: id, tool_package: small }));
-      await done(client.session(id));
+      await must(client.createSession({ session_id: id, tool_package: small }));
+      await must(client.session(id));
     }
     const loads = (): number => disk.calls.filter((name) => name === 'genesis').length;
     const before = loads();
     // The session with a run, and the one with a reader, are still in memory.
-    await done(client.session(busy.id));
-    await done(client.session(SESSION));
+    await must(client.session(busy.id));
+    await must(client.session(SESSION));
     expect(loads()).toBe(before);
-    await done(client.session(idle));
+    await must(client.session(idle));
     expect(loads()).toBe(before + 1);
     await first.run();
     expect((await next).value).toMatchObject({ position: 0 });

@@ -1,29 +1,30 @@
-// Collection deletes only blobs that nothing refers to: afterwards every stream is whole, with all its blobs.
+// Blob collection deletes only blobs that nothing refers to: every stream keeps all its blobs.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import { newBlobCheck } from '../../src/cli/audit/blob-check.ts';
+import { must } from '../../src/client/must.ts';
 import { type Collection, collectBlobs } from '../../src/engine/collect-blobs.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
-import { done, refusal } from '../support/journal/outcomes.ts';
+import { refusal } from '../support/journal/outcomes.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE } from '../support/tools.ts';
 
 const LATER_MS = Date.now() + 10 * GC_GRACE_MS;
 
 const collect = (disk: Disk, remove: boolean, nowMs = LATER_MS): Promise<Collection> =>
-  done(collectBlobs({ journal: disk.journal, blobs: disk.blobs, nowMs, remove }));
+  must(collectBlobs({ journal: disk.journal, blobs: disk.blobs, nowMs, remove }));
 
-async function held(disk: Disk): Promise<readonly Digest[]> {
+async function storedRefs(disk: Disk): Promise<readonly Digest[]> {
   const refs: Digest[] = [];
   for await (const ref of disk.blobs.list()) refs.push(ref);
   return refs;
 }
 
 const put = (world: World, text: string): Promise<Digest> =>
-  done(world.engine.client.putBlob(new TextEncoder().encode(text)));
+  must(world.engine.client.putBlob(new TextEncoder().encode(text)));
 
 const blobText = (ref: Digest, text: string) => ({ ref, bytes: text.length, head: text.slice(0, 4), tail: '' });
 
@@ -44,8 +45,8 @@ async function runWith(world: World, talk: Talk, run: number, text: string): Pro
 /** The faults that `refold verify` finds in the blobs of a session. */
 async function missingOf(world: World, id: SessionId): Promise<readonly string[]> {
   const check = newBlobCheck(world.engine.client);
-  for (const record of await done(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
-  const { checked, bad } = await check.finish((await done(world.engine.client.session(id))).state);
+  for (const record of await must(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
+  const { checked, bad } = await check.finish((await must(world.engine.client.session(id))).state);
   expect(checked).toBeGreaterThan(0);
   return bad.map(({ message }) => message);
 }
@@ -56,22 +57,22 @@ describe('the collection of blobs', () => {
     await world.talk.create(packageOf([FREE]));
     await runWith(world, world.talk, 1, 'kept '.repeat(50));
     const orphan = await put(world, 'nothing refers to this');
-    const before = await held(world.disk);
+    const before = await storedRefs(world.disk);
     expect(await collect(world.disk, false)).toEqual({
       referenced: before.length - 1,
       young: 0,
       unreferenced: [orphan],
     });
-    expect(await held(world.disk)).toEqual(before);
+    expect(await storedRefs(world.disk)).toEqual(before);
     await collect(world.disk, true);
-    expect(await held(world.disk)).toEqual(before.filter((ref) => ref !== orphan));
+    expect(await storedRefs(world.disk)).toEqual(before.filter((ref) => ref !== orphan));
     expect(await collect(world.disk, true)).toMatchObject({ unreferenced: [] });
   });
 
   test('keeps recent blobs: an event that refers to one may be under way', async () => {
     const world = await newWorld();
     const ref = await put(world, 'in flight');
-    const now = await done(world.disk.blobs.lastPut(ref));
+    const now = await must(world.disk.blobs.lastPut(ref));
     expect(await collect(world.disk, true, now + GC_GRACE_MS - 1)).toEqual({
       referenced: 0,
       young: 1,
@@ -80,7 +81,7 @@ describe('the collection of blobs', () => {
     expect(await collect(world.disk, true, now + GC_GRACE_MS)).toMatchObject({ unreferenced: [ref] });
     await world.talk.create(packageOf([FREE]));
     const event = { kind: 'RunRequested', input: blobText(ref, 'in flight') } as const;
-    // An event that comes too late is refused, so that no recorded event misses its blob.
+    // An event that comes too late is refused, so that every recorded event has its blobs.
     expect(await world.talk.outcome(event)).toBe('unknown_blob');
     await put(world, 'in flight');
     expect(await world.talk.outcome(event)).toBe('done');
@@ -92,10 +93,10 @@ describe('the collection of blobs', () => {
     for (let run = 1; run <= 66; run += 1) await runWith(world, world.talk, run, `text of run ${run} `.repeat(20));
     expect((await world.talk.state()).version).toBeGreaterThan(SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
-    expect(await done(world.disk.journal.snapshots.versions(SESSION))).not.toEqual([]);
-    const before = await held(world.disk);
+    expect(await must(world.disk.journal.snapshots.versions(SESSION))).not.toEqual([]);
+    const before = await storedRefs(world.disk);
     expect((await collect(world.disk, true)).unreferenced).toEqual([]);
-    expect(await held(world.disk)).toEqual(before);
+    expect(await storedRefs(world.disk)).toEqual(before);
     expect(await missingOf(world, SESSION)).toEqual([]);
   });
 
@@ -106,8 +107,8 @@ describe('the collection of blobs', () => {
     await put(world, 'orphan');
     const [page] = (await world.talk.state()).transcript.sealed;
     if (page === undefined) throw new Error('no page was sealed');
-    const before = (await held(world.disk)).filter((ref) => what !== 'page' || ref !== page);
-    if (what === 'page') await done(world.disk.blobs.delete(page));
+    const before = (await storedRefs(world.disk)).filter((ref) => what !== 'page' || ref !== page);
+    if (what === 'page') await must(world.disk.blobs.delete(page));
     const { journal, blobs } = world.disk;
     const torn: typeof journal = {
       ...journal,
@@ -117,7 +118,7 @@ describe('the collection of blobs', () => {
     const refused = await refusal(collectBlobs({ ...stores, nowMs: LATER_MS, remove: true }));
     expect(refused.code).toBe('damaged');
     expect(refused.message).toContain(SESSION);
-    expect(await held(world.disk)).toEqual(before);
+    expect(await storedRefs(world.disk)).toEqual(before);
   });
 
   test('leaves any streams whole, and no unreferenced blob', async () => {
@@ -138,10 +139,10 @@ describe('the collection of blobs', () => {
             await runWith(world, new Talk(world.engine.client, id), runs.get(id) ?? 1, text);
           }
         }
-        const before = await held(world.disk);
+        const before = await storedRefs(world.disk);
         const { unreferenced, referenced } = await collect(world.disk, true);
         for (const ref of unreferenced) expect(orphans).toContain(ref);
-        expect(await held(world.disk)).toEqual(before.filter((ref) => !unreferenced.includes(ref)));
+        expect(await storedRefs(world.disk)).toEqual(before.filter((ref) => !unreferenced.includes(ref)));
         expect(referenced + unreferenced.length).toBe(before.length);
         for (const id of runs.keys()) expect(await missingOf(world, id)).toEqual([]);
         await world.restart();

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EffectOfKind, SessionState } from '../../schemas/index.ts';
 import { RETRY_BASE_MS_DEFAULT } from '../../schemas/limits.ts';
+import { must } from '../../src/client/must.ts';
 import { effects, replay, sessionStatus } from '../../src/core/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { ASKS_WRITE, TIMED_PERSON, policyOf } from '../support/consent.ts';
@@ -21,7 +22,7 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { done, refusal } from '../support/journal/outcomes.ts';
+import { refusal } from '../support/journal/outcomes.ts';
 import { ASKS, FREE, READ, tool } from '../support/tools.ts';
 
 const TTL_MS = 60_000;
@@ -146,10 +147,10 @@ describe.each(Object.entries(CLIENTS))('%s', (_, open) => {
 
   test('an answer counts once, and the same one sent again gets the first receipt', async () => {
     const world = await start(['q', 'asks']);
-    const event = { event_id: 'word-1', ...(await confirmation(world.talk, 'q', 'allow')) };
+    const event = { event_id: 'answer-1', ...(await confirmation(world.talk, 'q', 'allow')) };
     expect(await world.talk.outcome(event)).toBe('done');
     expect(await world.talk.outcome(event)).toBe('done');
-    expect(await world.talk.outcome({ ...event, event_id: 'word-2' })).toBe('not_confirmable');
+    expect(await world.talk.outcome({ ...event, event_id: 'answer-2' })).toBe('not_confirmable');
     expect(await world.talk.outcome(await confirmation(world.talk, 'q', 'deny'))).toBe('not_confirmable');
   });
 
@@ -178,7 +179,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, open) => {
       await customResult(world.talk, 'p', { ok: true }),
     ]);
     expect(await world.talk.leased(A)).toEqual(['batch-1/settle']);
-    const records = await done(world.talk.client.records(SESSION));
+    const records = await must(world.talk.client.records(SESSION));
     expect(replay(records).divergence).toBeNull();
   });
 
@@ -272,7 +273,7 @@ describe('a retry', () => {
     await world.talk.create(packageOf(TOOLS));
     await world.talk.run();
     await world.talk.submit([{ ...failed, jitter_permille: 801 }]);
-    const records = await done(world.talk.client.records(SESSION));
+    const records = await must(world.talk.client.records(SESSION));
     const event = records.flatMap((record) => (record.kind === 'event' ? [record.event] : [])).at(-1);
     const drawn = event?.kind === 'GenerateFailed' ? (event.jitter_permille ?? 0) : 0;
     expect(drawn).toBe(1_000);

@@ -4,12 +4,12 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import { A, B, TTL_MS, type World, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
 import { tool } from '../support/tools.ts';
 
-const GOES_ON = tool('goes_on', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'continue' });
+const CONTINUES = tool('continues', { parallelism_hint: { parallel_safe: true }, interrupt_behavior: 'continue' });
 
 async function withDetached(): Promise<{ readonly world: World; readonly call: EffectOfKind<'tool.call'> }> {
   const world = await newWorld();
-  await world.talk.create(packageOf([GOES_ON]));
-  await world.talk.calls(['a', 'goes_on']);
+  await world.talk.create(packageOf([CONTINUES]));
+  await world.talk.calls(['a', 'continues']);
   const [call] = callsIn(await world.talk.lease(A));
   if (call === undefined) throw new Error('nothing was leased');
   await world.talk.submit([started(call, A)], A);
@@ -19,7 +19,7 @@ async function withDetached(): Promise<{ readonly world: World; readonly call: E
 }
 
 test.each([false, true])(
-  'is kept by heartbeats, and reported by its bridge alone (restarted: %s)',
+  'a detached call is kept by heartbeats, and only its bridge may report it (restarted: %s)',
   async (restarted) => {
     const { world, call } = await withDetached();
     if (restarted) await world.restart();
@@ -35,7 +35,7 @@ test.each([false, true])(
   },
 );
 
-test('is given up when its bridge sends no heartbeats', async () => {
+test('a detached call ends when its bridge sends no heartbeats', async () => {
   const { world } = await withDetached();
   await world.clock.advance(3 * TTL_MS);
   expect(await world.talk.state()).not.toHaveProperty('detached');

@@ -1,5 +1,5 @@
-// With a full disk the engine refuses new work and loses nothing that was acknowledged; once there is space, work
-// continues without a restart.
+// With a full disk the engine refuses new work and loses nothing that was acknowledged. Once there is space, it continues
+// without a restart.
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,11 +8,12 @@ import { describe, expect, test } from 'vitest';
 import type { Digest, EventId } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { EngineClient } from '../../src/client/client.ts';
+import { must } from '../../src/client/must.ts';
 import { replay, stateBytes } from '../../src/core/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { A, SESSION, Talk, durable, ingress, newWorld } from '../support/engine/world.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { mountSmallDisk } from '../support/journal/small-disk.ts';
 
 const RUN = { kind: 'RunRequested', input: { text: 'go' } } as const;
@@ -54,10 +55,10 @@ describe('an engine whose stores are full', () => {
     };
     disk.fault = ({ name }) => (name === 'snapshot put' ? 'full' : null);
     await grow();
-    expect(await done(disk.journal.snapshots.versions(SESSION))).toEqual([]);
+    expect(await must(disk.journal.snapshots.versions(SESSION))).toEqual([]);
     disk.fault = () => null;
     await grow();
-    expect(await done(disk.journal.snapshots.versions(SESSION))).toHaveLength(1);
+    expect(await must(disk.journal.snapshots.versions(SESSION))).toHaveLength(1);
   });
 });
 
@@ -96,10 +97,10 @@ async function fill(client: EngineClient, advance: () => Promise<void>): Promise
 }
 
 async function readIds(client: EngineClient): Promise<readonly string[]> {
-  const records = [...(await done(client.records(SESSION)))];
+  const records = [...(await must(client.records(SESSION)))];
   for (;;) {
     const events = records.length - 1;
-    const page = await done(client.records(SESSION, events));
+    const page = await must(client.records(SESSION, events));
     records.push(...page);
     if (page.length < READ_PAGE_RECORDS) break;
   }
@@ -120,7 +121,7 @@ describe('a data directory on a full disk', () => {
       const reserve = join(disk.directory, 'reserve');
       await writeFile(reserve, randomBytes(RESERVE_BYTES));
       const clock = newVirtualClock();
-      const engine = await done(openEngine({ dataDir, clock }));
+      const engine = await must(openEngine({ dataDir, clock }));
       const talk = await new Talk(engine.client).create();
       const acked = await fill(engine.client, () => clock.advance(SNAPSHOT_DELAY_MS));
       expect(acked.events.length).toBeGreaterThan(2 * SNAPSHOT_EVERY_EVENTS);
@@ -134,7 +135,7 @@ describe('a data directory on a full disk', () => {
       expect(held).toEqual(expect.arrayContaining(acked.events));
       expect(await outcome(engine.client.putBlob(bytes('after')))).toBe('done');
       expect(await outcome(engine.client.createSession({}))).toBe('done');
-      const { state } = await done(engine.client.session(SESSION));
+      const { state } = await must(engine.client.session(SESSION));
       const next =
         state.run === null ? RUN : ({ kind: 'RunCancelled', run_id: state.run.run_id, reason: 'no' } as const);
       expect(await talk.outcome({ ...next, event_id: 'after' })).toBe('done');
@@ -142,11 +143,11 @@ describe('a data directory on a full disk', () => {
       await rest();
       await engine.close();
 
-      const again = await done(openEngine({ dataDir, clock }));
+      const again = await must(openEngine({ dataDir, clock }));
       expect(again.faults).toEqual([]);
       expect(await readIds(again.client)).toEqual([...held, 'after']);
       for (const [ref, blob] of acked.blobs) {
-        expect(Buffer.compare(await done(again.client.getBlob(ref)), blob)).toBe(0);
+        expect(Buffer.compare(await must(again.client.getBlob(ref)), blob)).toBe(0);
       }
       await again.close();
       const codes = [...new Set(acked.refusals)].join(', ');

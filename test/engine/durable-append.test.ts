@@ -2,12 +2,13 @@
 // (docs/design.md, laws 3 and 15).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { scenario } from '../support/engine/scenario.ts';
 import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { A, SESSION, type World, durable, ingress, newWorld } from '../support/engine/world.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { randomFrom } from '../support/random.ts';
 
 const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
@@ -19,9 +20,9 @@ interface Followed {
   readonly restarts: () => number;
 }
 
-/** Runs the scenario to its end, through all faults; engines that stop are replaced. */
+/** Runs the scenario to its end despite all faults; engines that stop are replaced. */
 async function runThrough(disk: Disk): Promise<Followed> {
-  const world = await openAnyhow(disk);
+  const world = await openDespiteFaults(disk);
   const published: number[] = [];
   let restarts = 0;
 
@@ -29,7 +30,7 @@ async function runThrough(disk: Disk): Promise<Followed> {
     const { client } = world.engine;
     try {
       for await (const { position } of client.follow(SESSION)) {
-        const head = await done(disk.journal.head(SESSION));
+        const head = await must(disk.journal.head(SESSION));
         if (position >= head.version) throw new Error(`position ${position} was published before it was durable`);
         published.push(position);
       }
@@ -52,7 +53,7 @@ async function runThrough(disk: Disk): Promise<Followed> {
         expect(MAY_BE_SENT_AGAIN).toContain(code);
         // A refused request changes neither the durable state nor the state in memory.
         if ((await outcome(world.engine.client.session(SESSION))) === 'done') {
-          const { state } = await done(world.engine.client.session(SESSION));
+          const { state } = await must(world.engine.client.session(SESSION));
           expect(stateBytes(state)).toEqual(stateBytes(await durable(disk)));
         }
       }
@@ -63,7 +64,7 @@ async function runThrough(disk: Disk): Promise<Followed> {
   return { world, published, restarts: () => restarts };
 }
 
-async function openAnyhow(disk: Disk): Promise<World> {
+async function openDespiteFaults(disk: Disk): Promise<World> {
   for (;;) {
     try {
       return await newWorld(disk);
@@ -131,8 +132,8 @@ describe('the append path', () => {
         return random.pick(['refused', 'unknown', 'lost_ack']);
       };
       const followed = await runThrough(disk).catch((error: unknown) => {
-        // Too many faults in a row: a caller would try again later. The durable state is correct all the same.
-        if (!String(error).includes('not taken')) throw error;
+        // Too many faults in a row: a caller would try again later. The durable state is still correct.
+        if (!String(error).includes('was refused')) throw error;
         return null;
       });
       const state = await durable(disk).catch(() => null);
@@ -155,7 +156,7 @@ describe('requests that wait together', () => {
       ),
     );
     expect(receipts.map(({ events }) => events[0]?.position)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
-    // The first one is appended alone; all that come meanwhile are appended together.
+    // The first one is appended alone; those that arrive during that append are appended together.
     expect(disk.calls.filter((name) => name === 'append').length - before).toBe(2);
   });
 
@@ -167,7 +168,7 @@ describe('requests that wait together', () => {
       [run, pause, run, pause, { kind: 'RunResumed', run_id: 'run-1' } as const].map((event) => talk.outcome(event)),
     );
     expect(codes).toEqual(['done', 'done', 'run_already_active', 'wrong_phase', 'done']);
-    expect((await done(engine.client.session(SESSION))).state.version).toBe(3);
+    expect((await must(engine.client.session(SESSION))).state.version).toBe(3);
   });
 
   test('find each other by event id before they are durable', async () => {
@@ -180,10 +181,10 @@ describe('requests that wait together', () => {
       { position: 0, repeated: true },
       { position: 0, repeated: true },
     ]);
-    expect(await done(engine.client.records(SESSION, 0))).toHaveLength(1);
+    expect(await must(engine.client.records(SESSION, 0))).toHaveLength(1);
   });
 
-  test('get the first answer for an event sent again that would also be possible as a new one', async () => {
+  test('get the first answer for an event sent again that would also be valid as a new one', async () => {
     const { talk, disk } = await newWorld();
     await talk.create();
     const event = { ...run, event_id: 'go' };
@@ -211,17 +212,17 @@ describe('requests that wait together', () => {
     const pending = await Promise.all([first, other, kind, first].map((event) => talk.outcome(event)));
     expect(pending).toEqual(['done', 'event_id_reused', 'event_id_reused', 'done']);
     await talk.submit([{ kind: 'RunCompleted', run_id: 'run-1' }]);
-    // One that would be possible as a new event, one that would not, and one with fewer fields than the recorded one.
+    // One that would be valid as a new event, one that would not, and one with fewer fields than the recorded one.
     const cause = { ...first, cause: { kind: 'event' } } as const;
     for (const event of [other, kind, cause]) expect(await talk.outcome(event)).toBe('event_id_reused');
     expect(await talk.outcome(first)).toBe('done');
-    const observed = { run_id: 'run-2', turn: 1, kind: 'ToolCallsObserved', event_id: 'said' } as const;
+    const observed = { run_id: 'run-2', turn: 1, kind: 'ToolCallsObserved', event_id: 'observed' } as const;
     await talk.submit([run]);
     const call = { call_id: 'c', tool_name: 'nothing' };
     await talk.submit([{ ...observed, calls: [{ ...call, arguments_text: '{}' }] }]);
     expect(await talk.outcome({ ...observed, calls: [{ ...call, arguments: {} }] })).toBe('done');
     expect(await talk.outcome({ ...observed, calls: [] })).toBe('event_id_reused');
-    expect((await done(engine.client.session(SESSION))).state.version).toBe(4);
+    expect((await must(engine.client.session(SESSION))).state.version).toBe(4);
   });
 
   test('fail together when their append fails, and can be sent again', async () => {
@@ -239,8 +240,8 @@ describe('a fault inside the engine', () => {
   test('fails only that request, and the session continues', async () => {
     const { talk, engine, disk } = await newWorld();
     await talk.create();
-    // A store that throws while the step is prepared.
-    const ref = await done(engine.client.putBlob(new TextEncoder().encode('x')));
+    // The store throws before the event is stepped.
+    const ref = await must(engine.client.putBlob(new TextEncoder().encode('x')));
     disk.fault = ({ name }) => (name === 'has' ? 'throws' : null);
     const content = { ref, bytes: 1, head: 'x', tail: 'x' };
     const [bad, good] = await Promise.all([talk.outcome({ kind: 'RunRequested', input: content }), talk.outcome(run)]);

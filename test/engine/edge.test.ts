@@ -1,16 +1,17 @@
-// The edge measures and records facts itself, whatever a client claims.
+// The edge measures and records facts itself and ignores what a client claims about them.
 import { describe, expect, test } from 'vitest';
 import { digestText, canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { must } from '../../src/client/must.ts';
 import { newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
 import { ZERO_DIGEST, nested } from '../support/engine/inputs.ts';
 import { SESSION, type World, durable, newWorld, packageOf } from '../support/engine/world.ts';
 import type { Loose } from '../support/session.ts';
 import { READ, tool } from '../support/tools.ts';
-import { done, refusal } from '../support/journal/outcomes.ts';
+import { refusal } from '../support/journal/outcomes.ts';
 
 const STRICT = tool('strict', {
   input_schema: {
@@ -68,14 +69,14 @@ describe('the text of arguments', () => {
     ['deeper than an event may be', JSON.stringify(nested(JSON_DEPTH_MAX - 1))],
     ['a fault at the end of a very long path', `{"${'k'.repeat(3_000)}":-0}`],
     ['a very long key twice', `{"${'k'.repeat(3_000)}":1,"${'k'.repeat(3_000)}":1}`],
-  ])('that is %s is kept as it is, with a verdict', async (_name, given) => {
+  ])('that is %s is kept unchanged, with a verdict', async (_name, given) => {
     const { call, world } = await recorded({ arguments_text: given });
     expect(call.arguments_verdict?.valid).toBe(false);
     expect(call.arguments).toBeUndefined();
     expect(call.arguments_digest).toBe(digestText(given));
     if (call.arguments_ref === undefined) expect(call.arguments_text).toBe(given);
     else if ('ref' in call.arguments_ref) {
-      const bytes = await done(world.talk.client.getBlob(call.arguments_ref.ref));
+      const bytes = await must(world.talk.client.getBlob(call.arguments_ref.ref));
       expect(new TextDecoder().decode(bytes)).toBe(given);
     }
     const plan = (await world.talk.state()).active_tool_batch?.plan;
@@ -99,7 +100,7 @@ describe('large arguments', () => {
       await world.talk.create(packageOf([READ]));
       await world.talk.run();
       const given = canonicalText(large);
-      const ref = await done(world.talk.client.putBlob(new TextEncoder().encode(given)));
+      const ref = await must(world.talk.client.putBlob(new TextEncoder().encode(given)));
       const forms = {
         arguments: { arguments: large },
         arguments_text: { arguments_text: given },
@@ -127,7 +128,7 @@ describe('calls that name one blob of many paths', () => {
     await world.talk.create();
     await world.talk.run();
     const bytes = new TextEncoder().encode(canonicalText({ patch }));
-    const ref = await done(world.talk.client.putBlob(bytes));
+    const ref = await must(world.talk.client.putBlob(bytes));
     const observed = (count: number) => ({
       kind: 'ToolCallsObserved' as const,
       run_id: 'run-1',
@@ -193,7 +194,7 @@ describe('time', () => {
       clock.jump(jump);
       await talk.submit([{ kind: 'SessionConfigured', config: {} }]);
     }
-    const records = await done(talk.client.records(SESSION));
+    const records = await must(talk.client.records(SESSION));
     const times = records.flatMap((record) => (record.kind === 'event' ? [record.event.at_ms] : []));
     expect(times).toEqual([1_005_000, 1_005_000, 1_005_000, 1_065_001, 1_065_001]);
   });

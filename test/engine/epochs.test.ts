@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
 import { type EpochStore, newMemoryEpochs, openEpochs, openFileEpochs } from '../../src/engine/leases/epochs.ts';
 import {
   A,
@@ -19,7 +20,6 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
 
@@ -57,9 +57,9 @@ async function report(world: World, { owner, call, epoch }: Held, event: LooseIn
 }
 
 /** Whether the owner still holds the lease. */
-async function beats(world: World, { owner, call: { effect_id }, epoch }: Held): Promise<boolean> {
+async function keepsLease(world: World, { owner, call: { effect_id }, epoch }: Held): Promise<boolean> {
   const leases = [{ session_id: world.talk.id, effect_id, epoch }];
-  return (await done(world.talk.client.heartbeat({ owner, leases }))).lost.length === 0;
+  return (await must(world.talk.client.heartbeat({ owner, leases }))).lost.length === 0;
 }
 
 describe('a lease that was lost', () => {
@@ -67,7 +67,7 @@ describe('a lease that was lost', () => {
     const world = await withCall('free');
     const held = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
-    expect(await beats(world, held)).toBe(false);
+    expect(await keepsLease(world, held)).toBe(false);
     expect(await report(world, held, settled(held.call))).toBe('stale_lease');
     expect(await report(world, held, started(held.call, A))).toBe('stale_lease');
   });
@@ -79,7 +79,7 @@ describe('a lease that was lost', () => {
     const second = await mustLease(world, A);
     expect(second.epoch).toBeGreaterThan(first.epoch);
     expect(await report(world, first, settled(first.call))).toBe('stale_lease');
-    expect(await beats(world, first)).toBe(false);
+    expect(await keepsLease(world, first)).toBe(false);
     expect(await report(world, second, settled(second.call))).toBe('done');
   });
 
@@ -89,8 +89,8 @@ describe('a lease that was lost', () => {
     await world.clock.advance(2 * TTL_MS);
     const second = await mustLease(world, A);
     const { session_id, effect_id } = first.call;
-    await done(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
-    expect(await beats(world, second)).toBe(true);
+    await must(world.talk.client.release({ owner: A, leases: [{ session_id, effect_id, epoch: first.epoch }] }));
+    expect(await keepsLease(world, second)).toBe(true);
     expect(await leaseOne(world, B)).toBeNull();
   });
 
@@ -101,9 +101,9 @@ describe('a lease that was lost', () => {
     const now = await mustLease(world, B);
     await world.restart();
     // The former owner reports first, and counts as the owner until the newer one reports.
-    expect(await beats(world, old)).toBe(true);
-    expect(await beats(world, now)).toBe(true);
-    expect(await beats(world, old)).toBe(false);
+    expect(await keepsLease(world, old)).toBe(true);
+    expect(await keepsLease(world, now)).toBe(true);
+    expect(await keepsLease(world, old)).toBe(false);
     expect(await report(world, old, settled(old.call))).toBe('stale_lease');
     expect(await report(world, now, settled(now.call))).toBe('done');
   });
@@ -112,9 +112,9 @@ describe('a lease that was lost', () => {
     const world = await withCall('free');
     const held = await mustLease(world, A);
     await world.restart();
-    expect(await beats(world, held)).toBe(true);
+    expect(await keepsLease(world, held)).toBe(true);
     await world.clock.advance(2 * TTL_MS);
-    expect(await beats(world, held)).toBe(false);
+    expect(await keepsLease(world, held)).toBe(false);
     expect(await report(world, held, settled(held.call))).toBe('stale_lease');
   });
 
@@ -124,7 +124,7 @@ describe('a lease that was lost', () => {
     await world.restart();
     const now = await mustLease(world, B);
     expect(now.epoch).toBeGreaterThan(old.epoch);
-    expect(await beats(world, old)).toBe(false);
+    expect(await keepsLease(world, old)).toBe(false);
     expect(await report(world, old, settled(old.call))).toBe('stale_lease');
   });
 
@@ -132,7 +132,7 @@ describe('a lease that was lost', () => {
     const world = await withCall('free');
     const held = await mustLease(world, A);
     const forged = { ...held, epoch: held.epoch + 1 };
-    expect(await beats(world, forged)).toBe(false);
+    expect(await keepsLease(world, forged)).toBe(false);
     expect(await report(world, forged, settled(held.call))).toBe('stale_lease');
     expect(await report(world, held, settled(held.call))).toBe('done');
   });
@@ -145,9 +145,9 @@ describe('a call that runs', () => {
     expect(await report(world, held, started(held.call, A))).toBe('done');
     await world.restart();
     const other = { ...held, owner: B, epoch: held.epoch + 1 };
-    expect(await beats(world, other)).toBe(false);
-    expect(await beats(world, held)).toBe(true);
-    expect(await beats(world, other)).toBe(false);
+    expect(await keepsLease(world, other)).toBe(false);
+    expect(await keepsLease(world, held)).toBe(true);
+    expect(await keepsLease(world, other)).toBe(false);
     expect(await report(world, other, settled(held.call))).toBe('stale_lease');
     expect(await report(world, held, settled(held.call))).toBe('done');
   });
@@ -164,11 +164,11 @@ describe('a run that is paused', () => {
     await world.clock.advance(TTL_MS / 2);
     const leases = effects.map(({ effect_id }, at) => ({ effect_id, epoch: epochs[at] as number }));
     const keys = leases.map((lease) => ({ session_id: world.talk.id, ...lease }));
-    expect((await done(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
+    expect((await must(world.talk.client.heartbeat({ owner: A, leases: keys }))).lost).toEqual([]);
     await world.talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
     expect(await world.talk.leased(B)).toEqual([]);
     const event = ingress({ kind: 'ToolCallsObserved', event_id: 'generated', run_id: 'run-1', turn: 1, calls: [] });
-    await done(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
+    await must(world.talk.client.submit(world.talk.id, { events: [event], owner: A, leases }));
   });
 });
 
@@ -181,8 +181,8 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('restart'), fc.constant(0)) },
 );
 
-test('in any sequence of leases, times and restarts, epochs grow, one owner holds, and the others are refused', async () => {
-  let lastStood = 0;
+test('in any sequence of leases, clock changes and restarts, epochs grow and at most one owner remains', async () => {
+  let holdersLeft = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 30 }), async (acts) => {
       const world = await withCall('free');
@@ -195,15 +195,15 @@ test('in any sequence of leases, times and restarts, epochs grow, one owner hold
           grants.push(held);
         } else if (what === 'beat') {
           const held = grants.at(-1 - value);
-          if (held !== undefined) await beats(world, held);
+          if (held !== undefined) await keepsLease(world, held);
         } else if (what === 'pass') await world.clock.advance(value);
         else if (what === 'jump') world.clock.jump(value);
         else await world.restart();
       }
       // Of the claimants that were accepted, in the order of their epochs, only the last is still accepted.
-      const first = await Promise.all(grants.map((held) => beats(world, held)));
+      const first = await Promise.all(grants.map((held) => keepsLease(world, held)));
       const again: boolean[] = [];
-      for (const held of grants) again.push(await beats(world, held));
+      for (const held of grants) again.push(await keepsLease(world, held));
       expect(again.filter(Boolean).length).toBeLessThanOrEqual(1);
       expect(again.indexOf(true)).toBe(first.lastIndexOf(true));
       const codes: string[] = [];
@@ -213,24 +213,24 @@ test('in any sequence of leases, times and restarts, epochs grow, one owner hold
       expect(codes.filter((code) => code !== 'stale_lease')).toEqual([]);
       const holder = grants[again.indexOf(true)];
       if (holder === undefined) return;
-      lastStood += 1;
+      holdersLeft += 1;
       expect(await report(world, holder, settled(holder.call))).toBe('done');
     }),
     { numRuns: roundsOf(60) },
   );
-  expect(lastStood).toBeGreaterThan(0);
+  expect(holdersLeft).toBeGreaterThan(0);
 });
 
 describe('epochs', () => {
   test('grow across blocks and engines, and are never granted twice', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-epochs-'));
     let last = 0;
-    for (let life = 0; life < 5; life += 1) {
+    for (let opening = 0; opening < 5; opening += 1) {
       const epochs = await openEpochs(openFileEpochs(join(path, 'epochs')), 10);
       expect(epochs.first).toBeGreaterThan(last);
-      for (let given = 0; given < 4 * life; given += 1) {
+      for (let given = 0; given < 4 * opening; given += 1) {
         const epoch = epochs.next();
-        // The next block is reserved meanwhile.
+        // The next block is still being reserved.
         if (epoch === null) break;
         expect(epoch).toBeGreaterThan(last);
         last = epoch;

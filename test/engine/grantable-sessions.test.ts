@@ -3,12 +3,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, type SessionId, type SessionState, brand, limits } from '../../schemas/index.ts';
 import type { LeaseRequest } from '../../schemas/wire.ts';
+import { must } from '../../src/client/must.ts';
 import { effects } from '../../src/core/index.ts';
 import { newMemoryEpochs, openEpochs } from '../../src/engine/leases/epochs.ts';
 import { LeaseTable } from '../../src/engine/leases/lease-table.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { leaseRequest } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { call, session } from '../support/session.ts';
 
@@ -26,20 +26,20 @@ const idOf = (index: number): SessionId => brand<'SessionId'>(`s-${index}`);
 const generating = (index: number) => session({ session_id: `s-${index}` }).runRequested();
 
 /** A request that counts the effects it is compared with. */
-function counting(rest: Partial<LeaseRequest>): { readonly request: LeaseRequest; readonly looks: () => number } {
-  let looks = 0;
+function counting(rest: Partial<LeaseRequest>): { readonly request: LeaseRequest; readonly comparisons: () => number } {
+  let comparisons = 0;
   const kinds = [...(rest.kinds ?? [])];
   const includes = kinds.includes.bind(kinds);
   kinds.includes = (kind) => {
-    looks += 1;
+    comparisons += 1;
     return includes(kind);
   };
   const request = leaseRequest(brand<'OwnerId'>('bridge-a'), { ...rest, kinds });
   return {
     request,
-    looks: () => {
-      const since = looks;
-      looks = 0;
+    comparisons: () => {
+      const since = comparisons;
+      comparisons = 0;
       return since;
     },
   };
@@ -49,15 +49,15 @@ describe('grantable sessions', () => {
   test('are searched once for a request they have nothing for, until something in them becomes grantable', async () => {
     const table = await newTable();
     for (let index = 0; index < 50; index += 1) table.load(idOf(index), generating(index).state);
-    const { request, looks } = counting({ kinds: ['tool.call'] });
-    expect((await done(async () => await table.lease(request))).effects).toEqual([]);
-    expect(looks()).toBe(50);
-    expect((await done(async () => await table.lease({ ...request }))).effects).toEqual([]);
-    expect(looks()).toBe(0);
+    const { request, comparisons } = counting({ kinds: ['tool.call'] });
+    expect((await must(async () => await table.lease(request))).effects).toEqual([]);
+    expect(comparisons()).toBe(50);
+    expect((await must(async () => await table.lease({ ...request }))).effects).toEqual([]);
+    expect(comparisons()).toBe(0);
     const observed = generating(7).observed([call('a', 'free')]);
     table.update(idOf(7), observed.state, observed.events.slice(-1));
-    expect((await done(async () => await table.lease(request))).effects).toHaveLength(1);
-    expect(looks()).toBe(1);
+    expect((await must(async () => await table.lease(request))).effects).toHaveLength(1);
+    expect(comparisons()).toBe(1);
     table.close();
   });
 
@@ -65,15 +65,15 @@ describe('grantable sessions', () => {
     const table = await newTable();
     for (let index = 0; index < 5; index += 1) table.load(idOf(index), generating(index).state);
     const first = counting({ kinds: ['tool.call'], tools: ['none'] });
-    await done(async () => await table.lease(first.request));
+    await must(async () => await table.lease(first.request));
     for (let other = 0; other < limits.LEASE_REQUESTS_KEPT; other += 1) {
-      const { request, looks } = counting({ kinds: ['tool.call'], tools: [`other-${other}`] });
-      await done(async () => await table.lease(request));
-      expect(looks()).toBe(5);
+      const { request, comparisons } = counting({ kinds: ['tool.call'], tools: [`other-${other}`] });
+      await must(async () => await table.lease(request));
+      expect(comparisons()).toBe(5);
     }
-    first.looks();
-    await done(async () => await table.lease(first.request));
-    expect(first.looks()).toBe(5);
+    first.comparisons();
+    await must(async () => await table.lease(first.request));
+    expect(first.comparisons()).toBe(5);
     table.close();
   });
 });
@@ -101,27 +101,27 @@ test('a request is granted every effect that is free, whatever other requests fo
   const releases = fc.record({ release: fc.nat(2) });
   const ownerOf = (index: number): OwnerId => brand<'OwnerId'>(`bridge-${index}`);
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof(loads, asks, releases), { maxLength: 25 }), async (what) => {
+    fc.asyncProperty(fc.array(fc.oneof(loads, asks, releases), { maxLength: 25 }), async (steps) => {
       const table = await newTable();
       const now = new Map<SessionId, SessionState>();
       const at = new Map<number, number>();
       const held = new Map<string, OwnerId>();
-      for (const act of what) {
-        if ('session' in act) {
-          const reached = Math.max(act.state, at.get(act.session) ?? 0);
-          const state = SESSIONS[act.session]?.[reached] as SessionState;
-          at.set(act.session, reached);
-          now.set(idOf(act.session), state);
-          table.load(idOf(act.session), state);
-        } else if ('release' in act) {
-          table.release({ owner: ownerOf(act.release), leases: [], all: true });
-          for (const [id, owner] of held) if (owner === ownerOf(act.release)) held.delete(id);
+      for (const step of steps) {
+        if ('session' in step) {
+          const reached = Math.max(step.state, at.get(step.session) ?? 0);
+          const state = SESSIONS[step.session]?.[reached] as SessionState;
+          at.set(step.session, reached);
+          now.set(idOf(step.session), state);
+          table.load(idOf(step.session), state);
+        } else if ('release' in step) {
+          table.release({ owner: ownerOf(step.release), leases: [], all: true });
+          for (const [id, owner] of held) if (owner === ownerOf(step.release)) held.delete(id);
         } else {
-          const owner = ownerOf(act.owner);
-          const request = leaseRequest(owner, { ...REQUESTS[act.request], max: act.max });
-          const granted = await done(async () => await table.lease(request));
+          const owner = ownerOf(step.owner);
+          const request = leaseRequest(owner, { ...REQUESTS[step.request], max: step.max });
+          const granted = await must(async () => await table.lease(request));
           const free = freeIn(now, held, request);
-          expect(granted.effects).toHaveLength(Math.min(act.max, free.length));
+          expect(granted.effects).toHaveLength(Math.min(step.max, free.length));
           for (const { session_id, effect_id } of granted.effects) {
             expect(free).toContain(`${session_id} ${effect_id}`);
             held.set(`${session_id} ${effect_id}`, owner);
@@ -161,7 +161,7 @@ const isRunning = (state: SessionState, id: string): boolean => {
   return batch?.pages.flat()[at]?.status === 'running';
 };
 
-/** Ends the hold of effects that are owed no more, except those that a paused run will owe again. */
+/** Ends the hold of effects that are no longer owed, except those that a paused run will owe again. */
 function forgetOver(now: ReadonlyMap<SessionId, SessionState>, held: Map<string, OwnerId>): void {
   for (const state of now.values()) {
     if (state.run?.phase.startsWith('paused_') === true) continue;

@@ -1,4 +1,4 @@
-// Which sessions are evicted, and how many are considered for that.
+// Tests which sessions are evicted, and how many are checked for that.
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type IdleSessions, newIdleSessions } from '../../src/engine/sessions/idle-sessions.ts';
@@ -9,35 +9,35 @@ interface Idle {
   readonly idle: IdleSessions;
   /** Sessions that must not be evicted. */
   readonly held: Set<SessionId>;
-  readonly looked: SessionId[];
+  readonly checked: SessionId[];
 }
 
-function idleWith(sessionsMax: number, looksMax: number, ...names: readonly string[]): Idle {
+function idleWith(sessionsMax: number, checksMax: number, ...names: readonly string[]): Idle {
   const held = new Set<SessionId>();
-  const looked: SessionId[] = [];
+  const checked: SessionId[] = [];
   const mayEvict = (one: SessionId): boolean => {
-    looked.push(one);
+    checked.push(one);
     return !held.has(one);
   };
-  const idle = newIdleSessions({ sessionsMax, looksMax, mayEvict });
+  const idle = newIdleSessions({ sessionsMax, checksMax, mayEvict });
   for (const name of names) idle.add(id(name));
-  return { idle, held, looked };
+  return { idle, held, checked };
 }
 
 describe('idle sessions', () => {
-  test('stay while there are not too many, and are not considered', () => {
-    const { idle, looked } = idleWith(3, 2, 'a', 'b', 'c');
+  test('stay while there are not too many, and are not checked', () => {
+    const { idle, checked } = idleWith(3, 2, 'a', 'b', 'c');
     expect(idle.removeExcess()).toEqual([]);
-    expect(looked).toEqual([]);
+    expect(checked).toEqual([]);
   });
 
   test('are evicted in order of use, as many as exceed the maximum', () => {
-    const { idle, looked } = idleWith(2, 9, 'a', 'b', 'c', 'd');
+    const { idle, checked } = idleWith(2, 9, 'a', 'b', 'c', 'd');
     idle.touch(id('a'));
     idle.add(id('b'));
     expect(idle.removeExcess()).toEqual(['c', 'd']);
     expect(idle.removeExcess()).toEqual([]);
-    expect(looked).toEqual(['c', 'd']);
+    expect(checked).toEqual(['c', 'd']);
   });
 
   test('do not include sessions that became active, also when these are used', () => {
@@ -47,7 +47,7 @@ describe('idle sessions', () => {
     expect(idle.removeExcess()).toEqual(['b']);
   });
 
-  test('are evicted in place of those that must not be, which are considered again last', () => {
+  test('are evicted in place of those that must not be, which are checked again last', () => {
     const { idle, held } = idleWith(2, 9, 'a', 'b', 'c');
     held.add(id('a'));
     expect(idle.removeExcess()).toEqual(['b']);
@@ -56,11 +56,11 @@ describe('idle sessions', () => {
     expect(idle.removeExcess()).toEqual(['c']);
   });
 
-  test('are considered a bounded number at a time, and the others the next time', () => {
-    const { idle, held, looked } = idleWith(1, 2, 'a', 'b', 'c', 'd');
+  test('are checked a bounded number at a time, and the others the next time', () => {
+    const { idle, held, checked } = idleWith(1, 2, 'a', 'b', 'c', 'd');
     held.add(id('a')).add(id('b'));
     expect(idle.removeExcess()).toEqual([]);
-    expect(looked).toEqual(['a', 'b']);
+    expect(checked).toEqual(['a', 'b']);
     expect(idle.removeExcess()).toEqual(['c', 'd']);
     held.clear();
     expect(idle.removeExcess()).toEqual(['a']);

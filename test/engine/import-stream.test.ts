@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
+import { must } from '../../src/client/must.ts';
 import { replay } from '../../src/core/index.ts';
 import { importStream } from '../../src/engine/sessions/import-stream.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { EXPORTED } from '../support/engine/stories.ts';
 import { SESSION } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
@@ -35,7 +35,7 @@ describe('an import', () => {
     const disk = newDisk();
     disk.fault = ({ name, nth }) => (name === 'append' && nth > 2 ? 'full' : null);
     expect(await codeOf(disk, EXPORTED)).toBe('storage_full');
-    expect((await done(disk.journal.head(SESSION))).version).toBe(EVENTS_PER_APPEND_MAX);
+    expect((await must(disk.journal.head(SESSION))).version).toBe(EVENTS_PER_APPEND_MAX);
     disk.fault = () => null;
     expect(await codeOf(disk, EXPORTED)).toBe(`${ALL} events`);
     const loaded = await loadSession(disk.journal, SESSION);
@@ -48,15 +48,15 @@ describe('an import', () => {
     expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
     const { sealed } = replay(LONG).state?.transcript ?? { sealed: [] };
     expect(sealed.length).toBeGreaterThan(1);
-    for (const ref of sealed) expect(await done(disk.blobs.has(ref))).toBe(true);
+    for (const ref of sealed) expect(await must(disk.blobs.has(ref))).toBe(true);
   });
 
   test('does not store an event whose sealed page cannot be stored', async () => {
     const disk = newDisk();
     disk.fault = ({ name }) => (name === 'put' ? 'full' : null);
     expect(await codeOf(disk, LONG)).toBe('storage_full');
-    const [id] = (await done(disk.journal.sessions())).map(({ session_id }) => session_id);
-    const { version } = await done(disk.journal.head(id as SessionId));
+    const [id] = (await must(disk.journal.sessions())).map(({ session_id }) => session_id);
+    const { version } = await must(disk.journal.head(id as SessionId));
     expect(replay(LONG.slice(0, version + 1)).state?.transcript.sealed).toEqual([]);
     disk.fault = () => null;
     expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
@@ -65,18 +65,18 @@ describe('an import', () => {
   test('does not continue a session with other or further events', async () => {
     const disk = newDisk();
     expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('3 events');
-    const [other] = await done(disk.journal.read(SESSION, 0 as never, 1));
+    const [other] = await must(disk.journal.read(SESSION, 0 as never, 1));
     if (other === undefined) throw new Error('nothing is stored');
-    await done(disk.journal.append(SESSION, 3 as Version, [{ ...other, event_id: 'x' as never }], false));
+    await must(disk.journal.append(SESSION, 3 as Version, [{ ...other, event_id: 'x' as never }], false));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
-    expect((await done(disk.journal.head(SESSION))).version).toBe(4);
+    expect((await must(disk.journal.head(SESSION))).version).toBe(4);
     expect(await codeOf(disk, EXPORTED.slice(0, 3))).toBe('session_exists');
   });
 
   test('does not continue a session with another genesis', async () => {
     const disk = newDisk();
-    await done(disk.journal.create(SESSION, '{}'));
+    await must(disk.journal.create(SESSION, '{}'));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
-    expect((await done(disk.journal.head(SESSION))).version).toBe(0);
+    expect((await must(disk.journal.head(SESSION))).version).toBe(0);
   });
 });

@@ -1,24 +1,24 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
+import { must } from '../../src/client/must.ts';
 import { openEngine, startEngine } from '../../src/engine/engine.ts';
 import { newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { describeClient } from '../support/engine/client-contract.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { temporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 const checkSchema = newSchemaCheck();
 
 describeClient('a client in process, over memory', async () => {
   const stores = { journal: openMemoryJournal(), blobs: openMemoryBlobs() };
-  const engine = await done(startEngine({ ...stores, checkSchema }));
+  const engine = await must(startEngine({ ...stores, checkSchema }));
   return { client: engine.client, close: () => engine.close() };
 });
 
 describeClient('a client in process, over a data directory', async () => {
   const { directory, remove } = await temporaryDirectory();
-  const engine = await done(openEngine({ dataDir: directory }));
+  const engine = await must(openEngine({ dataDir: directory }));
   return {
     client: engine.client,
     close: async () => {

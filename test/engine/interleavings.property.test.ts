@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../schemas/effect.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { unreachable } from '../../schemas/rejection.ts';
+import { must } from '../../src/client/must.ts';
 import { effects, replay } from '../../src/core/index.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import {
@@ -20,7 +21,6 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 import { BARRIER, FREE, KEYED, ONCE, READ, WRITE } from '../support/tools.ts';
 
@@ -61,7 +61,7 @@ class Bridge {
     }
     const max = 1 + this.#random.below(4);
     const grant = await engine.client.lease(leaseRequest(this.owner, { max }))();
-    // The answer is lost: the leases expire.
+    // With a lost answer, the leases expire.
     if (isLeft(grant) || this.#random.oneIn(8)) return;
     const owed = new Set(effects(await durable(disk)).map(({ effect_id }) => effect_id));
     for (const effect of grant.right.effects) {
@@ -79,7 +79,7 @@ class Bridge {
     this.#jobs.splice(0, this.#jobs.length, ...kept);
   }
 
-  // The start of a call is refused until its predecessors have settled; then it is tried again.
+  // Any job: the start of a call is refused until its predecessors have settled, and is sent again later.
   #ready(): Job | undefined {
     return this.#jobs.length === 0 ? undefined : this.#random.pick(this.#jobs);
   }
@@ -169,7 +169,7 @@ describe('two bridges under random faults', () => {
     for (let seed = 1; seed <= roundsOf(40); seed += 1) {
       const world = await play(seed);
       world.disk.fault = () => null;
-      const records = await done(world.engine.client.records(SESSION));
+      const records = await must(world.engine.client.records(SESSION));
       expect(replay(records).divergence, `seed ${seed}`).toBeNull();
       const ended = new Map<string, number>();
       const startedOnce = new Set<string>();

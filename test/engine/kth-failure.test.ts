@@ -1,14 +1,14 @@
 // The k-th call of the stores fails, for every k of every story and in every way it can fail. Each request is accepted,
-// or refused with a code that says what to do, and accepted when it is sent again. In the end the state is that of an
+// or refused with a code that allows sending it again, and then accepted. In the end the state is that of an
 // undisturbed run, on disk and in a restarted engine.
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { STORIES, type Story, restarts, views } from '../support/engine/stories.ts';
 import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { SESSION, type World, durable, newWorld } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 
 const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 'throws'];
@@ -21,7 +21,7 @@ const timeless = (state: SessionState): string =>
     .toString()
     .replace(/"(\w*at_ms)":\d+/g, '"$1":0');
 
-async function openAnyhow(disk: Disk): Promise<World> {
+async function openDespiteFaults(disk: Disk): Promise<World> {
   try {
     return await newWorld(disk, newVirtualClock());
   } catch (error) {
@@ -32,7 +32,7 @@ async function openAnyhow(disk: Disk): Promise<World> {
 
 /** Runs a story to its end; refused requests are sent again. */
 async function runStory({ steps }: Story, disk: Disk): Promise<string> {
-  const world = await openAnyhow(disk);
+  const world = await openDespiteFaults(disk);
   // Every story includes a restart and a load.
   for (const [index, step] of [...steps, restarts, views].entries()) {
     for (let attempt = 1; ; attempt += 1) {
@@ -44,30 +44,30 @@ async function runStory({ steps }: Story, disk: Disk): Promise<string> {
   }
   await rest();
   disk.fault = () => null;
-  const believed = timeless((await done(world.engine.client.session(SESSION))).state);
-  expect(believed).toBe(timeless(await durable(disk)));
+  const inMemory = timeless((await must(world.engine.client.session(SESSION))).state);
+  expect(inMemory).toBe(timeless(await durable(disk)));
   await world.engine.close();
-  return believed;
+  return inMemory;
 }
 
 describe('the k-th call of the stores fails', () => {
   test.each(STORIES)('in the story: $name', { timeout: 300_000 }, async (story) => {
-    const calm = newDisk();
-    const truth = await runStory(story, calm);
-    const calls = calm.calls.length;
+    const undisturbed = newDisk();
+    const expected = await runStory(story, undisturbed);
+    const calls = undisturbed.calls.length;
     expect(calls).toBeGreaterThan(4);
-    // A story of many calls alternates between the faults; the long suite makes more of its look-ups fail.
+    // A story of many calls alternates between the faults; only the long suite makes all of its look-ups fail.
     const ways = calls > 100 ? roundsOf(1) : roundsOf(2, FAULTS.length);
     for (let k = 1; k <= calls; k += 1) {
-      if (calls > 100 && roundsOf(1) === 1 && calm.calls[k - 1] === 'find' && k % 8 !== 0) continue;
+      if (calls > 100 && roundsOf(1) === 1 && undisturbed.calls[k - 1] === 'find' && k % 8 !== 0) continue;
       for (let way = 0; way < Math.min(ways, FAULTS.length); way += 1) {
         const fault = FAULTS[(k + way) % FAULTS.length] ?? 'refused';
         const disk = newDisk();
         disk.fault = ({ nth }) => (nth === k ? fault : null);
         const state = await runStory(story, disk).catch((error: unknown) => {
-          throw new Error(`call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}: ${String(error)}`);
+          throw new Error(`call ${k} (${undisturbed.calls[k - 1] ?? ''}) ${fault}: ${String(error)}`);
         });
-        expect(state === truth, `call ${k} (${calm.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
+        expect(state === expected, `call ${k} (${undisturbed.calls[k - 1] ?? ''}) ${fault}`).toBe(true);
       }
     }
     process.stdout.write(`${story.name}: ${calls} calls\n`);

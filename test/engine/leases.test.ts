@@ -1,12 +1,12 @@
-// Leases on a virtual clock: what happens to work whose bridge stops sending heartbeats, returns, or never existed.
+// Leases on a virtual clock: what happens to work whose bridge stops sending heartbeats, returns, or is unknown.
 import { describe, expect, test } from 'vitest';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { callStateOf } from '../../reducers/batch-index.ts';
 import type { CallState, SessionState } from '../../schemas/state.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
 import { rest } from '../support/engine/virtual-clock.ts';
 import { A, B, SESSION, TTL_MS, type World, callsIn, newWorld, settled, started } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 type Call = EffectOfKind<'tool.call'>;
 
@@ -81,7 +81,7 @@ describe('a lease without heartbeats', () => {
     expect(await talk.lost(A, 'batch-1/a/1')).toEqual([]);
     expect(await talk.outcome(settled(call), A)).toBe('done');
     // Time never goes back within a stream.
-    const records = await done(talk.client.records(SESSION));
+    const records = await must(talk.client.records(SESSION));
     const times = records.flatMap((record) => (record.kind === 'event' ? [record.event.at_ms] : []));
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
@@ -113,12 +113,12 @@ describe('the loss of a started call', () => {
       return fault;
     };
     await clock.advance(3 * LONG_MS);
-    const records = await done(talk.client.records(SESSION));
+    const records = await must(talk.client.records(SESSION));
     expect(records.filter((record) => record.kind === 'event' && record.event.kind === 'LeaseExpired')).toHaveLength(1);
     expect(callOf(await talk.state(), 'a')).toMatchObject({ status: 'unknown' });
   });
 
-  test('is reported by the engine, whatever happens to the run meanwhile', async () => {
+  test('is reported by the engine, even when its run is cancelled first', async () => {
     const { world, call } = await withRunning('once');
     const { talk, clock, disk } = world;
     await talk.submit([{ kind: 'RunCancelled', run_id: 'run-1' }]);
@@ -130,7 +130,7 @@ describe('the loss of a started call', () => {
     expect(await talk.outcome(settled(call), A)).toBe('stale_lease');
   });
 
-  test('cannot be prevented by an owner that is called like the engine', async () => {
+  test('cannot be prevented by an owner with a name like that of the engine', async () => {
     const { world } = await withRunning('once');
     const { talk, clock, disk } = world;
     disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
@@ -176,7 +176,7 @@ describe('releasing everything of an owner', () => {
     const waiting = talk.leased(B, { wait_ms: 20_000 });
     // Its waiting requests are granted nothing.
     const dismissed = talk.leased(A, { wait_ms: 20_000 });
-    await done(talk.client.release({ owner: A, leases: [], all: true }));
+    await must(talk.client.release({ owner: A, leases: [], all: true }));
     await rest();
     expect(await dismissed).toEqual([]);
     expect(await waiting).toEqual(['batch-1/c/1']);
@@ -186,7 +186,7 @@ describe('releasing everything of an owner', () => {
 
   test('does not affect the leases of others', async () => {
     const { world, call } = await withRunning('once');
-    await done(world.talk.client.release({ owner: B, leases: [], all: true }));
+    await must(world.talk.client.release({ owner: B, leases: [], all: true }));
     await rest();
     expect(await world.talk.outcome(settled(call), A)).toBe('done');
   });
@@ -246,7 +246,7 @@ describe('a bridge that starts a call', () => {
   test('holds it from then on, with or without a lease', async () => {
     const { world, call } = await withCall('once');
     const { talk, clock } = world;
-    // Another lease is in force, so that the table is not empty anyway.
+    // The lease has expired, so A starts the call without one.
     await clock.advance(LONG_MS);
     await talk.submit([started(call, A)], A);
     expect(await talk.outcome(settled(call), B)).toBe('stale_lease');
@@ -293,7 +293,7 @@ describe('a run that ends early', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('lets calls that block interrupts run on', async () => {
+  test('lets calls that block interrupts continue', async () => {
     const { world } = await withRunning('barrier');
     const { talk } = world;
     await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);

@@ -11,10 +11,9 @@ import { loadSession } from '../../src/engine/sessions/load-session.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { type StoredStream, lastOf, recordStream, snapshotAt, storeStream } from '../support/engine/stored-stream.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
-import { mustBe } from '../../src/client/must.ts';
+import { must, mustBe } from '../../src/client/must.ts';
 
 interface Stored {
   readonly journal: Journal;
@@ -54,7 +53,7 @@ async function stored(
   };
 }
 
-async function expectTrue({ journal, stream }: Stored): Promise<readonly Version[]> {
+async function expectFoldedState({ journal, stream }: Stored): Promise<readonly Version[]> {
   const loaded = mustBe(await loadSession(journal, stream.id));
   const { state, chain } = lastOf(stream.folded);
   expect(stateBytes(loaded.state)).toEqual(stateBytes(state));
@@ -67,16 +66,16 @@ describe('a session with snapshots', () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const at = (stream: StoredStream): number => Math.floor(stream.records.length / 2);
       const world = await stored(seed, 100, (stream) => [snapshotAt(stream, at(stream)), snapshotAt(stream, 1)]);
-      expect(await expectTrue(world)).toEqual([at(world.stream)]);
+      expect(await expectFoldedState(world)).toEqual([at(world.stream)]);
       expect(world.read()).toBe(world.stream.records.length - at(world.stream) + 2);
     }
   });
 
   test('is loaded from one at its first event, and from one at its last', async () => {
     const first = await stored(4, 60, (stream) => [snapshotAt(stream, 1)]);
-    expect(await expectTrue(first)).toEqual([1]);
+    expect(await expectFoldedState(first)).toEqual([1]);
     const last = await stored(4, 60, (stream) => [snapshotAt(stream, stream.records.length)]);
-    expect(await expectTrue(last)).toEqual([last.stream.records.length]);
+    expect(await expectFoldedState(last)).toEqual([last.stream.records.length]);
   });
 
   test('is the same with any of them deleted or damaged', async () => {
@@ -99,7 +98,7 @@ describe('a session with snapshots', () => {
               return made;
             }),
           );
-          const [from = 0] = await expectTrue(world);
+          const [from = 0] = await expectFoldedState(world);
           expect(from).toBe(Math.max(0, ...good));
         },
       ),
@@ -113,7 +112,7 @@ describe('a session with snapshots', () => {
       snapshotAt(stream, 5),
       damaged(snapshotAt(stream, 20), 'chain', stream),
     ]);
-    expect(await expectTrue(world)).toEqual([5, 20, 9]);
+    expect(await expectFoldedState(world)).toEqual([5, 20, 9]);
   });
 
   test('newer than its stream is loaded without them', async () => {
@@ -122,7 +121,7 @@ describe('a session with snapshots', () => {
     const cut = recordStream(session.genesis, session.events.slice(0, 10));
     const journal = openMemoryJournal();
     await storeStream(journal, session.genesis, cut);
-    await done(journal.snapshots.put(snapshotAt(whole, 15)));
+    await must(journal.snapshots.put(snapshotAt(whole, 15)));
     const loaded = await loadSession(journal, cut.id);
     expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
   });
@@ -158,11 +157,11 @@ describe('a session with snapshots', () => {
     const { snapshots } = world.journal;
     for (const broken of [{ versions: refused }, { get: refused }]) {
       const journal = { ...world.journal, snapshots: { ...snapshots, ...broken } };
-      expect((await expectTrue({ ...world, journal }))[0]).toBe(0);
+      expect((await expectFoldedState({ ...world, journal }))[0]).toBe(0);
     }
     const loaded = await loadSession({ ...world.journal, read: refused }, world.stream.id);
     expect(isLeft(loaded) && loaded.left.code).toBe('storage_failed');
-    expect(await done(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
+    expect(await must(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
   });
 });
 

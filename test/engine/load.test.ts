@@ -4,13 +4,14 @@ import { isLeft, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import { type SessionId, brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
 import { nextChain, replay } from '../../src/core/index.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { A, SESSION, Talk, newWorld } from '../support/engine/world.ts';
-import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { outcome, refusal } from '../support/journal/outcomes.ts';
 
 const OTHER = brand<'SessionId'>('s-2');
 
@@ -41,8 +42,8 @@ type Tamper = (
 /** The journal with the first session tampered with. */
 async function tampered(disk: Disk, tamper: Tamper): Promise<Journal> {
   const { journal } = disk.ports();
-  const records = await done(disk.journal.read(SESSION, 0 as never, 1_000));
-  const genesis = await done(disk.journal.genesis(SESSION));
+  const records = await must(disk.journal.read(SESSION, 0 as never, 1_000));
+  const genesis = await must(disk.journal.genesis(SESSION));
   const changed = { records, genesis, ...tamper(records, genesis) };
   const mine = (id: SessionId): boolean => id === SESSION;
   return {
@@ -116,7 +117,7 @@ describe('a stream that was tampered with', () => {
   test.each(ATTACKS)('is refused by position: %s', async (_name, position, tamper) => {
     const disk = await stored();
     const journal = await tampered(disk, tamper);
-    const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
+    const engine = await must(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
     expect(engine.faults).toHaveLength(1);
     expect(engine.faults[0]).toMatchObject({ code: 'damaged' });
     expect(engine.faults[0]?.message).toContain(`session ${SESSION}, position ${position}:`);
@@ -129,19 +130,19 @@ describe('a stream that was tampered with', () => {
     const other = new Talk(client, OTHER);
     expect(await other.leased(A)).toEqual(['run-1/turn-1']);
     await other.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
-    expect((await done(client.sessions())).map(({ owing }) => owing)).toEqual([true, false]);
+    expect((await must(client.sessions())).map(({ owing }) => owing)).toEqual([true, false]);
     await engine.close();
   });
 
   test('is served when only a state digest in the middle was changed with the chain; an audit names it', async () => {
     const disk = await stored();
-    const records = await done(disk.journal.read(SESSION, 0 as never, 1_000));
+    const records = await must(disk.journal.read(SESSION, 0 as never, 1_000));
     const changed = chainedAnew(records, 2, { state_digest: at(records, 0).state_digest });
     const journal = await tampered(disk, () => ({ records: changed }));
-    const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
-    const { state_digest } = await done(engine.client.session(SESSION));
+    const engine = await must(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
+    const { state_digest } = await must(engine.client.session(SESSION));
     expect(state_digest).toBe(at(records, 3).state_digest);
-    const audited = replay(await done(engine.client.records(SESSION)));
+    const audited = replay(await must(engine.client.records(SESSION)));
     expect(audited.divergence).toMatchObject({ position: 2, what: 'state_digest' });
     await engine.close();
   });
@@ -149,7 +150,7 @@ describe('a stream that was tampered with', () => {
   test('loads when it was not changed', async () => {
     const disk = await stored();
     const journal = await tampered(disk, () => ({}));
-    const engine = await done(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
+    const engine = await must(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
     expect(engine.faults).toEqual([]);
     await engine.close();
   });
@@ -172,7 +173,7 @@ describe('a store that fails while the engine opens', () => {
       return 'refused';
     };
     const clock = newVirtualClock();
-    const engine = await done(startEngine({ ...disk.ports(), clock }));
+    const engine = await must(startEngine({ ...disk.ports(), clock }));
     expect(engine.faults).toMatchObject([{ code: 'storage_failed' }, { code: 'storage_failed' }]);
     const waiting = new Talk(engine.client).leased(A, { wait_ms: 20_000, kinds: ['tool.call'] });
     await clock.advance(1_000);

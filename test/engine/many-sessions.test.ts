@@ -1,11 +1,11 @@
 // An engine with more active sessions than it keeps idle ones.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
-import { LIVE_SESSIONS_MAX } from '../../schemas/limits.ts';
+import { IDLE_SESSIONS_MAX } from '../../schemas/limits.ts';
+import { must } from '../../src/client/must.ts';
 import { LiveSession } from '../../src/engine/append/live-session.ts';
 import type { Disk } from '../support/engine/disk.ts';
 import { Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { FREE } from '../support/tools.ts';
 
 const SMALL = packageOf([FREE]);
@@ -14,7 +14,7 @@ const open = ({ engine }: World, name: string): Promise<Talk> => new Talk(engine
 
 const loads = ({ calls }: Disk): number => calls.filter((name) => name === 'genesis').length;
 
-/** Makes storage fail after so many loads, so that an engine that loads for ever fails instead of hanging. */
+/** Makes storage fail after `loadsMax` loads, so that an engine that loads forever fails instead of hanging. */
 function failAfter(disk: Disk, loadsMax: number): void {
   disk.fault = ({ name }) => (name === 'genesis' && loads(disk) > loadsMax ? 'refused' : null);
 }
@@ -28,51 +28,51 @@ async function withRuns(sessions: number): Promise<World> {
 
 describe('with more active sessions than idle ones are kept', () => {
   test('a further session is loaded once, becomes active and stays in memory', async () => {
-    const { disk, engine } = await withRuns(LIVE_SESSIONS_MAX + 10);
-    for (const { session_id } of await done(engine.client.sessions())) await done(engine.client.session(session_id));
-    expect(loads(disk)).toBe(LIVE_SESSIONS_MAX + 10);
+    const { disk, engine } = await withRuns(IDLE_SESSIONS_MAX + 10);
+    for (const { session_id } of await must(engine.client.sessions())) await must(engine.client.session(session_id));
+    expect(loads(disk)).toBe(IDLE_SESSIONS_MAX + 10);
   });
 
   test('an idle session can be followed', async () => {
-    const world = await withRuns(LIVE_SESSIONS_MAX + 10);
+    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
     const { disk, engine } = world;
     const idle = await open(world, 'idle');
     const before = loads(disk);
     const events = engine.client.follow(idle.id)[Symbol.asyncIterator]();
     const next = events.next();
-    await done(engine.client.session(idle.id));
+    await must(engine.client.session(idle.id));
     await idle.run();
     expect((await next).value).toMatchObject({ position: 0 });
     await events.return?.();
     expect(loads(disk)).toBe(before + 1);
   });
 
-  test('loading one considers no active session for eviction', async () => {
-    const looks = vi.spyOn(LiveSession.prototype, 'isIdle');
-    onTestFinished(() => looks.mockRestore());
-    const world = await withRuns(LIVE_SESSIONS_MAX + 10);
-    expect(looks).not.toHaveBeenCalled();
-    // Of the idle ones, only the one that is evicted is considered.
+  test('loading one checks no active session for eviction', async () => {
+    const checks = vi.spyOn(LiveSession.prototype, 'isIdle');
+    onTestFinished(() => checks.mockRestore());
+    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
+    expect(checks).not.toHaveBeenCalled();
+    // Of the idle ones, only the one that is evicted is checked.
     const before = loads(world.disk);
-    for (let index = 0; index <= LIVE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
-    expect(looks).toHaveBeenCalledTimes(1);
-    expect(loads(world.disk)).toBe(before + LIVE_SESSIONS_MAX + 1);
+    for (let index = 0; index <= IDLE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
+    expect(checks).toHaveBeenCalledTimes(1);
+    expect(loads(world.disk)).toBe(before + IDLE_SESSIONS_MAX + 1);
   });
 });
 
 describe('sessions that become idle', () => {
   test('are evicted without a load of another session', async () => {
-    const world = await withRuns(LIVE_SESSIONS_MAX + 10);
+    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
     const { disk } = world;
     const { client } = world.engine;
-    for (let index = 0; index < LIVE_SESSIONS_MAX + 10; index += 1) {
+    for (let index = 0; index < IDLE_SESSIONS_MAX + 10; index += 1) {
       await new Talk(client, brand(`busy-${index}`)).submit([{ kind: 'user.interrupt', run_id: 'run-1' }]);
     }
     const before = loads(disk);
     // The last ones are in memory, the first ones are not.
-    await done(client.session(brand(`busy-${LIVE_SESSIONS_MAX + 9}`)));
+    await must(client.session(brand(`busy-${IDLE_SESSIONS_MAX + 9}`)));
     expect(loads(disk)).toBe(before);
-    await done(client.session(brand('busy-0')));
+    await must(client.session(brand('busy-0')));
     expect(loads(disk)).toBe(before + 1);
   });
 });

@@ -9,16 +9,16 @@ import {
   SNAPSHOT_EVERY_EVENTS,
 } from '../../schemas/limits.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
+import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { SESSION, type Talk, type World, durable, newWorld, packageOf } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { FREE } from '../support/tools.ts';
 
 const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
 const RESUME = { kind: 'RunResumed', run_id: 'run-1' } as const;
 
-/** Appends so many events, in few requests. */
+/** Appends this many events, two in each request. */
 async function grow(talk: Talk, events: number): Promise<void> {
   for (let at = 0; at < events; at += 2) await talk.submit([PAUSE, RESUME]);
 }
@@ -30,10 +30,10 @@ async function running(): Promise<World> {
   return world;
 }
 
-const versions = (world: World): Promise<readonly Version[]> => done(world.disk.journal.snapshots.versions(SESSION));
+const versions = (world: World): Promise<readonly Version[]> => must(world.disk.journal.snapshots.versions(SESSION));
 
 describe('snapshots', () => {
-  test('are written after so many further events, after the answer', async () => {
+  test('are written once enough new events are recorded, after the answer', async () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS - 2);
     await world.clock.advance(10 * SNAPSHOT_DELAY_MS);
@@ -43,7 +43,7 @@ describe('snapshots', () => {
     expect(await versions(world)).toEqual([]);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
     expect(await versions(world)).toEqual([SNAPSHOT_EVERY_EVENTS + 1]);
-    const snapshot = await done(world.disk.journal.snapshots.get(SESSION, (SNAPSHOT_EVERY_EVENTS + 1) as Version));
+    const snapshot = await must(world.disk.journal.snapshots.get(SESSION, (SNAPSHOT_EVERY_EVENTS + 1) as Version));
     expect(snapshot?.state).toBe(new TextDecoder().decode(stateBytes(await durable(world.disk))));
   });
 
@@ -73,10 +73,10 @@ describe('snapshots', () => {
     await grow(world.talk, 3 * SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
     await grow(world.talk, 10);
-    const before = await done(world.engine.client.session(SESSION));
+    const before = await must(world.engine.client.session(SESSION));
     world.disk.calls.length = 0;
     await world.restart();
-    expect(await done(world.engine.client.session(SESSION))).toEqual(before);
+    expect(await must(world.engine.client.session(SESSION))).toEqual(before);
     expect(world.disk.calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', 'read', 'read']);
   });
 
@@ -84,10 +84,10 @@ describe('snapshots', () => {
     const world = await running();
     await grow(world.talk, SNAPSHOT_EVERY_EVENTS);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
-    const before = await done(world.engine.client.session(SESSION));
-    for (const version of await versions(world)) await done(world.disk.journal.snapshots.drop(SESSION, version));
+    const before = await must(world.engine.client.session(SESSION));
+    for (const version of await versions(world)) await must(world.disk.journal.snapshots.drop(SESSION, version));
     await world.restart();
-    expect(await done(world.engine.client.session(SESSION))).toEqual(before);
+    expect(await must(world.engine.client.session(SESSION))).toEqual(before);
     await world.clock.advance(SNAPSHOT_DELAY_MS);
     expect(await versions(world)).toEqual([before.state.version]);
   });
@@ -100,8 +100,8 @@ describe('snapshots', () => {
     const digest = `sha256:${'0'.repeat(64)}` as never;
     await world.restart();
     await world.clock.advance(SNAPSHOT_DELAY_MS);
-    await done(world.disk.journal.snapshots.drop(SESSION, at));
-    await done(world.disk.journal.snapshots.put({ ...wrong, state_digest: digest, chain: digest }));
+    await must(world.disk.journal.snapshots.drop(SESSION, at));
+    await must(world.disk.journal.snapshots.put({ ...wrong, state_digest: digest, chain: digest }));
     await world.restart();
     await world.talk.state();
     await world.clock.advance(SNAPSHOT_DELAY_MS);

@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import type { SubmitReceipt, Wanted } from '../../schemas/wire.ts';
-import { done } from '../support/journal/outcomes.ts';
 import {
   A,
   B,
@@ -17,7 +16,7 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { mustBe } from '../../src/client/must.ts';
+import { must, mustBe } from '../../src/client/must.ts';
 
 const ALL: Wanted = { kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle'], tools: ['*'], max: 16 };
 
@@ -99,7 +98,7 @@ describe('a submit that also requests leases', () => {
     const world = await newWorld();
     await world.talk.create();
     const event = ingress({ kind: 'RunRequested', input: { text: 'go' } });
-    const receipt = await done(world.talk.client.submit(SESSION, { events: [event], lease: ALL }));
+    const receipt = await must(world.talk.client.submit(SESSION, { events: [event], lease: ALL }));
     expect(receipt).not.toHaveProperty('granted');
   });
 
@@ -119,7 +118,7 @@ describe('a submit that also requests leases', () => {
 });
 
 describe('a submit whose answer was lost', () => {
-  test('and is sent again is granted the same under the same epochs, for another ttl', async () => {
+  test('and that is sent again is granted the same effects under the same epochs, for another ttl', async () => {
     const world = await withGenerate();
     const event = observed(['a', 'free'], ['b', 'once']);
     const first = await submitAndLease(world, [event]);
@@ -145,7 +144,7 @@ describe('a submit whose answer was lost', () => {
     expect(await world.talk.leased(B)).toEqual(['batch-1/c/1']);
   });
 
-  test('and is never sent again: its leases expire', async () => {
+  test('and that is not sent again in time loses its leases', async () => {
     const world = await withGenerate();
     await submitAndLease(world, [observed(['a', 'free'])]);
     await world.clock.advance(2 * TTL_MS);
@@ -154,7 +153,7 @@ describe('a submit whose answer was lost', () => {
     expect(again).not.toHaveProperty('granted');
   });
 
-  test('by a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
+  test('in a restart of the engine is granted nothing: any bridge may lease what is owed', async () => {
     const world = await withGenerate();
     await submitAndLease(world, [observed(['a', 'free'])]);
     await world.restart();

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
 import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { must } from '../../src/client/must.ts';
 import {
   A,
   B,
@@ -15,7 +16,6 @@ import {
   settled,
   started,
 } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 const OLD = 'old text';
 type Changes = NonNullable<Extract<LooseIngress, { readonly kind: 'ToolCallSettled' }>['changes']>;
@@ -27,7 +27,7 @@ const changesOf = (path: string): Changes => [
 async function written(changes: Changes = changesOf('a')): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
-  await done(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
+  await must(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
   await world.talk.calls(['w', 'write'], ['r', 'read']);
   const calls = callsIn(await world.talk.lease(A));
   for (const effect of calls) {
@@ -54,14 +54,14 @@ const undos = async ({ talk }: World, owner = A) =>
 describe('a request to undo a call', () => {
   test('is recorded with the changes of the settlement, whatever the client claims', async () => {
     const world = await written();
-    await world.talk.submit([ask('w', { changes: changesOf('lie') })]);
+    await world.talk.submit([ask('w', { changes: changesOf('claimed') })]);
     expect(await undos(world)).toMatchObject([{ batch_id: 'batch-1', call_id: 'w', changes: changesOf('a') }]);
     expect((await world.talk.state()).undos).toMatchObject([{ changes: changesOf('a') }]);
   });
 
   test('is refused for a call that is unknown, recorded nothing, or was undone', async () => {
     const world = await written();
-    expect(await world.talk.outcome(ask('nobody'))).toBe('unknown_call');
+    expect(await world.talk.outcome(ask('absent'))).toBe('unknown_call');
     expect(await world.talk.outcome(ask('w', { batch_id: 'batch-9' }))).toBe('unknown_call');
     expect(await world.talk.outcome(ask('r'))).toBe('nothing_to_undo');
     await world.talk.submit([ask('w')]);
@@ -86,7 +86,7 @@ describe('a request to undo a call', () => {
   test('sees events that are not durable yet: a settlement and an undo in the same request', async () => {
     const world = await newWorld();
     await world.talk.create();
-    await done(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
+    await must(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
     await world.talk.calls(['w', 'write']);
     const [effect] = callsIn(await world.talk.lease(A));
     if (effect === undefined) throw new Error('no effect is owed');
@@ -135,7 +135,7 @@ describe('an owed undo', () => {
     const [undo] = await undos(world, B);
     expect(await world.talk.outcome(answer(undo?.position ?? -1), A)).toBe('stale_lease');
     expect(await world.talk.outcome(answer(undo?.position ?? -1), B)).toBe('done');
-    expect((await done(world.talk.client.sessions())).find(({ session_id }) => session_id === SESSION)?.owing).toBe(
+    expect((await must(world.talk.client.sessions())).find(({ session_id }) => session_id === SESSION)?.owing).toBe(
       false,
     );
   });

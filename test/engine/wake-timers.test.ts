@@ -1,14 +1,14 @@
 // Times that the state of a session waits for, on a virtual clock.
 import { describe, expect, test } from 'vitest';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../schemas/limits.ts';
+import { must } from '../../src/client/must.ts';
 import { newDisk } from '../support/engine/disk.ts';
 import { type VirtualClock, newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { SESSION, type World, newWorld } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A session whose host session expires in so many milliseconds. */
+/** A session whose host session expires in `inMs` milliseconds. */
 async function expiring(inMs: number): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
@@ -32,7 +32,7 @@ const statusOf = async ({ talk }: World): Promise<string | null> =>
   (await talk.state()).tool_runtime_context.host_session_status;
 
 const wakesOf = async ({ talk }: World): Promise<readonly number[]> =>
-  (await done(talk.client.records(SESSION))).flatMap((record) =>
+  (await must(talk.client.records(SESSION))).flatMap((record) =>
     record.kind === 'event' && record.event.kind === 'TimeReached' ? [record.event.at_ms] : [],
   );
 
@@ -79,9 +79,9 @@ describe('a time that a session waits for', () => {
   test('is waited for again when the clock goes back at the moment it comes', async () => {
     const clock = newVirtualClock();
     let jumps = 1;
-    const after: VirtualClock['after'] = (ms, ring) =>
+    const after: VirtualClock['after'] = (ms, fire) =>
       clock.after(ms, () => {
-        ring();
+        fire();
         if (jumps > 0) clock.jump(-5_000);
         jumps -= 1;
       });
@@ -98,7 +98,7 @@ describe('a time that a session waits for', () => {
   test('is kept across a restart of the engine, also without a run', async () => {
     const world = await expiring(5_000);
     await world.restart();
-    expect(await done(world.talk.client.sessions())).toMatchObject([{ owing: false }]);
+    expect(await must(world.talk.client.sessions())).toMatchObject([{ owing: false }]);
     await world.clock.advance(5_000);
     expect(await statusOf(world)).toBe('expired');
     expect(await wakesOf(world)).toEqual([world.clock.now()]);

@@ -70,7 +70,7 @@ describe.each(VARIANTS)('a directory created %s', (_how, make) => {
     const refused = {
       code: 'ENOENT',
       syscall: 'mkdir',
-      message: 'cannot create a directory in /proc; choose another place',
+      message: 'cannot create a directory in /proc; choose another path',
     };
     await expect(make('/proc/refold')).rejects.toMatchObject(refused);
     await expect(make('/proc/refold/a/b')).rejects.toMatchObject(refused);

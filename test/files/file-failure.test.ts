@@ -26,10 +26,10 @@ describe('an error of the file system', () => {
     expect(fileFailure('opening', thrown('EACCES', message)).message).toBe(`opening: ${message}; ${remedy}`);
   });
 
-  test('is distinguished from a fault of ours, which is thrown again', () => {
-    const ours = new TypeError('ours');
-    expect(codeOf(ours)).toBeNull();
-    expect(() => fileFailure('writing', ours)).toThrow(ours);
+  test('is distinguished from an internal error, which is thrown again', () => {
+    const internal = new TypeError('internal');
+    expect(codeOf(internal)).toBeNull();
+    expect(() => fileFailure('writing', internal)).toThrow(internal);
   });
 
   test('is recognised in the wording of LevelDB', () => {
@@ -56,18 +56,18 @@ describe('the reason of a failure', () => {
   });
 
   test('uses the words of the caller where it passes some', () => {
-    expect(reasonOf(failed('ENOENT'), { ENOENT: 'no such folder' })).toBe('no such folder');
-    expect(reasonOf(failed('EISDIR'), { ENOENT: 'no such folder' })).toBe('it is a directory');
+    expect(reasonOf(failed('ENOENT'), { ENOENT: 'no such directory' })).toBe('no such directory');
+    expect(reasonOf(failed('EISDIR'), { ENOENT: 'no such directory' })).toBe('it is a directory');
   });
 
   test('names the file, for a caller that has not named it', () => {
     expect(whatFailed(Object.assign(failed('EACCES'), { path: '/x' }))).toBe('/x: permission denied');
     expect(whatFailed(failed('EISDIR'))).toBe('it is a directory');
-    expect(whatFailed(new TypeError('ours'))).toBe('ours');
+    expect(whatFailed(new TypeError('internal'))).toBe('internal');
   });
 
   test('is the message of any other error, and the text of anything else that is thrown', () => {
-    expect(reasonOf(new TypeError('ours'))).toBe('ours');
+    expect(reasonOf(new TypeError('internal'))).toBe('internal');
     expect(reasonOf(thrown('ENOENT', 'cannot create it here'))).toBe('cannot create it here');
     expect(reasonOf('gone')).toBe('gone');
   });

@@ -1,13 +1,14 @@
 // Each way in which head, records, index and genesis of a stream can disagree.
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { META_KEY, eventKey, genesisKey, headKey, stretchKey } from '../../src/journal/keys.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { encodeNumber } from '../../src/journal/stored-numbers.ts';
 import { encodeHead, encodeStretch } from '../../src/journal/stored-values.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
-import { done, outcome, refusal } from '../support/journal/outcomes.ts';
+import { outcome, refusal } from '../support/journal/outcomes.ts';
 import { eventId, position, recordOf, recordsOf, session, version } from '../support/journal/samples.ts';
 
 const id = session('s');
@@ -16,16 +17,16 @@ const other = session('other');
 /** Writes a stream of five events and one of one, damages the stored entries, and reopens the journal. */
 async function damaged(damage: (disk: Map<string, Uint8Array>) => void): Promise<Journal> {
   const store = makeMemoryStore();
-  const journal = await done(openStoredJournal(store.open));
-  await done(journal.create(id, '{}'));
-  await done(journal.create(other, '{}'));
+  const journal = await must(openStoredJournal(store.open));
+  await must(journal.create(id, '{}'));
+  await must(journal.create(other, '{}'));
   for (const [at, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
-    await done(journal.append(id, version(at), recordsOf(name), true));
+    await must(journal.append(id, version(at), recordsOf(name), true));
   }
-  await done(journal.append(other, version(0), recordsOf('a'), true));
+  await must(journal.append(other, version(0), recordsOf('a'), true));
   await journal.close();
   damage(store.disk);
-  return done(openStoredJournal(store.open));
+  return must(openStoredJournal(store.open));
 }
 
 const key = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
@@ -48,8 +49,8 @@ async function expectDamaged(
     expect(message).toMatch(name === 'sessions' ? /session/ : /session s\b/);
   }
   // A damaged stream does not affect another one.
-  expect(await done(journal.read(other, position(0), 10))).toEqual(recordsOf('a'));
-  expect(await done(journal.append(other, version(1), recordsOf('b'), false))).toBe(2);
+  expect(await must(journal.read(other, position(0), 10))).toEqual(recordsOf('a'));
+  expect(await must(journal.append(other, version(1), recordsOf('b'), false))).toBe(2);
 }
 
 describe('a damaged stream is reported as such', () => {
@@ -57,7 +58,7 @@ describe('a damaged stream is reported as such', () => {
     const journal = await damaged((disk) => disk.delete(record(2)));
     await expectDamaged(journal, ['read']);
     expect((await refusal(journal.read(id, position(2), 1))).message).toBe('session s has no record 2');
-    expect(await done(journal.read(id, position(0), 2))).toEqual(recordsOf('a', 'b'));
+    expect(await must(journal.read(id, position(0), 2))).toEqual(recordsOf('a', 'b'));
   });
 
   test('when the last record is missing', async () => {
@@ -158,11 +159,11 @@ describe('a wrong index entry', () => {
         // As if another id had the same hash as an id in the stream.
         disk.set(key(eventKey(id, eventId('other'))), encodeNumber(2));
       });
-      expect(await done(journal.find(id, eventId('c')))).toBe(2);
-      expect(await done(journal.find(id, eventId('other')))).toBeNull();
+      expect(await must(journal.find(id, eventId('c')))).toBe(2);
+      expect(await must(journal.find(id, eventId('other')))).toBeNull();
       expect(await outcome(journal.append(id, version(5), recordsOf('c'), false))).toBe('version_conflict');
-      expect(await done(journal.append(id, version(5), recordsOf('other'), false))).toBe(6);
-      expect(await done(journal.find(id, eventId('other')))).toBe(5);
+      expect(await must(journal.append(id, version(5), recordsOf('other'), false))).toBe(6);
+      expect(await must(journal.find(id, eventId('other')))).toBe(5);
     }
   });
 });

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { readAll, recordOf, session, version } from '../support/journal/samples.ts';
 import { mountSmallDisk } from '../support/journal/small-disk.ts';
 
@@ -22,9 +23,9 @@ describe('a journal on a full disk', () => {
     try {
       const reserve = join(disk.directory, 'reserve');
       await writeFile(reserve, randomBytes(RESERVE_BYTES));
-      const journal = await done(openLevelJournal(join(disk.directory, 'journal')));
+      const journal = await must(openLevelJournal(join(disk.directory, 'journal')));
       const id = session('s');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       const kept = [];
       const unknown = new Set<string>();
       const refusals: string[] = [];
@@ -43,11 +44,11 @@ describe('a journal on a full disk', () => {
       const held = await readAll(journal, id);
       expect(held.slice(0, kept.length)).toEqual(kept);
       expect(held.slice(kept.length).every(({ event_id }) => unknown.has(event_id))).toBe(true);
-      const at = (await done(journal.head(id))).version;
+      const at = (await must(journal.head(id))).version;
       expect(at).toBe(held.length);
-      expect(await done(journal.append(id, at, [recordOf('after')], true))).toBe(at + 1);
+      expect(await must(journal.append(id, at, [recordOf('after')], true))).toBe(at + 1);
       await journal.close();
-      const again = await done(openLevelJournal(join(disk.directory, 'journal')));
+      const again = await must(openLevelJournal(join(disk.directory, 'journal')));
       expect(await readAll(again, id)).toEqual([...held, recordOf('after')]);
       await again.close();
       process.stdout.write(`disk full: ${kept.length} acknowledged, then ${[...new Set(refusals)].join(' and ')}\n`);

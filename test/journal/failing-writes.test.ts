@@ -1,14 +1,15 @@
-// Makes every write of a scenario fail once, in every way a write can fail: the k-th call, for all k.
+// Makes each write of a scenario fail in turn, in every way a write can fail.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RejectionCode } from '../../schemas/rejection.ts';
+import { must } from '../../src/client/must.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { openLevelStore } from '../../src/journal/level/store.ts';
 import { refuse } from '../../src/journal/refusal.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import type { OpenStore } from '../../src/journal/store.ts';
 import { type Faults, type WriteFault, makeMemoryStore } from '../support/journal/memory-store.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { eventId, readIds, recordsOf, session, version } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { roundsOf } from '../support/random.ts';
@@ -48,7 +49,7 @@ const ALLOWED: { readonly [answer: string]: readonly number[] } = {
   version_conflict: [0],
 };
 
-/** Expects that acknowledged events are stored, refused ones are not, and unknown ones can be looked up. */
+/** Expects that acknowledged events are stored, refused ones are not, and that every stored event can be looked up. */
 async function checkHonesty(journal: Journal, appended: readonly Appended[]): Promise<void> {
   const streams = new Map<string, readonly string[]>();
   for (const id of SESSIONS) {
@@ -62,7 +63,7 @@ async function checkHonesty(journal: Journal, appended: readonly Appended[]): Pr
   }
   for (const [id, ids] of streams) {
     for (const [index, event] of ids.entries())
-      expect(await done(journal.find(session(id), eventId(event)))).toBe(index);
+      expect(await must(journal.find(session(id), eventId(event)))).toBe(index);
   }
 }
 
@@ -70,11 +71,11 @@ async function checkHonesty(journal: Journal, appended: readonly Appended[]): Pr
 async function checkUsable(journal: Journal): Promise<void> {
   for (const id of SESSIONS) {
     expect(['done', 'session_exists']).toContain(await outcome(journal.create(id, '{}')));
-    const { version: at } = await done(journal.head(id));
-    expect(await done(journal.append(id, at, recordsOf('after-1', 'after-2'), true))).toBe(at + 2);
+    const { version: at } = await must(journal.head(id));
+    expect(await must(journal.append(id, at, recordsOf('after-1', 'after-2'), true))).toBe(at + 2);
     expect((await readIds(journal, id)).slice(at)).toEqual(['after-1', 'after-2']);
   }
-  expect(await done(journal.sessions())).toHaveLength(SESSIONS.length);
+  expect(await must(journal.sessions())).toHaveLength(SESSIONS.length);
 }
 
 async function checkScenario(faults: Faults): Promise<readonly Appended[]> {
@@ -83,13 +84,13 @@ async function checkScenario(faults: Faults): Promise<readonly Appended[]> {
     write: (nth) => (disk.faulty ? (faults.write?.(nth) ?? null) : null),
     open: (nth) => disk.faulty && faults.open?.(nth) === true,
   });
-  const journal = await done(openStoredJournal(store.open));
+  const journal = await must(openStoredJournal(store.open));
   const appended = await runScenario(journal);
   disk.faulty = false;
   await checkHonesty(journal, appended);
   await checkUsable(journal);
   await journal.close();
-  const again = await done(openStoredJournal(store.open));
+  const again = await must(openStoredJournal(store.open));
   await checkHonesty(again, appended);
   await again.close();
   return appended;
@@ -97,7 +98,7 @@ async function checkScenario(faults: Faults): Promise<readonly Appended[]> {
 
 async function countWrites(): Promise<number> {
   const store = makeMemoryStore();
-  const journal = await done(openStoredJournal(store.open));
+  const journal = await must(openStoredJournal(store.open));
   const appended = await runScenario(journal);
   expect(appended.every(({ answer }) => answer === 'done')).toBe(true);
   await journal.close();
@@ -158,13 +159,13 @@ describe('a journal whose writes fail', () => {
 
   test('reports both racing appends as failed when the write of the first one fails', async () => {
     const store = makeMemoryStore({ write: (nth) => (nth === 2 ? 'lost' : null) });
-    const journal = await done(openStoredJournal(store.open));
+    const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await done(journal.create(id, '{}'));
+    await must(journal.create(id, '{}'));
     const racers = ['a', 'b'].map((event) => outcome(journal.append(id, version(0), recordsOf(event), false)));
     // Neither is recorded, so a version conflict would be a false answer.
     expect(await Promise.all(racers)).toEqual(['storage_failed', 'storage_failed']);
-    expect(await done(journal.append(id, version(0), recordsOf('a'), false))).toBe(1);
+    expect(await must(journal.append(id, version(0), recordsOf('a'), false))).toBe(1);
     await journal.close();
   });
 
@@ -173,15 +174,15 @@ describe('a journal whose writes fail', () => {
       write: (nth) => (nth === 2 ? 'applied' : null),
       open: (nth) => nth >= 2 && nth <= 5,
     });
-    const journal = await done(openStoredJournal(store.open));
+    const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await done(journal.create(id, '{}'));
+    await must(journal.create(id, '{}'));
     expect(await outcome(journal.append(id, version(0), recordsOf('e'), true))).toBe('storage_unknown');
     expect(await outcome(journal.head(id))).toBe('storage_failed');
     expect(await outcome(journal.append(id, version(0), recordsOf('f'), true))).toBe('storage_failed');
     expect(await outcome(journal.sessions())).toBe('storage_failed');
-    expect(await done(journal.find(id, eventId('e')))).toBe(0);
-    expect(await done(journal.append(id, version(1), recordsOf('f'), true))).toBe(2);
+    expect(await must(journal.find(id, eventId('e')))).toBe(0);
+    expect(await must(journal.append(id, version(1), recordsOf('f'), true))).toBe(2);
     await journal.close();
   });
 });
@@ -210,7 +211,7 @@ describe('LevelDB with failing writes', () => {
     for (let k = 1; k <= writes; k += 1) {
       await inTemporaryDirectory(async (directory) => {
         const open = faultyLevel(directory, (nth) => (nth === k ? fault : null));
-        const journal = await done(openStoredJournal(open));
+        const journal = await must(openStoredJournal(open));
         const reading = { on: true };
         const reader = (async () => {
           while (reading.on) expect(['done', 'unknown_session']).toContain(await outcome(journal.head(session('a'))));

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { openGroupCommit } from '../../src/journal/group-commit.ts';
 import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../schemas/limits.ts';
 import { Refusal } from '../../src/journal/refusal.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
-import { done, outcome } from '../support/journal/outcomes.ts';
+import { outcome } from '../support/journal/outcomes.ts';
 import { readIds, recordsOf, session, version } from '../support/journal/samples.ts';
 
 /** A commit that records its groups and waits until it is released. */
@@ -78,10 +79,10 @@ describe('group commit', () => {
     let attempts = 0;
     const queue = openGroupCommit(async (group: readonly number[]) => {
       attempts += 1;
-      if (attempts === 1) throw new Error('a fault of ours');
+      if (attempts === 1) throw new Error('internal error');
       return group;
     });
-    await expect(queue.submit(1, 1)).rejects.toThrow('a fault of ours');
+    await expect(queue.submit(1, 1)).rejects.toThrow('internal error');
     expect(await queue.submit(2, 1)).toBe(2);
     await queue.settled();
   });
@@ -90,22 +91,22 @@ describe('group commit', () => {
 describe('the stored journal', () => {
   test('writes concurrent appends of a hundred sessions in one write', async () => {
     const store = makeMemoryStore();
-    const journal = await done(openStoredJournal(store.open));
+    const journal = await must(openStoredJournal(store.open));
     const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
-    await Promise.all(ids.map((id) => done(journal.create(id, '{}'))));
+    await Promise.all(ids.map((id) => must(journal.create(id, '{}'))));
     expect(store.writes()).toBe(1);
-    await Promise.all(ids.map((id) => done(journal.append(id, version(0), recordsOf('e'), false))));
+    await Promise.all(ids.map((id) => must(journal.append(id, version(0), recordsOf('e'), false))));
     expect(store.writes()).toBe(2);
-    await Promise.all(ids.map((id) => done(journal.append(id, version(1), recordsOf('f', 'g'), false))));
+    await Promise.all(ids.map((id) => must(journal.append(id, version(1), recordsOf('f', 'g'), false))));
     expect(store.writes()).toBe(3);
     await journal.close();
   });
 
   test('merges requests that arrive during a write into one more write, even of the same session', async () => {
     const store = makeMemoryStore();
-    const journal = await done(openStoredJournal(store.open));
+    const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await done(journal.create(id, '{}'));
+    await must(journal.create(id, '{}'));
     const release = store.hold();
     const first = journal.append(id, version(0), recordsOf('a'), false)();
     while (store.writes() < 2) await Promise.resolve();
@@ -136,9 +137,9 @@ describe('the stored journal', () => {
 
   test('writes nothing for a group in which every request is refused', async () => {
     const store = makeMemoryStore();
-    const journal = await done(openStoredJournal(store.open));
+    const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await done(journal.create(id, '{}'));
+    await must(journal.create(id, '{}'));
     expect(await outcome(journal.append(id, version(7), recordsOf('a'), false))).toBe('version_conflict');
     expect(store.writes()).toBe(1);
     await journal.close();

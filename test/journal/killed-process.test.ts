@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { bundleScript } from '../support/journal/bundle.ts';
 import { loopEvent, loopSessions } from '../support/journal/loop-events.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { eventId, numbersFrom, readAll, recordOf } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { roundsOf } from '../support/random.ts';
@@ -50,16 +50,16 @@ describe('a process that is killed while it appends', () => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const acknowledged = await runUntilKilled(directory, 1 + below(400));
         const before = performance.now();
-        const journal = await done(openLevelJournal(directory));
+        const journal = await must(openLevelJournal(directory));
         slowestOpenMs = Math.max(slowestOpenMs, performance.now() - before);
         for (const id of loopSessions) {
-          const head = await done(journal.head(id));
+          const head = await must(journal.head(id));
           expect(head.version).toBeGreaterThanOrEqual(acknowledged.get(id) ?? 0);
           const records = await readAll(journal, id);
           expect(records).toHaveLength(head.version);
           for (const [index, record] of records.entries()) expect(record).toEqual(recordOf(loopEvent(id, index)));
           const last = head.version - 1;
-          expect(await done(journal.find(id, eventId(loopEvent(id, last))))).toBe(last < 0 ? null : last);
+          expect(await must(journal.find(id, eventId(loopEvent(id, last))))).toBe(last < 0 ? null : last);
         }
         await journal.close();
       }

@@ -1,4 +1,4 @@
-// The cache of the committer is bounded, complete for every session that it answers for, and cleared by a failed write.
+// The cache of the committer is bounded, has all event ids of the sessions it answers for, and is cleared by a failed write.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';

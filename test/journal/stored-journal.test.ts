@@ -1,8 +1,8 @@
+import { must } from '../../src/client/must.ts';
 import { openMemorySnapshots } from '../../src/journal/memory-snapshots.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { journalContract } from '../support/journal/journal-contract.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
-import { done } from '../support/journal/outcomes.ts';
 import { roundsOf } from '../support/random.ts';
 
 journalContract(
@@ -10,12 +10,12 @@ journalContract(
   async () => {
     const { open } = makeMemoryStore();
     const snapshots = openMemorySnapshots();
-    let journal = await done(openStoredJournal(open, snapshots));
+    let journal = await must(openStoredJournal(open, snapshots));
     return {
       journal,
       reopen: async () => {
         await journal.close();
-        journal = await done(openStoredJournal(open, snapshots));
+        journal = await must(openStoredJournal(open, snapshots));
         return journal;
       },
       dispose: () => journal.close(),

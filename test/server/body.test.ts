@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { REJECTIONS, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { Problem } from '../../schemas/wire.ts';
+import { must } from '../../src/client/must.ts';
 import { problemOf, problemResponse } from '../../src/server/problem.ts';
 import { type RawReply, send, sendBytes } from '../support/engine/raw-http.ts';
 import { TOKEN, serveForAll } from '../support/engine/serving.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 const server = serveForAll();
 
@@ -32,14 +32,14 @@ describe('a body', () => {
     const reply = await post('/v1/sessions', body);
     expect([reply.status, codeOf(reply)]).toEqual([status, code]);
     expect(reply.headers['content-type']).toBe('application/problem+json');
-    expect(await done(server().engine.client.sessions())).toEqual([]);
+    expect(await must(server().engine.client.sessions())).toEqual([]);
   });
 
   test.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonx'])(
     'of the type "%s" is not read',
     async (type) => {
       expect(codeOf(await post('/v1/sessions', '{}', type))).toBe('malformed_json');
-      expect(await done(server().engine.client.sessions())).toEqual([]);
+      expect(await must(server().engine.client.sessions())).toEqual([]);
     },
   );
 
@@ -55,13 +55,13 @@ describe('a body', () => {
     expect(reply).toContain('too_large');
   });
 
-  test('with a wrong length is refused by the stated length, and what follows it is not part of it', async () => {
+  test('with a wrong length is handled by the stated length, and the rest is not part of it', async () => {
     const head = (length: number): string =>
       `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
     expect(await sendBytes(server().served.port, [head(BODY_BYTES_MAX + 1), '{}'])).toContain('too_large');
     // The stated length is shorter than the body: the rest is another request, which is malformed.
     expect(await sendBytes(server().served.port, [head(1), '[]'])).toContain('400');
-    expect(await done(server().engine.client.sessions())).toEqual([]);
+    expect(await must(server().engine.client.sessions())).toEqual([]);
   });
 
   test('is accepted with no other method', async () => {
@@ -88,7 +88,7 @@ describe('a number in a query', () => {
     'records?limit=1e3',
     'events?from=99999999999999999',
   ])('is refused when it is invalid: %s', async (tail) => {
-    const id = (await done(server().engine.client.createSession())).session_id;
+    const id = (await must(server().engine.client.createSession())).session_id;
     const reply = await send({
       port: server().served.port,
       path: `/v1/sessions/${id}/${tail}`,

@@ -10,7 +10,7 @@ async function setUp() {
     for (;;) yield await new Promise<EventRecord>((resolve) => (give = resolve));
   }
   const response = streamEvents(follow, {
-    gone: new AbortController().signal,
+    disconnected: new AbortController().signal,
     onEnd: () => undefined,
     everyBeat: (beat) => {
       beats.add(beat);

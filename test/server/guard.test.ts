@@ -1,8 +1,8 @@
-// Which requests the engine accepts: every Host with every Origin and every token, on a route that changes something.
+// Tests which requests the engine accepts: every Host with every Origin and every token, on a route that changes state.
 import { describe, expect, test } from 'vitest';
+import { must } from '../../src/client/must.ts';
 import { send } from '../support/engine/raw-http.ts';
 import { TOKEN, serveForAll } from '../support/engine/serving.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 const server = serveForAll();
 
@@ -59,10 +59,10 @@ describe('the guard', () => {
     }
     expect(cases).toBe(360);
     // A refused request changes nothing.
-    expect(await done(server().engine.client.sessions())).toHaveLength(created);
+    expect(await must(server().engine.client.sessions())).toHaveLength(created);
   });
 
-  test('guards every route, and every path that is no route', async () => {
+  test('guards every route, and every path without a route', async () => {
     for (const path of [
       '/v1',
       '/v1/sessions',

@@ -2,19 +2,19 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
+import { must } from '../../src/client/must.ts';
 import { grantText, receiptText } from '../../src/server/receipt-text.ts';
 import { A, newWorld, settled } from '../support/engine/world.ts';
 import { callsIn, leaseRequest } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 const whole = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('of grants and receipts with calls, a transcript and tools, over twenty turns', async () => {
+test('the text of grants and receipts with calls, a transcript and tools is right over twenty turns', async () => {
   const { talk } = await newWorld();
   await talk.create();
   await talk.run();
   for (let turn = 1; turn <= 20; turn += 1) {
-    const generate = await done(talk.client.lease(leaseRequest(A)));
+    const generate = await must(talk.client.lease(leaseRequest(A)));
     expect(generate.effects.map(({ kind }) => kind)).toEqual(['llm.generate']);
     expect(JSON.parse(grantText(generate))).toEqual(whole(generate));
     const calls = ['a', 'b'].map((id) => ({
@@ -23,7 +23,7 @@ test('of grants and receipts with calls, a transcript and tools, over twenty tur
       arguments: { turn, 'ä"': id },
     }));
     await talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn, calls }]);
-    const owed = await done(talk.client.lease(leaseRequest(A)));
+    const owed = await must(talk.client.lease(leaseRequest(A)));
     expect(JSON.parse(grantText(owed))).toEqual(whole(owed));
     const receipt: SubmitReceipt = {
       ...(await talk.submit(callsIn(owed).map((call) => settled(call)))),
@@ -35,7 +35,7 @@ test('of grants and receipts with calls, a transcript and tools, over twenty tur
   }
 });
 
-test('of values that are not frozen, which are written again each time', () => {
+test('the text of values that are not frozen is written again each time', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ role: fc.string() }), { minLength: 1 }), (open) => {
       const effect = { kind: 'llm.generate', tools: [], transcript: { count: 1, sealed: [], open } };

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
+import { must } from '../../src/client/must.ts';
 import { serve } from '../../src/server/serve.ts';
 import { newWorld } from '../support/engine/world.ts';
-import { done } from '../support/journal/outcomes.ts';
 
 const TOKEN = 'a'.repeat(64);
 
@@ -16,7 +16,7 @@ test('a request that comes before the engine is open waits for it', async () => 
   });
   const serving = await serve(opening, { token: TOKEN, port: 0 });
   const client = connect(serving.url, TOKEN);
-  const early = done(client.info());
+  const early = must(client.info());
   open(engine.client);
   expect(await early).toMatchObject({ name: 'refold' });
   await client.close();

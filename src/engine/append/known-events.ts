@@ -1,5 +1,5 @@
-// Answers to event ids that the stream has already. The same event sent again gets its first answer; another event under
-// a known id is refused.
+// Finds events that are recorded already. The same event sent again gets its first answer; a different event under a known
+// id is refused.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -16,7 +16,7 @@ import { findOtherFact } from './same-event.ts';
 /** The answer to one event of a submit: its id and position, and whether it was recorded before. */
 export type EventAnswer = Either<Rejection, SubmitReceipt['events'][number]>;
 
-/** The answer when steps that are not durable yet contain the event id, else null. `durable`: how many events are. */
+/** The answer when steps that are not durable yet contain the event id, else null. `durable`: the number of durable events. */
 export function findPending(sent: Ingress, durable: Version, pending: readonly PendingSteps[]): EventAnswer | null {
   const { event_id } = sent;
   if (event_id === undefined) return null;
@@ -29,7 +29,7 @@ export function findPending(sent: Ingress, durable: Version, pending: readonly P
   return null;
 }
 
-/** The answer when the journal contains the event id; the rejection when the journal cannot tell; else null. */
+/** The answer when the journal contains the event id; the rejection when the journal cannot be read; else null. */
 export async function findRecorded(journal: Journal, session: SessionId, sent: Ingress): Promise<EventAnswer | null> {
   const { event_id } = sent;
   if (event_id === undefined) return null;

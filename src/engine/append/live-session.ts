@@ -23,7 +23,7 @@ export interface SessionPorts extends StepPorts {
 
 export class LiveSession {
   readonly id: SessionId;
-  /** Where its load began. */
+  /** Where the load of this session began to fold. */
   readonly from: LoadedFrom;
   readonly #ports: SessionPorts;
   readonly #queue: RequestQueue;
@@ -52,7 +52,7 @@ export class LiveSession {
     return this.#chain;
   }
 
-  /** Characters of the events since the snapshot that its load began at. */
+  /** Characters of the events after the snapshot that the load began at. */
   chars(): number {
     return this.#chars;
   }
@@ -62,13 +62,13 @@ export class LiveSession {
     return !this.#draining && !owesAnything(this.#state);
   }
 
-  /** Accepts no further request, and answers those that wait with null. */
+  /** Accepts no further requests, and answers the waiting ones with null. */
   retire(): void {
     this.#retired = true;
     for (const { answer } of this.#queue.removeAll()) answer(null);
   }
 
-  /** The receipt of a request of so many bytes; null when the session was retired before it began the request. */
+  /** The receipt of a request of this size; null when the session was retired before it began the request. */
   submit(request: Submit, bytes: number): Promise<Receipt | null> {
     if (this.#retired) return Promise.resolve(null);
     const refusal = this.#queue.refuse(bytes);
@@ -86,7 +86,7 @@ export class LiveSession {
       try {
         await this.#commit(group);
       } catch {
-        // A fault of ours after the steps were taken: only the journal knows what was recorded, so it is read again.
+        // An internal error after stepping: only the journal shows what was recorded, so the session is loaded again.
         this.#lose();
         for (const { answer } of group) answer(left(writeFault()));
       }
@@ -97,8 +97,8 @@ export class LiveSession {
   /** Steps, appends, adopts, answers, publishes. Durability needs this order. */
   async #commit(group: readonly QueuedRequest[]): Promise<void> {
     let { steps, receipts } = await this.#step(group, 'if refused');
-    // An event that was sent again may also be possible as a new one. Then the journal refuses the append, or a later
-    // event was refused because of it. So everything is stepped again, and every event id is looked up first.
+    // An event that was sent again may also be valid as a new one. Then the journal refuses the append, or a later event
+    // was refused because of it. So the group is stepped again, and every event id is looked up first.
     const alone = group.length === 1 && group[0]?.request.events.length === 1;
     let failed = receipts.some(isLeft) && !alone ? LOOK_UP_FIRST : await this.#persist(steps);
     if (failed?.code === 'version_conflict') {
@@ -139,5 +139,5 @@ export class LiveSession {
   }
 }
 
-/** Stands for the conflict that the append of these steps might meet; no caller sees it. */
-const LOOK_UP_FIRST = reject('version_conflict', '', 'an event of this group may be on record already');
+/** Makes the group be stepped again as if its append had conflicted; no caller sees it. */
+const LOOK_UP_FIRST = reject('version_conflict', '', 'an event of this group may be recorded already');

@@ -1,4 +1,4 @@
-// Steps that are taken and not yet durable: the state and chain they lead to, and the records to append.
+// Steps that are not durable yet: the state and chain they lead to, and the records to append.
 import { digestText } from '../../../schemas/canonical.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Digest } from '../../../schemas/ids.ts';
@@ -38,7 +38,7 @@ export function addStep(
   if (sealed !== null) to.sealed.push(sealed.text);
 }
 
-/** Adds steps that were taken from the state that `to` has. */
+/** Adds steps that start from the state in `to`. */
 export function addSteps(to: PendingSteps, next: PendingSteps): void {
   to.state = next.state;
   to.chain = next.chain;

@@ -1,14 +1,14 @@
-// Whether an event can be read again once it is stored. The edge may make a large event of a small request: of several
-// calls that name one blob of arguments, each gets all the claims that the blob contains.
+// Checks that an event can be read again once it is stored. The edge may turn a small request into a large event: when
+// several calls name one blob of arguments, each gets all the claims in that blob.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import { checkJson } from '../../../schemas/json.ts';
 import { EVENT_CHARS_MAX, JSON_NODES_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 
-/** Why it could not be read from the journal or from an exported line; null when it can. `text`: the event's text. */
+/** Why the event could not be read from the journal or an exported line, else null. `text`: its canonical text. */
 export function findUnreadable(event: IngressEvent, text: string): Rejection | null {
-  const advice = 'make fewer calls at a time';
+  const advice = 'make fewer calls in one turn';
   if (text.length > EVENT_CHARS_MAX) {
     const size = `the event would have ${text.length} characters; the limit is ${EVENT_CHARS_MAX}`;
     return reject('too_large', '', `${size}; ${advice}`);

@@ -11,7 +11,7 @@ export type Receipt = Either<Rejection, SubmitReceipt>;
 export interface QueuedRequest {
   readonly request: Submit;
   readonly bytes: number;
-  /** Null: this session is retired; submit to the one that took its place. */
+  /** Called with null when this session is retired: submit to the session that replaced it. */
   readonly answer: (receipt: Receipt | null) => void;
 }
 
@@ -28,7 +28,7 @@ export class RequestQueue {
     return this.#waiting.length === 0;
   }
 
-  /** `queue_full` when a request of so many bytes does not fit, else null. */
+  /** `queue_full` when a request of this size does not fit, else null. */
   refuse(bytes: number): Rejection | null {
     if (this.#waiting.length < QUEUE_MAX && this.#bytes + bytes <= QUEUE_BYTES_MAX) return null;
     const waiting = `${this.#waiting.length} requests of ${this.#bytes} bytes wait for session ${this.#session}`;

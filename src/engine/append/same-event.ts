@@ -1,5 +1,5 @@
-// Whether an event sent under a known event id is the one recorded under it. An id stands for one fact: the same fact sent
-// again gets its first answer, and another fact is refused, because its sender would take it for recorded.
+// Compares an event sent under a known event id with the event recorded under it. An id names one fact: the same fact sent
+// again gets its first answer. A different fact is refused; otherwise its sender would believe that it is recorded.
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { EventId } from '../../../schemas/ids.ts';
@@ -10,15 +10,15 @@ import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 /** Fields that the edge adds or changes; they are not compared. */
 const MEASURED: ReadonlySet<string> = new Set(['v', 'event_id', 'at_ms', 'output_verdict', 'jitter_permille']);
 
-/** Null when the recorded event is what this request became. */
+/** Null when the request states the same fact as the recorded event, else `event_id_reused`. */
 export function findOtherFact(sent: Ingress, recorded: IngressEvent): Rejection | null {
   const field = sent.kind === recorded.kind ? otherField(sent, recorded) : 'kind';
   if (field === null) return null;
-  const message = `${nameOf(sent.event_id)} is recorded as a ${recorded.kind} with another ${field}`;
+  const message = `${nameOf(sent.event_id)} is recorded as a ${recorded.kind} with another ${field}; send a new event under a new id`;
   return reject('event_id_reused', '/event_id', message);
 }
 
-const nameOf = (id: EventId | undefined): string => (id === undefined ? 'it' : `"${id}"`);
+const nameOf = (id: EventId | undefined): string => (id === undefined ? 'the event' : `event "${id}"`);
 
 function otherField(sent: Ingress, recorded: IngressEvent): string | null {
   const [was, is] = [factsOf(recorded), factsOf(sent)];
@@ -29,7 +29,7 @@ function otherField(sent: Ingress, recorded: IngressEvent): string | null {
 
 const textOf = (value: Json | undefined): string => (value === undefined ? '' : canonicalText(value));
 
-/** The fields of an event that a client states, without what the edge makes of them. */
+/** The fields of an event as a client states them, without what the edge adds. */
 function factsOf(event: Ingress | IngressEvent): Readonly<Record<string, Json | undefined>> {
   const stated = Object.fromEntries(Object.entries(event).filter(([field]) => !MEASURED.has(field)));
   if (event.kind === 'ToolCallsObserved') return { ...stated, calls: event.calls.map(namesOf) };

@@ -1,5 +1,5 @@
 // Steps the requests of one group, one after the other, on top of a session's durable state. Nothing here is durable or
-// visible yet: a refused request, and a fault in the middle of one, leave the steps of the others as they were.
+// visible yet: a request that is refused or that fails leaves the steps of the others unchanged.
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
@@ -34,12 +34,12 @@ export interface StepStart {
   readonly chain: Digest;
 }
 
-/** Whether the journal is searched for an event id before the event is stepped, or only when it is refused. */
+/** When the journal is searched for an event id: before the event is stepped, or only after it was refused. */
 export type LookUp = 'first' | 'if refused';
 
 export interface SteppedRequests {
   readonly steps: PendingSteps;
-  /** One for each request. */
+  /** One for each request, in order. */
   readonly receipts: readonly Receipt[];
 }
 
@@ -58,7 +58,7 @@ export async function stepRequests(
   return { steps, receipts };
 }
 
-/** One request under way. */
+/** What stepping one request needs. */
 interface RequestSteps {
   readonly ports: StepPorts;
   readonly start: StepStart;
@@ -70,8 +70,8 @@ interface RequestSteps {
   readonly own: PendingSteps;
 }
 
-// A step that throws is a fault of ours, and of this request alone: the state it began with is frozen, and none of its
-// own steps is added.
+// A step that throws is an internal error that affects only this request: the state it began with is frozen, and none of
+// its steps are added.
 async function stepSafely(requested: RequestSteps): Promise<Receipt> {
   try {
     return await stepRequest(requested);
@@ -94,11 +94,12 @@ async function stepRequest(requested: RequestSteps): Promise<Receipt> {
   return right({ version: own.state.version, state_digest: stateDigest(own.state), events });
 }
 
-/** A rejection with the place of its event in the request; a version conflict concerns the whole request. */
+/** The rejection with the index of its event in its path; a version conflict concerns the whole request. */
 const atEvent = (index: number, rejection: Rejection): Rejection =>
   rejection.code === 'version_conflict' ? rejection : { ...rejection, path: `/events/${index}${rejection.path}` };
 
-// An event that is sent again is mostly refused, because what it reports has happened: the journal is searched only then.
+// Most events that are sent again are refused, because what they report has already happened. So the journal is searched
+// only after a refusal.
 async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
   const { ports, start, lookUp, request, before } = requested;
   const { expected_version: expected } = request;
@@ -107,7 +108,13 @@ async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<E
   if (early !== null) return early;
   // Only a new event can conflict: a request sent again gets its first answer, whatever was appended since.
   if (conflicts) {
-    return left(reject('version_conflict', '/expected_version', `the session is at ${before.state.version}`));
+    return left(
+      reject(
+        'version_conflict',
+        '/expected_version',
+        `the session is at version ${before.state.version}, not at the expected ${expected}`,
+      ),
+    );
   }
   const answer = await stepEvent(requested, ingress);
   if (isRight(answer) || lookUp === 'first') return answer;

@@ -1,6 +1,6 @@
-// What the edge writes into a request to undo a call: the batch in which the call settled, and the files it changed. State
+// Completes a request to undo a call: adds the batch in which the call settled, and the files it changed. State
 // does not keep calls of earlier batches, so the stream is read backwards from its end. A client may only choose the
-// batch; what else it sends about the call is not used.
+// batch; anything else it sends about the call is ignored.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { BatchId, Position, SessionId, Version } from '../../../schemas/ids.ts';

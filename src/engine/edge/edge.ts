@@ -32,13 +32,13 @@ export interface EdgePorts {
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/** The event to record. The blobs it refers to are durable already; time never goes back within a stream. */
+/** The event to record. The blobs it refers to are durable; its time is not before that of the last event. */
 export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<IngressEvent> {
   const missing = await findMissingBlob(ports.blobs, ingress);
   if (missing !== null) return left(missing);
   const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
   if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
-    const early = `due_at_ms is in the future: ${ingress.due_at_ms}, and it is ${at_ms} now`;
+    const early = `due_at_ms ${ingress.due_at_ms} is in the future: it is ${at_ms} now; report the time once it has come`;
     return left(reject('time_not_due', '/due_at_ms', early));
   }
   const envelope = { v: EVENT_VERSION, event_id: ingress.event_id ?? ports.newEventId(), at_ms };
@@ -46,7 +46,7 @@ export async function toEvent(ports: EdgePorts, state: SessionState, ingress: In
   return isLeft(measured) ? measured : right(inCanonicalOrder({ ...measured.right, ...envelope }));
 }
 
-/** The request with every measured fact that its kind records, and without what the client claims about these. */
+/** The request with the facts that the edge measures for its kind, in place of what the client claims about them. */
 async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<Ingress> {
   if (ingress.kind === 'ToolCallsObserved') {
     const calls = await prepareCalls(ports, state, ingress.calls);
@@ -103,14 +103,14 @@ async function prepareCalls(
   return right(calls);
 }
 
-const named = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();
+const toolsByRegistry = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();
 
 /** The tools of a registry by the name that a model calls. A registry is frozen, so this is computed once for each. */
 function toolsByName(registry: SessionState['tool_registry']): ReadonlyMap<string, ToolSpec> {
-  const known = named.get(registry);
+  const known = toolsByRegistry.get(registry);
   if (known !== undefined) return known;
   const made = new Map(Object.values(registry).map((tool): [string, ToolSpec] => [tool.tool_name, tool]));
-  named.set(registry, made);
+  toolsByRegistry.set(registry, made);
   return made;
 }
 
@@ -148,7 +148,7 @@ async function keepArguments(
   return right({ ...judged, ...claims, arguments_ref: stored.right });
 }
 
-/** The text of a model's arguments when they did not come as an object: inline, or from a blob. */
+/** The text of a model's arguments when they were not sent as an object: inline, or from a blob. */
 async function givenText(blobs: Blobs, call: ToolCallObserved): Answer<string> {
   const { arguments_text, arguments_ref } = call;
   if (arguments_text !== undefined || arguments_ref === undefined) return right(arguments_text ?? '');
@@ -165,7 +165,7 @@ function readArguments(text: string): Either<Rejection, JsonObject> {
     parseJson(text, BLOB_BYTES_MAX),
     chain((value) => {
       if (!isPlainObject(value)) return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
-      // A reader of the recorded event parses the arguments inside it, so the depth limit applies to them there.
+      // The depth limit applies to the recorded event, which contains the arguments at this depth.
       const nested = checkJson({ events: [{ calls: [{ arguments: value }] }] });
       return isLeft(nested) ? nested : right(value);
     }),
@@ -174,7 +174,7 @@ function readArguments(text: string): Either<Rejection, JsonObject> {
 
 type CallName = Pick<ToolCallObserved, 'call_id' | 'tool_name' | 'provider_call_id'>;
 
-// What a model wrote is kept as it is, even when it cannot be parsed.
+// The text of a model is kept unchanged, even when it cannot be parsed.
 async function keepUnreadable(blobs: Blobs, name: CallName, text: string, fault: Rejection): Answer<ToolCallObserved> {
   const judged = {
     ...name,
@@ -206,7 +206,7 @@ async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejectio
   return null;
 }
 
-/** False when the value cannot contain a reference. Most events have none, and need no paths. */
+/** False when the value cannot contain a reference. Most events contain none, so no paths are made for them. */
 function mayRefer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(mayRefer);

@@ -10,7 +10,7 @@ import { type Json, type JsonObject, isPlainObject } from '../../../schemas/json
 import { SCHEMA_CHECK_MS_MAX, SCHEMA_CHECK_MS_MIN, TOOLS_MAX } from '../../../schemas/limits.ts';
 import type { SchemaVerdict } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
-import { within } from './bounded-work.ts';
+import { runWithTimeout } from './run-with-timeout.ts';
 
 export type SchemaCheck = (tool: ToolSpec, value: Json) => SchemaVerdict;
 
@@ -18,8 +18,8 @@ export type SchemaCheck = (tool: ToolSpec, value: Json) => SchemaVerdict;
 type Validator = (value: Json) => ErrorObject | null;
 
 /**
- * A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and the verdict says so.
- * A check that times out fails the value: the author of a value must not be able to skip its check.
+ * A checker that compiles each definition once. A schema that cannot be compiled checks nothing, and the verdict states that.
+ * A check that times out rejects the value: the author of a value must not be able to skip its check.
  */
 export function newSchemaCheck(
   schemaOf: (tool: ToolSpec) => JsonObject = ({ input_schema }) => input_schema,
@@ -42,14 +42,14 @@ export function newSchemaCheck(
     try {
       error = validate(value);
     } catch {
-      // The schema refers to itself without end.
+      // The stack overflows when the schema refers to itself without end.
       return NOT_CHECKED;
     }
     return error === null ? { valid: true } : verdictOf(error);
   };
 }
 
-/** Checks under a timeout when the schema may take long. After a timeout, the next check gets half of the time. */
+/** Checks under a timeout when the schema may take long. Each timeout halves the time of the next check. */
 function bounded(schema: JsonObject): Validator | null {
   const compiled = compile(schema);
   if (isLeft(compiled)) return null;
@@ -57,8 +57,8 @@ function bounded(schema: JsonObject): Validator | null {
   if (!mayTakeLong(schema)) return validate;
   let timeoutMs = SCHEMA_CHECK_MS_MAX;
   return (value) => {
-    // Twice, because a process that was suspended meanwhile has used less than the time that passed.
-    const found = within(timeoutMs, () => validate(value)) ?? within(timeoutMs, () => validate(value));
+    // Tried twice: a process that was suspended during the check used less time than passed.
+    const found = runWithTimeout(timeoutMs, () => validate(value)) ?? runWithTimeout(timeoutMs, () => validate(value));
     if (found !== null) return found.value;
     timeoutMs = Math.max(SCHEMA_CHECK_MS_MIN, timeoutMs >> 1);
     return TOO_LONG;
@@ -89,8 +89,8 @@ function mayTakeLong(schema: Json): boolean {
 
 const NOT_CHECKED: SchemaVerdict = { valid: true, message: 'not checked: the schema does not compile' };
 
-// Compiling the meta-schema takes 40 ms for each validator; a definition that is not a schema fails to compile without
-// it too.
+// Compiling the meta-schema takes 40 ms for each validator, and a definition that is not a schema fails to compile even
+// without it.
 const OPTIONS: Options = {
   strict: false,
   allErrors: false,
@@ -106,7 +106,7 @@ export function schemaFault(schema: JsonObject): string | null {
   return isLeft(compiled) ? clipVerdict(compiled.left) : null;
 }
 
-// One validator for each definition: schemas from elsewhere may use one `$id` for different things.
+// One validator for each definition: schemas of different authors may use the same `$id` for different things.
 function compile(schema: JsonObject): Either<string, Validator> {
   const { $schema: draft, $id: _id, ...rest } = schema;
   try {
@@ -121,7 +121,7 @@ function compile(schema: JsonObject): Either<string, Validator> {
 
 const require = createRequire(import.meta.url);
 
-// Seventy modules, about 40 ms to load, which an engine needs only when it checks its first value.
+// ajv is seventy modules and takes about 40 ms to load, so it is loaded for the first check.
 function newAjv(forOldDraft: boolean): Pick<Ajv, 'compile'> {
   if (forOldDraft) return new (require('ajv') as typeof Draft7).Ajv(OPTIONS);
   return new (require('ajv/dist/2020.js') as typeof Draft2020).Ajv2020(OPTIONS);

@@ -1,23 +1,23 @@
 // Epochs: the numbers that fence leases (docs/design.md, law 17). Each grant gets an epoch that no earlier grant had, of
-// this engine or another, so that a bridge which returns after a long absence cannot pass for the one that has its work
-// now. Epochs are not facts of a session and are in no stream: the stream decides what happened, epochs only decide who
-// may report. They are reserved in blocks, durably, before the first of a block is used; a crash wastes the rest of it.
+// this engine or another. So a bridge that returns after its lease was lost cannot report in place of the current holder.
+// Epochs are not facts of a session and are in no stream: the stream records what happened, epochs only decide which bridge
+// may report. They are reserved durably, in blocks, before they are used; after a crash the rest of a block is not used.
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EPOCHS_RESERVED } from '../../../schemas/limits.ts';
 import { syncDirectory } from '../../files/directories.ts';
 
 export interface EpochStore {
-  /** The first of so many epochs, none of which was or will be reserved again. Throws when that cannot be ensured. */
+  /** Reserves `count` epochs that no other call reserves, and returns the first. Throws when it cannot ensure that. */
   reserve(count: number): Promise<number>;
 }
 
 export interface Epochs {
   /** The first epoch that this engine may grant; earlier ones were granted by earlier engines. */
   readonly first: number;
-  /** The next epoch; null while no more can be reserved. */
+  /** The next epoch; null while no further block can be reserved. */
   next(): number | null;
-  /** Resolves when no reservation is under way: then another engine may start. */
+  /** Resolves once no reservation is running: then another engine may start. */
   close(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
   };
 }
 
-/** Starts at 1 with each engine: for stores that do not outlive it either. */
+/** Epochs in memory, for engines whose stores are in memory too. They start at 1. */
 export function newMemoryEpochs(): EpochStore {
   let next = 1;
   return {
@@ -71,7 +71,7 @@ export function newMemoryEpochs(): EpochStore {
   };
 }
 
-/** Keeps the next epoch in a file, which is replaced as a whole. */
+/** Keeps the next epoch in a file, which is replaced atomically. */
 export function openFileEpochs(path: string): EpochStore {
   const read = async (): Promise<number> => {
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

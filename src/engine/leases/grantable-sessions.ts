@@ -24,7 +24,7 @@ export class GrantableSessions {
     for (const sessions of this.#candidates.values()) sessions.delete(id);
   }
 
-  /** The sessions to look through for a request. The caller deletes from the set each one that has nothing for it. */
+  /** The sessions to examine for a request. The caller deletes each session that has nothing for it from the set. */
   candidates({ kinds, tools }: Pick<Wanted, 'kinds' | 'tools'>): Set<SessionId> {
     const key = JSON.stringify([kinds, tools]);
     const found = this.#candidates.get(key) ?? new Set(this.#all);

@@ -12,9 +12,9 @@ export interface Granted {
 }
 
 export interface Grant {
-  /** Adds what the request may have of one session. */
+  /** Adds the effects of one session that the request may be granted. */
   addFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): Added;
-  /** Adds again what this owner holds of one session and has not started, under the same epochs. */
+  /** Adds again the effects of one session that this owner holds and has not started, under the same epochs. */
   repeatFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
   full(): boolean;
   result(): LeaseGrant;
@@ -24,7 +24,7 @@ interface Added {
   readonly granted: readonly Granted[];
   /** The session still owes something that no bridge holds. */
   readonly more: boolean;
-  /** Some of that may be of the requested kinds, for this owner or another one. */
+  /** Some of it may be of the requested kinds, for this owner or another one. */
   readonly wanted: boolean;
 }
 
@@ -64,8 +64,8 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
   return {
     addFrom(owed, held) {
       const granted: Granted[] = [];
-      // Calls that this owner holds by now: a call that waits for others is granted to the owner that holds those.
-      let ours: Set<CallId> | null = null;
+      // A call that waits for others is granted only to the owner that holds those.
+      let callsOfOwner: Set<CallId> | null = null;
       let free = 0;
       let wanted = false;
       for (const effect of owed.list()) {
@@ -78,12 +78,12 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
         if (!isForOwner(effect)) continue;
         const now = withOpenAfter(effect, owed);
         if (now.kind === 'tool.call' && now.after.length > 0) {
-          ours ??= callsOf(request.owner, held, granted);
-          if (!holdsAll(ours, now.after)) continue;
+          callsOfOwner ??= callsOf(request.owner, held, granted);
+          if (!holdsAll(callsOfOwner, now.after)) continue;
         }
         const epoch = epochs.next();
         if (epoch === null) break;
-        if (now.kind === 'tool.call') ours?.add(now.call_id);
+        if (now.kind === 'tool.call') callsOfOwner?.add(now.call_id);
         granted.push({ effect: now, epoch });
       }
       add(owed, granted);
@@ -111,7 +111,7 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
   };
 }
 
-/** A call with only those calls in `after` that are still open; any other effect as it is. */
+/** A call with only those calls in `after` that are still open; any other effect unchanged. */
 function withOpenAfter(effect: BridgeEffect, owed: OwedEffects): BridgeEffect {
   if (effect.kind !== 'tool.call') return effect;
   const after = owed.openAfter(effect);

@@ -21,11 +21,11 @@ export interface Lease {
 interface HoldOptions {
   readonly clock: Clock;
   readonly ttlMs: number;
-  /** A lease has expired. It must be held anew or dropped. */
+  /** A lease has expired. The callback must hold the effect again or drop it. */
   readonly onExpired: (session: SessionId, effect: EffectId, lease: Lease) => void;
 }
 
-/** Sweeps in the life of a lease. They measure time passed, which the clock does not: it may jump. */
+/** Sweeps in the life of a lease. Leases are timed by sweeps, because the clock may jump. */
 const SWEEPS_PER_TTL = 4;
 
 export class LeaseHolds {
@@ -53,7 +53,7 @@ export class LeaseHolds {
     );
   }
 
-  /** The effects of a session that are held, or of which an epoch is known; an effect may come twice. */
+  /** The effects of a session that are held, or whose epoch is known; an effect may be yielded twice. */
   *knownEffects(session: SessionId): Generator<EffectId> {
     yield* this.#leases.get(session)?.keys() ?? [];
     yield* this.#newestEpochs.effects(session);
@@ -81,7 +81,7 @@ export class LeaseHolds {
     if (leases?.size === 0) this.#leases.delete(session);
   }
 
-  /** Ends the hold of an effect that is owed no more, and forgets its epoch. */
+  /** Ends the hold of an effect that is no longer owed, and forgets its epoch. */
   end(session: SessionId, effect: EffectId): void {
     this.#newestEpochs.drop(session, effect);
     this.drop(session, effect);

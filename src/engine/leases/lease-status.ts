@@ -1,4 +1,4 @@
-// Decides whether a claimant still holds an effect: the epoch it names fences it when a newer grant was made
+// Decides whether a claimant still holds an effect: a claimant that names an old epoch is fenced by a newer grant
 // (docs/design.md, law 17).
 import type { OwnerId } from '../../../schemas/ids.ts';
 import type { Lease } from './lease-holds.ts';
@@ -19,18 +19,19 @@ export interface KnownLease {
   readonly newest: number;
   /** The first epoch that this engine may have granted. */
   readonly first: number;
-  /** The lease is on a call whose start is recorded, and so is its owner. */
+  /** The lease is on a running call: its start and its owner are recorded. */
   readonly runs: boolean;
 }
 
 export function leaseStatusOf({ owner, epoch }: Claimant, { lease, newest, first, runs }: KnownLease): LeaseStatus {
-  const mine = lease?.owner === owner;
-  if (epoch === undefined) return lease === undefined ? 'free' : mine ? 'held' : 'lost';
-  if (epoch === newest) return mine && lease.epoch === epoch ? 'held' : 'lost';
+  const isOwner = lease?.owner === owner;
+  if (epoch === undefined) return lease === undefined ? 'free' : isOwner ? 'held' : 'lost';
+  if (epoch === newest) return isOwner && lease.epoch === epoch ? 'held' : 'lost';
   // Either a newer grant was made, or this engine would have made the grant and knows of none.
   if (epoch < newest || epoch >= first) return 'lost';
-  // An earlier engine made the grant, and no newer one is known: it holds against everything but a recorded start.
+  // An earlier engine made the grant, and no newer one is known: it counts, except against the engine itself and against
+  // the owner of a running call.
   if (lease === undefined) return 'free';
-  if (mine) return 'held';
+  if (isOwner) return 'held';
   return runs || lease.owner === null ? 'lost' : 'free';
 }

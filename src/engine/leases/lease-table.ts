@@ -38,9 +38,9 @@ export interface LeaseOptions {
 
 export class LeaseTable {
   readonly #options: LeaseOptions;
-  /** What every session with a live run, or with work outside of a run, owes. */
+  /** The owed effects of every session with a live run, or with work outside a run. */
   readonly #owed = new Map<SessionId, OwedEffects>();
-  /** In all other sessions, every owed effect is held. */
+  /** The sessions that may owe an effect that no bridge holds. */
   readonly #grantable = new GrantableSessions();
   readonly #holds: LeaseHolds;
   readonly #waiters: LeaseWaiters;
@@ -76,8 +76,8 @@ export class LeaseTable {
 
   /**
    * Ends such a submit and grants it what its session owes now; `request` is null when the submit was refused. With
-   * `again` (the submit repeats an earlier one) it is granted only what the first answer granted, under the same epochs:
-   * either of the two answers may be the one that arrives.
+   * `again` (the submit repeats an earlier one) it is granted only what the first answer granted, under the same epochs,
+   * because either of the two answers may be the one that arrives.
    */
   endSubmit(session: SessionId, request: GrantRequest | null, again = false): LeaseGrant {
     this.#waiters.endSubmit(session);
@@ -97,7 +97,7 @@ export class LeaseTable {
 
   /** Ends leases at once, as if they had expired. */
   release({ owner, leases, all = false }: Release): HeartbeatReply {
-    // An owner that releases everything no longer takes what its waiting requests would be granted.
+    // An owner that releases everything wants no further grants, so its waiting requests end.
     if (all) this.#waiters.dismiss(owner);
     for (const { session_id, effect_id, epoch } of all ? this.#holds.keysOf(owner) : leases) {
       const lease = this.#holds.get(session_id, effect_id);
@@ -108,16 +108,18 @@ export class LeaseTable {
     return { lost: leases };
   }
 
-  /** Null when the sender of this request may report this, else `stale_lease`. */
+  /** `stale_lease` when the sender of this request may not report this event, else null. */
   refuseReport(session: SessionId, ingress: Ingress, { owner, leases = [] }: Submit): Rejection | null {
     const report = reportOn(ingress, this.#owed.get(session)?.retries() ?? 0);
     if (report === null || owner === undefined) return null;
     if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
-      return reject('stale_lease', '/owner', `a start must be reported by its own owner, ${ingress.owner}`);
+      return reject('stale_lease', '/owner', `the start names the owner ${ingress.owner}, but ${owner} reports it`);
     }
     const epoch = leases.find(({ effect_id }) => effect_id === report.effect)?.epoch;
     const status = this.#statusOf({ session_id: session, effect_id: report.effect }, { owner, epoch });
-    return status === 'lost' ? reject('stale_lease', '', `the lease on ${report.effect} was lost`) : null;
+    return status === 'lost'
+      ? reject('stale_lease', '', `the lease on ${report.effect} was lost; stop this work and request leases again`)
+      : null;
   }
 
   /** A session was loaded: leases on what it no longer owes end, and every running call is held. */
@@ -174,7 +176,7 @@ export class LeaseTable {
     const owed = this.#owed.get(session);
     if (owed === undefined) return;
     const running = owed.running();
-    // What a paused run does not owe now it owes again later, so the leases on it stay.
+    // A paused run will owe its effects again, so the leases on them stay.
     const paused = owed.state().run?.phase.startsWith('paused_') === true;
     const isOver = (id: EffectId): boolean => !owed.has(id) && !running.has(id);
     if (!paused) for (const id of this.#holds.knownEffects(session)) if (isOver(id)) this.#holds.end(session, id);
@@ -235,8 +237,8 @@ export class LeaseTable {
       this.#offer(session);
       return;
     }
-    // The engine itself holds it until the loss is recorded, so that no bridge starts the call meanwhile. A session
-    // whose state is in doubt is left alone until it is loaded again.
+    // The engine itself holds the effect until the loss is recorded, so that no bridge starts the call before. For a
+    // session whose state is in doubt, nothing is reported until it is loaded again.
     this.#holds.hold(session, effect, { owner: null, epoch: null, call });
     if (owed !== undefined && call !== null) this.#options.onCallLost(session, { kind: 'LeaseExpired', ...call });
   }
@@ -251,7 +253,7 @@ export class LeaseTable {
       this.#holds.hold(session_id, effect_id, { ...lease, epoch });
       return true;
     }
-    // After a restart the engine knows no lease on what was not started yet: the bridge that has it resumes it here.
+    // After a restart the engine knows no leases on effects that were not started: their bridges resume them here.
     const effect = this.#owed.get(session_id)?.find(effect_id);
     if (effect === undefined) return false;
     this.#holds.hold(session_id, effect_id, { owner, epoch, call: effect.kind === 'tool.call' ? effect : null });

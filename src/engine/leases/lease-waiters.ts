@@ -9,7 +9,7 @@ import type { Clock } from '../../clock.ts';
 
 interface WaitOptions {
   readonly clock: Clock;
-  /** Grants a request what it may have of these sessions. */
+  /** Grants a request the effects of these sessions that it may have. */
   readonly grant: (request: LeaseRequest, sessions: readonly SessionId[]) => LeaseGrant;
   readonly emptyGrant: () => LeaseGrant;
 }
@@ -59,7 +59,7 @@ export class LeaseWaiters {
     for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#options.emptyGrant());
   }
 
-  /** Until {@link endSubmit}, {@link serve} passes this session over. */
+  /** Until {@link endSubmit}, {@link serve} skips this session. */
   beginSubmit(session: SessionId): void {
     this.#submitting.set(session, (this.#submitting.get(session) ?? 0) + 1);
   }

@@ -58,7 +58,7 @@ export class OwedEffects {
     return true;
   }
 
-  /** Removes the settled calls; false when one of them was not owed, because then others may be owed by now. */
+  /** Removes the settled calls; false when one of them was not owed, because then other effects may have become owed. */
   #removeSettled(events: readonly IngressEvent[]): boolean {
     const known = this.#effects;
     return (

@@ -1,4 +1,4 @@
-// Which effect an event reports on.
+// Finds the effect that an event reports on.
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import { type BatchId, type CallId, type EffectId, brand } from '../../../schemas/ids.ts';
 

@@ -17,7 +17,7 @@ import type { LoadedSession } from './load-session.ts';
 import { owesAnything } from '../leases/owed-effects.ts';
 import { eventRecords, genesisRecord } from './records.ts';
 
-export interface ForkSessionOrder {
+export interface ForkOptions {
   readonly source: SessionId;
   readonly session_id: SessionId;
   /** How many events to share; all of them when absent. */
@@ -30,20 +30,20 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 
 /**
  * Stores the fork. Only its last append marks what the fork owes, so that no bridge works on a fork that was cut off;
- * {@link findForkFault} recognises such a one.
+ * {@link findForkFault} recognises such a fork.
  */
-export const forkSession = (journal: Journal, blobs: Blobs, order: ForkSessionOrder): Answer<void> =>
+export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions): Answer<void> =>
   pipe(
-    () => genesisRecord(journal, order.source),
+    () => genesisRecord(journal, options.source),
     TE.bindTo('genesis'),
-    TE.bind('head', ({ genesis }) => headAt(journal, genesis, order)),
-    TE.bind('forker', ({ genesis, head }) => createFork(journal, newForker({ ...order, ...head }), genesis)),
-    TE.bind('shared', ({ forker, head }) => copyShared(journal, forker, { ...order, at: head.at })),
+    TE.bind('head', ({ genesis }) => headAt(journal, genesis, options)),
+    TE.bind('forker', ({ genesis, head }) => createFork(journal, newForker({ ...options, ...head }), genesis)),
+    TE.bind('shared', ({ forker, head }) => copyShared(journal, forker, { ...options, at: head.at })),
     TE.bind('end', ({ forker }) => TE.fromEither(forker.finish())),
     TE.chainFirst(({ end }) => putPages(blobs, end.sealed)),
     TE.chain(({ head, shared, end }) => () => {
       const records = [...shared, ...end.facts.map((record) => stored(record))];
-      return append(journal, order.session_id, { from: head.at - shared.length, records }, owesAnything(end.state));
+      return append(journal, options.session_id, { from: head.at - shared.length, records }, owesAnything(end.state));
     }),
   )();
 
@@ -72,7 +72,11 @@ export function findForkFault({ genesis, state }: LoadedSession): Rejection | nu
   const { forked_from } = genesis;
   if (forked_from === undefined || state.version >= (forked_from.position as number)) return null;
   const has = `it has ${state.version} of the ${forked_from.position} events it shares with ${forked_from.session_id}`;
-  return reject('damaged', '', `session ${genesis.session_id} is a fork that was cut off: ${has}. Fork again`);
+  return reject(
+    'damaged',
+    '',
+    `session ${genesis.session_id} is a fork that was cut off: ${has}; fork again under a new id`,
+  );
 }
 
 interface ForkHead extends Pick<EventRecord, 'chain'> {
@@ -81,11 +85,7 @@ interface ForkHead extends Pick<EventRecord, 'chain'> {
 
 /** How many events are shared, and the chain value that the source recorded after them. */
 const headAt =
-  (
-    journal: Journal,
-    genesis: GenesisRecord,
-    { source, at: asked }: ForkSessionOrder,
-  ): TE.TaskEither<Rejection, ForkHead> =>
+  (journal: Journal, genesis: GenesisRecord, { source, at: asked }: ForkOptions): TE.TaskEither<Rejection, ForkHead> =>
   async () => {
     const head = await journal.head(source)();
     if (isLeft(head)) return head;
@@ -105,12 +105,12 @@ const headAt =
 const noRecord = (source: SessionId, position: number): Rejection =>
   reject('damaged', '', `session ${source}, position ${position}: there is no record`);
 
-/** Stores the shared events except those of the last append. These are returned: the fork's own facts join them. */
+/** Stores the shared events except those of the last append, which are returned and stored with the fork's own facts. */
 const copyShared =
   (
     journal: Journal,
     forker: Forker,
-    { source, session_id, at }: ForkSessionOrder & { readonly at: number },
+    { source, session_id, at }: ForkOptions & { readonly at: number },
   ): TE.TaskEither<Rejection, readonly JournalRecord[]> =>
   async () => {
     let pending: JournalRecord[] = [];
@@ -119,7 +119,7 @@ const copyShared =
       if (isLeft(page)) return page;
       if (page.right.length === 0) return left(noRecord(source, read));
       for (const record of page.right) {
-        // The pause, and the undos that the fork refuses, must be in the same write as the last shared event.
+        // The pause, and the refused undos, must be in the same write as the last shared event.
         if (pending.length === EVENTS_PER_APPEND_MAX / 2) {
           const failed = await append(journal, session_id, { from: read - pending.length, records: pending }, false);
           if (isLeft(failed)) return failed;
@@ -157,7 +157,7 @@ const stored = ({ event, state_digest, chain }: EventRecord): JournalRecord => (
   chain,
 });
 
-// A record that was tampered with may be one that was never admitted: a fold that throws on it is a fault of the data.
+// A record that was tampered with may never have been admitted, so a fold that throws on it means damaged data.
 function addSafely(forker: Forker, record: StreamRecord): Either<Rejection, StreamRecord> {
   try {
     return forker.add(record);

@@ -5,8 +5,8 @@ import type { SessionId } from '../../../schemas/ids.ts';
 export interface IdleOptions {
   /** How many idle sessions stay in memory. */
   readonly sessionsMax: number;
-  /** How many sessions one eviction considers at most. */
-  readonly looksMax: number;
+  /** How many sessions one eviction checks at most. */
+  readonly checksMax: number;
   /** False for a session that has a request under way, or a reader that waits for it. */
   readonly mayEvict: (id: SessionId) => boolean;
 }
@@ -18,11 +18,11 @@ export interface IdleSessions {
   touch(id: SessionId): void;
   /** The session became active, or left memory. */
   delete(id: SessionId): void;
-  /** Removes the least recently used sessions beyond the maximum, as far as they may be evicted, and returns them. */
+  /** Removes and returns the least recently used sessions beyond the maximum that may be evicted. */
   removeExcess(): readonly SessionId[];
 }
 
-export function newIdleSessions({ sessionsMax, looksMax, mayEvict }: IdleOptions): IdleSessions {
+export function newIdleSessions({ sessionsMax, checksMax, mayEvict }: IdleOptions): IdleSessions {
   // A set keeps the order of insertion: the first one is the least recently used.
   const order = new Set<SessionId>();
 
@@ -41,12 +41,12 @@ export function newIdleSessions({ sessionsMax, looksMax, mayEvict }: IdleOptions
     },
     removeExcess() {
       const removed: SessionId[] = [];
-      for (let looks = 0; looks < looksMax && order.size > sessionsMax; looks += 1) {
+      for (let checks = 0; checks < checksMax && order.size > sessionsMax; checks += 1) {
         const [oldest] = order as Iterable<SessionId, undefined>;
         if (oldest === undefined) break;
         order.delete(oldest);
         if (mayEvict(oldest)) removed.push(oldest);
-        // It counts as used, so that the next look considers another one.
+        // It counts as used, so that the next check examines another session.
         else order.add(oldest);
       }
       return removed;

@@ -1,6 +1,6 @@
 // Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. An
-// interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as they did
-// where the stream was recorded.
+// interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as where
+// the stream was recorded.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -37,20 +37,20 @@ export async function importStream(
   records: AsyncIterable<StreamRecord>,
 ): Answer<SessionSummary> {
   const replayer = newReplayer();
-  const into = newTarget(journal);
+  const target = newTarget(journal);
   for await (const record of records) {
     if (!replayer.add(record)) break;
     const page = replayer.sealed();
-    const failed = (page === null ? null : await putPage(blobs, page)) ?? (await into.add(record, replayer));
+    const failed = (page === null ? null : await putPage(blobs, page)) ?? (await target.add(record, replayer));
     if (failed !== null) return left(failed);
   }
-  const failed = (await into.flush(replayer)) ?? faultOf(replayer.result());
+  const failed = (await target.flush(replayer)) ?? faultOf(replayer.result());
   if (failed !== null) return left(failed);
   const { state, chain } = replayer.result();
   if (state === null || chain === null) return left(reject('damaged', '', 'the stream is empty'));
-  if (!into.hasGrown()) return left(otherSession(state.session_id));
+  if (!target.hasGrown()) return left(otherSession(state.session_id));
   const snapshot = state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
-  // A snapshot is a hint: when it fails, the stream is still whole.
+  // A snapshot only makes loading faster: when writing it fails, the import still succeeds.
   if (snapshot !== null) await journal.snapshots.put(snapshot)();
   return right({ session_id: state.session_id, version: state.version, owing: owesBridge(state) });
 }

@@ -72,7 +72,7 @@ async function foldStream(journal: Journal, start: LoadedSession): Answer<Loaded
   }
 }
 
-/** Starts to read a page. A failure of the read is no unhandled rejection, even when the load ends before it. */
+/** Starts to read a page. A failed read causes no unhandled rejection, even when the load has ended before. */
 function readAhead(journal: Journal, id: SessionId, from: Position): Answer<readonly JournalRecord[]> {
   const reading = journal.read(id, from, READ_PAGE_RECORDS)();
   reading.catch(() => undefined);
@@ -83,7 +83,7 @@ function readAhead(journal: Journal, id: SessionId, from: Position): Answer<read
 async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSession> {
   const { session_id } = genesis;
   const kept = await journal.snapshots.versions(session_id)();
-  // A failure with snapshots costs time and nothing else.
+  // When snapshots cannot be read, the load only takes longer.
   const versions = isLeft(kept) ? [] : kept.right;
   const wrong: Version[] = [];
   for (const version of versions) {
@@ -103,7 +103,7 @@ async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSessi
   return right({ genesis, state, chain: state.genesis_digest, from });
 }
 
-/** Whether the last record that a snapshot covers has the snapshot's digests and is a link of the chain. */
+/** Whether the last record that a snapshot covers has the snapshot's digests and continues the chain. */
 async function agreesWithStream(journal: Journal, snapshot: Snapshot, genesis: Genesis): Answer<boolean> {
   const { session_id, version, state_digest, chain } = snapshot;
   const first = Math.max(0, version - 2);
@@ -128,12 +128,12 @@ export const loadGenesis = (journal: Journal, id: SessionId): Answer<Genesis> =>
     ),
   )();
 
-/** After so many records the event loop turns, so that the store reads ahead and other requests are not held up. */
+/** Folding yields to the event loop after this many records, so that the store reads ahead and other requests proceed. */
 const FOLDED_AT_ONCE = 250;
 
-// Each link of the chain binds the recorded state digest, and links that are not stored follow from the stored ones. The
-// last state digest is compared with the state itself, which it binds as a whole. When anything differs, the records are
-// checked one by one to find the first fault.
+// Each chain value covers the recorded state digest, and chain values that are not stored follow from the stored ones. The
+// last state digest is compared with the whole state. When anything differs, the records are checked one by one to find the
+// first fault.
 async function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Answer<LoadedSession> {
   let { state, chain } = from;
   for (const [index, record] of records.entries()) {
@@ -172,7 +172,7 @@ function foldRecord(state: SessionState, { event }: JournalRecord): Either<strin
   return isLeft(folded) ? left(`${folded.left.code}: ${folded.left.message}`) : right(folded.right.state);
 }
 
-// A record that was tampered with may be one that was never admitted: a fold that throws on it is a fault of the data.
+// A record that was tampered with may never have been admitted, so a fold that throws on it means damaged data.
 function foldSafely(state: SessionState, event: RecordedEvent): ReturnType<typeof foldEvent> {
   try {
     return foldEvent(state, event);

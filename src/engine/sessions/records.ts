@@ -31,7 +31,7 @@ export async function genesisRecord(journal: Journal, id: SessionId): Answer<Gen
   });
 }
 
-/** Event records from a position on, at most `limit`. Events are as they were written: their digests are of that text. */
+/** At most `limit` event records from a position on. Events are not upcast, because digests cover the stored text. */
 export const eventRecords = (
   journal: Journal,
   id: SessionId,

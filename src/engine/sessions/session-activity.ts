@@ -1,7 +1,7 @@
 // Which sessions are active (they wait for a bridge or the clock, and stay in memory) and which are idle (they may be
 // evicted). The number of active sessions is bounded.
 import type { SessionId } from '../../../schemas/ids.ts';
-import { AT_WORK_MAX, LIVE_SESSIONS_MAX, REST_LOOKS_MAX } from '../../../schemas/limits.ts';
+import { ACTIVE_SESSIONS_MAX, IDLE_CHECKS_MAX, IDLE_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { type IdleOptions, type IdleSessions, newIdleSessions } from './idle-sessions.ts';
 
@@ -11,12 +11,12 @@ export class SessionActivity {
   readonly #active = new Set<SessionId>();
   readonly #idle: IdleSessions;
 
-  constructor(mayEvict: IdleOptions['mayEvict'], activeMax: number = AT_WORK_MAX) {
+  constructor(mayEvict: IdleOptions['mayEvict'], activeMax: number = ACTIVE_SESSIONS_MAX) {
     this.#activeMax = activeMax;
-    this.#idle = newIdleSessions({ sessionsMax: LIVE_SESSIONS_MAX, looksMax: REST_LOOKS_MAX, mayEvict });
+    this.#idle = newIdleSessions({ sessionsMax: IDLE_SESSIONS_MAX, checksMax: IDLE_CHECKS_MAX, mayEvict });
   }
 
-  /** Why this session must not become active, or null; an active one stays so. */
+  /** Why this session must not become active, or null; a session that is active already may continue. */
   refuseActive(id: SessionId): Rejection | null {
     return this.#active.has(id) ? null : this.refuseAnother();
   }
@@ -50,7 +50,7 @@ export class SessionActivity {
     this.#idle.delete(id);
   }
 
-  /** A session cannot be loaded again: it is active no more. */
+  /** A session cannot be loaded again: it is no longer active. */
   forget(id: SessionId): void {
     this.#active.delete(id);
   }

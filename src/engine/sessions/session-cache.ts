@@ -1,5 +1,5 @@
-// The sessions in memory: each is loaded when it is first used, loaded again when a failed write leaves open what the
-// journal contains, and evicted when it is idle and others were used since.
+// The sessions in memory: each is loaded when it is first used, loaded again when it is unknown whether a failed
+// write was recorded, and evicted when it is idle and others were used since.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -23,9 +23,9 @@ export interface CacheOptions {
   readonly activeMax?: number;
   readonly onLoaded: (session: LiveSession) => void;
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
-  /** What is known of a session is in doubt; it is being loaded again. */
+  /** The state of a session is in doubt; it is being loaded again. */
   readonly onLost: (id: SessionId) => void;
-  /** It cannot be loaded again. */
+  /** The session cannot be loaded again. */
   readonly onGone: (id: SessionId) => void;
   /** Whether a reader waits for the next event of this session. */
   readonly isWatched: (id: SessionId) => boolean;
@@ -79,7 +79,7 @@ export class SessionCache {
     return this.#entries.get(id)?.session ?? null;
   }
 
-  /** Loads a session that owes something; the fault when it cannot be loaded, now or at all. */
+  /** Loads a session that owes something; the fault when it cannot be loaded now or ever. */
   async loadOwing(id: SessionId): Promise<Rejection | null> {
     const loaded = await this.get(id);
     if (!isLeft(loaded)) return null;
@@ -87,7 +87,7 @@ export class SessionCache {
     return loaded.left;
   }
 
-  /** Waits for a load under way that began before the session was whole, so that no later caller gets its refusal. */
+  /** Waits for a load that began before the session was stored completely, so that no later caller gets its refusal. */
   async awaitEarlierLoad(id: SessionId): Promise<void> {
     await this.#entries.get(id)?.loading;
   }
@@ -121,7 +121,7 @@ export class SessionCache {
     }
   }
 
-  /** Loads a session again, as often as it takes until storage answers, so that its effects are owed again. */
+  /** Loads a session again, repeatedly until storage answers, so that its effects are owed again. */
   async #reload(id: SessionId): Promise<void> {
     if (this.#closed) return;
     const again = await this.get(id);
@@ -139,7 +139,7 @@ export class SessionCache {
   }
 }
 
-// A journal that throws instead of refusing is a fault of ours, and must not stop the engine.
+// A journal that throws instead of refusing has an internal error, which must not stop the engine.
 async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession> {
   try {
     return await pipe(() => loadSession(journal, id), TE.chainEitherK(refuseCutOffFork))();

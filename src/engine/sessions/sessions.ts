@@ -23,7 +23,7 @@ export interface SessionsOptions extends CacheOptions {
   readonly newSessionId: () => SessionId;
 }
 
-/** The size of the engine's own reports in a session's queue, in bytes: they are small, and there is one of each. */
+/** The size that the engine's reports count with in a session's queue, in bytes: they are small and few. */
 const REPORT_BYTES = 256;
 
 export class Sessions {
@@ -58,16 +58,16 @@ export class Sessions {
     )();
   }
 
-  /** Makes a new session of the first events of another one. */
+  /** Creates a session from the first events of another one. */
   async fork(source: SessionId, { session_id, at, run = 'pause' }: ForkSession): Answer<SessionSummary> {
     // Whether the fork is active is known only once most of it is stored.
     const refusal = this.#cache.activity.refuseAnother();
     if (refusal !== null) return left(refusal);
     const { journal, blobs, clock } = this.#options.ports;
     const id = session_id ?? this.#options.newSessionId();
-    const order = { source, session_id: id, run, at_ms: clock.now(), ...(at === undefined ? {} : { at }) };
+    const options = { source, session_id: id, run, at_ms: clock.now(), ...(at === undefined ? {} : { at }) };
     return await pipe(
-      () => forkSession(journal, blobs, order),
+      () => forkSession(journal, blobs, options),
       TE.chainTaskK(() => () => this.#cache.awaitEarlierLoad(id)),
       TE.chain(() => () => this.get(id)),
       TE.map((session) => {
@@ -86,7 +86,7 @@ export class Sessions {
     return this.#cache.inMemory(id);
   }
 
-  /** Submits a request of so many bytes; again when its session is retired meanwhile. */
+  /** Submits a request of this size; submits it again when its session was retired in between. */
   async submit(id: SessionId, request: Submit, bytes: number): Answer<SubmitReceipt> {
     for (;;) {
       const session = await this.get(id);
@@ -98,8 +98,8 @@ export class Sessions {
   }
 
   /**
-   * Submits a fact of the engine's own. False when it must be tried again: storage did not accept it, or a clock that
-   * was set back has not reached its time yet. A refusal as too late or not applicable is final.
+   * Submits a fact that the engine itself reports. False when it must be tried again: storage did not accept it, or the
+   * clock was set back to before its time. A refusal as too late or not applicable is final.
    */
   async report(id: SessionId, event: Ingress): Promise<boolean> {
     const receipt = await this.submit(id, { events: [event] }, REPORT_BYTES);
@@ -109,7 +109,7 @@ export class Sessions {
   async list(): Answer<readonly SessionSummary[]> {
     const all = await this.#options.ports.journal.sessions()();
     if (isLeft(all)) return all;
-    // The journal also marks a session that waits only for a time; every such session is in memory.
+    // The journal also marks sessions that wait only for a time as owing; those are in memory.
     const owing = (id: SessionId): boolean => {
       const session = this.inMemory(id);
       return session === null || owesBridge(session.state());

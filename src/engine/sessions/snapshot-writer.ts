@@ -1,6 +1,5 @@
-// Writes a snapshot of each session from time to time, so that its next load is short. It never delays an append: it
-// works after the answer was given, on one session at a time. A snapshot that fails is tried again after as many events
-// as lie between two snapshots.
+// Writes snapshots of sessions in the background, so that their next load is short. It never delays an append: it works
+// after the answer, on one session at a time. A snapshot that fails is tried again when the next one is due.
 import type { Version } from '../../../schemas/ids.ts';
 import {
   SNAPSHOTS_WAITING_MAX,
@@ -18,11 +17,11 @@ import type { LiveSession } from '../append/live-session.ts';
 export interface SnapshotWriter {
   /** Schedules a snapshot of the session, if one is due. */
   consider(session: LiveSession): void;
-  /** Starts no further snapshot, and waits for the one that is being written. */
+  /** Starts no further snapshots, and waits for the one that is being written. */
   close(): Promise<void>;
 }
 
-/** The session as of its last snapshot, or attempt at one. */
+/** The session as of its last snapshot or attempted snapshot. */
 interface Mark {
   readonly version: Version;
   /** Characters of its events by then. */
@@ -79,7 +78,7 @@ export function newSnapshotWriter(
       for (const version of session.from.wrong) await snapshots.drop(session.id, version)();
       await snapshots.put(snapshot)();
     } catch {
-      // The store throws where it should refuse. Only a hint is lost.
+      // The store throws where it should refuse. Losing a snapshot only makes the next load slower.
     }
   }
 

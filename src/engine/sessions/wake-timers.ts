@@ -1,5 +1,5 @@
-// A time that a session's state waits for is a `wake` effect, and its arrival an event. Only a clock is needed for it, so
-// the engine reports it itself: one timer for each session.
+// Reports the times that sessions wait for (their `wake` effects) as `TimeReached` events. That needs only a clock and no
+// bridge: the engine keeps one timer for each session.
 import { nextDeadline } from '../../../reducers/deadlines.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { RETRY_MS, WAKE_CHECK_MS_MAX } from '../../../schemas/limits.ts';
@@ -7,7 +7,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { Clock } from '../../clock.ts';
 
 export interface WakeTimers {
-  /** A session was loaded or has adopted events: it may wait for another time now. */
+  /** A session was loaded or has adopted events: the time that it waits for may have changed. */
   update(session: SessionId, state: SessionState): void;
   close(): void;
 }
@@ -32,7 +32,7 @@ export function newWakeTimers(clock: Clock, onDue: OnDue): WakeTimers {
 
   async function report(session: SessionId, timer: Timer): Promise<void> {
     const done = await onDue(session, timer.atMs);
-    // Once the event is adopted, the state waits for no such time and the timer is gone.
+    // Adopting the event may have replaced the timer.
     if (timers.get(session) !== timer) return;
     if (done) timers.delete(session);
     else start(session, timer, RETRY_MS);

@@ -1,6 +1,6 @@
 // The file CLOSED, which a clean stop writes into the directory of the journal: the names and sizes of the logs, and the
-// sessions that they wrote to. A log that was whole then and is not now was damaged later, not torn by a crash; and the
-// sessions of all writes in it are known.
+// sessions that they wrote to. A log that was whole then and is not now was damaged later, not torn by a crash, and
+// the sessions of all its writes are known.
 import { Buffer } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export async function readClosed(directory: string): Promise<ClosedLogs | null> 
   if (name !== undefined) return { sizes: new Map([[name, Number(size)]]), first: 0, end: 0, sessions: new Map() };
   const [body = '', sum = ''] = text.split('\n');
   if (sum !== sumOf(body)) return null;
-  // The checksum matches, so the text is as it was written.
+  // The checksum matches, so the text needs no further check.
   const { sizes, first, end, sessions } = JSON.parse(body) as Written;
   return { sizes: new Map(sizes), first, end, sessions: new Map(sessions) };
 }
@@ -44,7 +44,7 @@ interface Written {
   readonly sessions: readonly (readonly [SessionId, Version])[];
 }
 
-/** Writes the file when all logs are whole. Without it the next opening reads the logs as those of a crash. */
+/** Writes the file when all logs are whole. Without it the next opening treats the logs as those of a crash. */
 export async function markClosed(directory: string): Promise<void> {
   try {
     const written = await readLogs(directory);

@@ -1,6 +1,6 @@
 // Finds the manifest of a LevelDB database, which the file CURRENT names. When CURRENT is missing, LevelDB creates a new
-// database and deletes the tables of the old one; when it is damaged, LevelDB does not open the database. Except for a
-// moment during an opening there is exactly one manifest, so its name can be restored.
+// database and deletes the tables of the old one; when it is damaged, LevelDB does not open the database. Except
+// for a moment during an opening there is exactly one manifest, so CURRENT can be restored.
 import type { Buffer } from 'node:buffer';
 import { open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -13,7 +13,7 @@ export interface SessionSpan {
   readonly last: string | null;
 }
 
-/** Every key in LevelDB's tables ends with eight bytes that hold its sequence number and kind. */
+/** Every key in LevelDB's tables ends with eight bytes for its sequence number and kind. */
 const TAG_BYTES = 8;
 
 /** The key without its sequence number; throws a RangeError when the key is too short. */
@@ -28,7 +28,7 @@ export function entryTagOf(key: Buffer): { readonly sequence: number; readonly d
   return { sequence: Number(tag >> 8n), deletes: (tag & 0xffn) === 0n };
 }
 
-export const spansHold = (spans: readonly KeySpan[], key: Uint8Array): boolean =>
+export const spansInclude = (spans: readonly KeySpan[], key: Uint8Array): boolean =>
   spans.some(({ first, last }) => Buffer.compare(first, key) <= 0 && Buffer.compare(key, last) <= 0);
 
 /** The spans in order, with overlapping ones merged. */
@@ -56,7 +56,7 @@ export function sessionsIn(spans: readonly KeySpan[], letter: string): readonly 
   );
 }
 
-// The index of a table may hold shortened keys. A shortened key still lies between the keys on both of its sides.
+// The index of a table may contain shortened keys. A shortened key still sorts between its two neighbours.
 const idIn = (key: string): string => key.slice(1).split('\0', 1)[0] ?? '';
 
 function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
@@ -71,7 +71,7 @@ function mergeSessions(spans: readonly SessionSpan[]): readonly SessionSpan[] {
   return merged;
 }
 
-/** The spans of the ids that are in both. */
+/** The spans of the ids that are in both lists. */
 export const intersectSessions = (
   some: readonly SessionSpan[],
   others: readonly SessionSpan[],
@@ -87,5 +87,5 @@ export const intersectSessions = (
     ),
   );
 
-export const sessionsHold = (spans: readonly SessionSpan[], id: string): boolean =>
+export const sessionsInclude = (spans: readonly SessionSpan[], id: string): boolean =>
   spans.some(({ first, last }) => first <= id && (last === null || id <= last));

@@ -1,5 +1,5 @@
 // The lock that LevelDB takes on its directory: shows whether a process has a database open, and serves as a general lock,
-// because Node has no file locks. The system releases it when its process ends.
+// because Node has no file locks. The system releases it when the process that holds it ends.
 import { Level } from 'level';
 import { type Store } from '../store.ts';
 import { openLevelStore } from './store.ts';
@@ -8,7 +8,7 @@ import { refuse } from '../refusal.ts';
 
 /** Refuses when a process has the database in `directory` open. Does not change the database. */
 export async function refuseWhenOpen(directory: string): Promise<void> {
-  // LevelDB takes its lock first; with these options it may then neither open nor create anything.
+  // LevelDB takes its lock first; with these options it then neither opens nor creates a database.
   const database = new Level(directory, { createIfMissing: false, errorIfExists: true });
   try {
     await database.open();

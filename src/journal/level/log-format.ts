@@ -1,5 +1,5 @@
-// Reads LevelDB's log format (LevelDB, doc/log_format.md), which its write-ahead log and its manifest use: records are cut
-// into pieces; no piece crosses a block, and each has a checksum.
+// Reads LevelDB's log format (LevelDB, doc/log_format.md), which its write-ahead log and its manifest use. Records are cut
+// into pieces; no piece crosses a block boundary, and each piece has a checksum.
 import { Buffer } from 'node:buffer';
 import { crc32c, crc32cEach, maskCrc } from './crc32c.ts';
 
@@ -38,7 +38,7 @@ export function readLog(log: Buffer): LogContents {
       continue;
     }
     const whole = pieceAt(log, at);
-    // A piece that begins a record before the previous record ended is read again after the previous one was dropped.
+    // When a piece begins a record before the previous record ended, the previous one is dropped and the piece read again.
     const piece = whole ?? pieceByChecksumAt(log, at);
     if (piece === null || begins(piece) !== (begun === null)) {
       const end =

@@ -12,7 +12,7 @@ export interface LiveFiles {
   readonly firstLog: number;
   /** Whether the log of this number may hold writes that are in no table yet. */
   readonly isLiveLog: (number: number) => boolean;
-  /** What is wrong with the manifest, or null. A faulty one may name deleted files and may omit files in use. */
+  /** What is wrong with the manifest, or null. A faulty manifest may name deleted files and may omit files in use. */
   readonly fault: string | null;
 }
 

@@ -34,7 +34,7 @@ function copyBack(reader: ByteReader, tag: number, output: Buffer, at: number): 
   if (offset === 0 || offset > at || length > output.length - at) {
     throw new RangeError('a compressed block copies from outside its bounds');
   }
-  // Byte by byte: a copy may overlap its own output, which repeats the bytes.
+  // Byte by byte, because a copy may overlap its output, which repeats the bytes.
   for (let index = at; index < at + length; index += 1) output[index] = output[index - offset] ?? 0;
   return length;
 }

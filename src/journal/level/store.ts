@@ -1,5 +1,5 @@
 // The store on LevelDB: one directory, one process. Every write is synchronous, because a power cut would otherwise lose
-// acknowledged events. LevelDB makes a write visible only after it is on disk, so whatever can be read is durable.
+// acknowledged events. LevelDB makes a write visible only after it is on disk, so everything that can be read is durable.
 import { Level } from 'level';
 import { makeDirectory } from '../../files/directories.ts';
 import { LEVEL_FILES_OPEN_MAX, LEVEL_FILE_BYTES, SCAN_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -24,7 +24,7 @@ export async function openLevelStore(directory: string): Promise<Store> {
   return {
     write: (puts) =>
       guard('writing to the journal', async () => {
-        // Costs a third of passing an array, whose every put is copied together with its options.
+        // Takes a third of the time of passing an array, in which every put is copied together with its options.
         const batch = database.batch();
         for (const { key, value } of puts) batch.put(key, value);
         await batch.write({ sync: true });

@@ -8,7 +8,7 @@ import { expandSnappy } from './snappy.ts';
 const FOOTER_BYTES = 48;
 const TRAILER_BYTES = 5;
 const MAGIC = 0xdb4775248b80fb57n;
-/** An index holds a few dozen bytes for each block of 4 KiB, and a block exceeds 4 KiB by one value at most. */
+/** An index takes a few dozen bytes for each block of 4 KiB, and a block exceeds 4 KiB by one value at most. */
 const BLOCK_BYTES_MAX = 1_024 * 1_048_576;
 
 interface BlockHandle {
@@ -25,11 +25,11 @@ export interface TableEntry {
 export interface TableFault {
   /** The first thing that is wrong. */
   readonly message: string;
-  /** Spans in which keys may be lost; empty when only hints are damaged. */
+  /** Spans in which keys may be lost; empty when only filters are damaged. */
   readonly lost: readonly KeySpan[];
 }
 
-/** What is wrong with a table that holds this span of keys, or null. */
+/** What is wrong with a table that contains this span of keys, or null. */
 export function verifyTable(table: Buffer, span: KeySpan): TableFault | null {
   const faults: string[] = [];
   const lost: KeySpan[] = [];
@@ -37,18 +37,18 @@ export function verifyTable(table: Buffer, span: KeySpan): TableFault | null {
   const index = attempt(() => indexOf(table), faults);
   if (index === null) lost.push(span);
   for (const { handle, last } of index ?? []) {
-    // The index holds, for each block, a key that no key of the block is after, and that is before every key of the next.
+    // For each block the index contains a key at or after every key of the block, and before every key of the next.
     const end = Buffer.compare(last, span.last) < 0 ? last : span.last;
     if (attempt(() => verifyBlock(table, handle), faults) === null) lost.push({ first, last: end });
     first = last;
   }
-  // Filters are hints: a damaged one loses no key, but LevelDB would still trust it.
+  // A damaged filter loses no key, but LevelDB would still trust it.
   attempt(() => verifyMeta(table), faults);
   const [message] = faults;
   return message === undefined ? null : { message, lost };
 }
 
-/** The span from the first to the last key of a table, or slightly more; null when the table does not tell. */
+/** The span from the first to the last key of a table, or slightly more; null when its index cannot be read. */
 export function spanOfTable(table: Buffer): KeySpan | null {
   const blocks = attempt(() => indexOf(table), []);
   const [first, last] = [blocks?.at(0), blocks?.at(-1)];
@@ -84,7 +84,7 @@ function readFooter(table: Buffer): { readonly meta: BlockHandle; readonly index
   return { meta: readHandle(handles), index: readHandle(handles) };
 }
 
-/** Every data block, with a key that no key of the block is after. */
+/** Every data block, with a key at or after every key of the block. */
 function indexOf(table: Buffer): readonly { readonly handle: BlockHandle; readonly last: Buffer }[] {
   return [...entriesOf(table, readFooter(table).index)].map(({ key, value }) => ({
     handle: readHandle(new ByteReader(value)),

@@ -1,8 +1,8 @@
 // Verifies the files of a LevelDB database before it is opened. LevelDB stores a checksum with every block, but its binding
-// for Node does not verify the checksums in tables: most flipped bits come back as wrong values without an error, and some
-// fail an assertion in native code, which ends the process. From a damaged log LevelDB drops what it cannot read, including
-// acknowledged writes, without an error. From a manifest that is zeroed at its end it takes an older state, and deletes the
-// files that this state does not name.
+// for Node does not verify the checksums in tables: most flipped bits are returned as wrong values without an error, and
+// some fail an assertion in native code, which ends the process. From a damaged log LevelDB drops what it cannot read,
+// including acknowledged writes, without an error. From a manifest that is zeroed at its end it restores an older state, and
+// deletes the files that this state does not name.
 import { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ export async function verifyLevelFiles(directory: string): Promise<VerifiedFiles
   return { ...logs, tables, lost, faults: [...ofManifest, ...ofTables, ...logs.faults] };
 }
 
-/** The files that the manifest states as in use; null when it cannot be trusted: every file in the directory is read then. */
+/** The files in use according to the manifest; null when it cannot be trusted: then every file in the directory is read. */
 function readLive({ bytes }: Manifest): { readonly live: LiveFiles | null; readonly fault: string | null } {
   if (bytes === null) return { live: null, fault: 'it does not name an undamaged manifest' };
   const live = readManifest(bytes);
@@ -91,6 +91,6 @@ async function verifyTables(
   return { tables, lost, faults };
 }
 
-/** What the operator does about a journal that cannot be rebuilt. */
+/** The advice to the operator about a journal that cannot be rebuilt. */
 export const RESTORE_ADVICE =
   'restore the data directory from a backup, or import exports of its sessions into another data directory';

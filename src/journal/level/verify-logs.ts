@@ -1,5 +1,5 @@
 // Finds the logs of a LevelDB database that are in use, and what is wrong with them. A crash may tear the last write of the
-// last log; every other incomplete write was whole once and is damaged.
+// last log; every other incomplete write was whole before and is damaged now.
 import type { Buffer } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ export async function verifyLogs(
   const last = read.findLastIndex(({ contents }) => contents.records.length > 0);
   const judged = read.map((log, index) => {
     const closedSize = closed?.sizes.get(log.name) ?? null;
-    // A log begins only when the log before it is whole: no write can follow a torn one.
+    // A new log begins only when the log before it is whole, so no write follows a torn one.
     return judgeLog(log, closedSize, index < last || closedSize !== null);
   });
   return {

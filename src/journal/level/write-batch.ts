@@ -44,7 +44,7 @@ export function addWrites(record: Uint8Array, newest: Map<string, NewestEntry>):
   if (!reader.atEnd) throw new RangeError('a batch has more writes than it states');
 }
 
-/** The sessions that a torn batch writes to, as far as it can be read. */
+/** The sessions that the readable part of a torn batch writes to. */
 export function sessionsWritten(torn: Uint8Array): readonly SessionId[] {
   const reader = new ByteReader(torn);
   const found = new Set<SessionId>();

@@ -1,4 +1,4 @@
-// Copies the readable entries of a journal, in key order, into a new store of the current layout, and notes what exists of
+// Copies the readable entries of a journal, in key order, into a new store of the current layout, and notes what was found of
 // each session. Copies genesis texts, events and the record of earlier damage; rebuilds the index of event ids from the
 // events. Heads and the number of sessions are written later, from what was found.
 import type { Buffer } from 'node:buffer';
@@ -107,7 +107,7 @@ class Copy implements Copied {
     this.sessionCount = meta?.sessionCount ?? null;
   }
 
-  // An event that does not decode is lost: it is found as a gap.
+  // An event that does not decode is lost: it shows as a gap between positions.
   #addStretch(place: StretchPlace | null, records: readonly JournalRecord[] | null): void {
     if (place === null || records === null) return;
     this.#writes.add(...putsOfRecords(place.session, place.first, records));

@@ -10,7 +10,7 @@ import { SessionId } from '../../../schemas/ids.ts';
 import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Journal } from '../journal.ts';
-import { type SessionSpan, sessionsHold } from '../level/key-spans.ts';
+import { type SessionSpan, sessionsInclude } from '../level/key-spans.ts';
 import { refuse } from '../refusal.ts';
 import type { KeyRange, Put, StoreView } from '../store.ts';
 
@@ -21,9 +21,9 @@ export interface LostPositions {
 }
 
 export interface Rebuilding {
-  /** The name of the directory, beside the journal, that keeps the files as they were found. */
+  /** The name of the directory, beside the journal, that keeps the damaged files unchanged. */
   readonly aside: string;
-  /** Spans of ids in which sessions may have existed of which nothing is left, not even their ids. */
+  /** Spans of ids of sessions that may have existed and of which nothing is left, not even their ids. */
   readonly vanished: readonly SessionSpan[];
 }
 
@@ -68,7 +68,7 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
     async () => {
       const lost = damage.sessions.get(session);
       if (lost !== undefined) return left(lostOf(session, lost, damage));
-      if (!sessionsHold(damage.vanished, session)) return await task();
+      if (!sessionsInclude(damage.vanished, session)) return await task();
       const head = await journal.head(session)();
       if (head._tag === 'Right' || head.left.code !== 'unknown_session') return await task();
       return left(vanished(session, damage));
@@ -90,8 +90,8 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
 const GONE = 'may be gone without a trace';
 
 /**
- * Whether a notice states that sessions may be gone of which nothing is left. Notices are stored with a rebuilt journal, so
- * the words that this looks for must not change.
+ * Whether a notice states that sessions may have vanished. Notices are stored with a rebuilt journal, so the words that this
+ * searches for must not change.
  */
 export const mentionsVanishedSessions = (notice: string): boolean => notice.includes(GONE);
 

@@ -41,12 +41,12 @@ export function decodeHead1(bytes: Uint8Array): StoredHead | null {
 }
 
 export function decodeRecord1(bytes: Uint8Array): JournalRecord | null {
-  // The oldest records hold their two digests as two items.
+  // The oldest records have their two digests as two items.
   const three = itemsOf(bytes, 3);
   const [id, event, ...digests] = three.length === 3 ? three : itemsOf(bytes, 4);
   const hex = digests.map(hexOf).join('');
   if (typeof event !== 'string' || !event.isWellFormed() || hex.length !== 4 * DIGEST_BYTES) return null;
-  const event_id = typeof id === 'number' ? idSaidAt(event, id) : id;
+  const event_id = typeof id === 'number' ? eventIdAt(event, id) : id;
   if (!EventId.is(event_id)) return null;
   const [state_digest, chain] = [hex.slice(0, 2 * DIGEST_BYTES), hex.slice(2 * DIGEST_BYTES)].map(
     (half) => `sha256:${half}` as Digest,
@@ -66,7 +66,7 @@ function itemsOf(bytes: Uint8Array, count: number): readonly unknown[] {
 const hexOf = (value: unknown): string =>
   value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') : '';
 
-function idSaidAt(event: string, at: number): unknown {
+function eventIdAt(event: string, at: number): unknown {
   const start = at + ID_FIELD.length;
   if (!event.startsWith(`${ID_FIELD}"`, at)) return null;
   for (let end = event.indexOf('"', start + 1); end !== -1; end = event.indexOf('"', end + 1)) {

@@ -16,9 +16,9 @@ interface Numbers {
 export interface LostWrites {
   /** Whether any write is lost. */
   readonly isLossy: boolean;
-  /** For every session that the logs name, a version that it had at least. */
+  /** For every session that the logs name, the newest version that they state: it had at least this one. */
   readonly named: ReadonlyMap<SessionId, Version>;
-  /** Whether nothing names the sessions of some lost writes. */
+  /** Whether there are lost writes whose sessions nothing names. */
   readonly unnamed: boolean;
 }
 
@@ -65,7 +65,7 @@ function holesIn({ logs, closed, isOneMissing }: VerifiedFiles, tablesEnd: numbe
     }
     mayMiss ||= lostFrom !== null;
   }
-  // Without the file of a clean stop the end of the lost writes is unknown.
+  // Without the file of a clean stop, the end of the lost writes is unknown.
   if (mayMiss) miss(next, closed === null || closed.end === 0 ? Number.POSITIVE_INFINITY : closed.end);
   return holes;
 }

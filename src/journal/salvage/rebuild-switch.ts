@@ -2,7 +2,7 @@
 // made in
 //
 //   <journal>.salvage/lock     locked by the process that rebuilds or switches
-//   <journal>.salvage/store    the rebuilt journal; once it holds the file REBUILT, it is the journal
+//   <journal>.salvage/store    the rebuilt journal; once it contains the file REBUILT, it is the journal
 //
 // Before that file exists, every opening finds the old journal and starts the rebuild from the beginning. Once it exists,
 // every opening first completes the switch, at whichever step a crash interrupted it. No file of the old journal is deleted.
@@ -26,8 +26,8 @@ export const isSwitchPending = (directory: string): Promise<boolean> =>
   exists(join(rebuiltDirectory(directory), REBUILT));
 
 /**
- * Makes the rebuilt journal the journal, and stores the notices for the operator with it. `notices` is empty after a mere
- * conversion.
+ * Commits to the rebuilt journal, and stores the notices for the operator with it. `notices` is empty after a conversion
+ * without damage.
  */
 export async function commitRebuilt(directory: string, notices: readonly string[], onStep: OnStep): Promise<void> {
   const rebuilt = rebuiltDirectory(directory);
@@ -69,7 +69,7 @@ export async function endSwitch(directory: string, onStep: OnStep): Promise<void
   await syncDirectory(parent);
 }
 
-/** The notices that were stored with a rebuilt journal; empty when it was never rebuilt. */
+/** The notices that were stored with a rebuilt journal; empty for a journal that was never rebuilt. */
 export async function readRebuilt(directory: string): Promise<readonly string[]> {
   const text = await readFile(join(directory, REBUILT), 'utf8').catch(() => '');
   return text.split('\n').filter((line) => line !== '');

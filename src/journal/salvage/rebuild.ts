@@ -3,7 +3,7 @@
 // layout 1.
 import { Buffer } from 'node:buffer';
 import { readFile, rm } from 'node:fs/promises';
-import { REBUILD_TOLD_BYTES } from '../../../schemas/limits.ts';
+import { REBUILD_REPORT_BYTES } from '../../../schemas/limits.ts';
 import { openBulkWriter } from './bulk-writer.ts';
 import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damage-record.ts';
 import { codeOf, fileFailure } from '../../files/file-failure.ts';
@@ -53,7 +53,7 @@ export const rebuildJournal = (directory: string, options: RebuildOptions): Prom
       let files = await verifyLevelFiles(directory);
       if (files.faults.length === 0) {
         if (!(await isOfLayout1(directory))) return files;
-        // Opening it wrote its log out as a table.
+        // Opening it wrote its log to a table.
         files = { ...(await verifyLevelFiles(directory)), torn: files.torn };
       }
       const notices = await rebuild(directory, files, options);
@@ -91,7 +91,7 @@ async function rebuild(directory: string, files: VerifiedFiles, options: Rebuild
         : [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
     } finally {
       await store.close();
-      // Opening it writes its log out as a table, because no trail covers the writes in this log.
+      // Opening it again writes its log to a table, because no trail covers the writes in this log.
       await (await openLevelStore(rebuilt)).close();
       await markClosed(rebuilt);
     }
@@ -116,13 +116,13 @@ async function fill(
 ): Promise<void> {
   const spans = mergeSpans(files.lost);
   if (spans.some(({ first }) => Buffer.compare(first, DAMAGE_RANGE.lt) < 0)) {
-    refuse('damaged', `the damage hit the record of what the journal lost earlier; ${RESTORE_ADVICE}`);
+    refuse('damaged', `the record of what the journal lost earlier is damaged too; ${RESTORE_ADVICE}`);
   }
   let reported = 0;
   const writes = openBulkWriter(store, async (writtenBytes) => {
     await onStep('copying');
-    if (Math.floor(writtenBytes / REBUILD_TOLD_BYTES) === reported) return;
-    reported = Math.floor(writtenBytes / REBUILD_TOLD_BYTES);
+    if (Math.floor(writtenBytes / REBUILD_REPORT_BYTES) === reported) return;
+    reported = Math.floor(writtenBytes / REBUILD_REPORT_BYTES);
     tell(`copied ${Math.floor(writtenBytes / 1_048_576)} MiB of the journal`);
   });
   const logged = new Map<string, NewestEntry>();
@@ -144,7 +144,7 @@ async function fill(
     if (files.faults.length > 0) await store.write([putRebuilding({ aside, vanished })]);
   } catch (error) {
     if (error instanceof RangeError) {
-      refuse('damaged', `a block with a valid checksum does not decode: ${error.message}`);
+      refuse('damaged', `a block with a valid checksum does not decode: ${error.message}; ${RESTORE_ADVICE}`);
     }
     throw error;
   }

@@ -4,7 +4,7 @@ import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import type { BulkWriter } from './bulk-writer.ts';
 import { type Damage, type LostPositions, putLost } from './damage-record.ts';
 import type { Copied } from './copy-journal.ts';
-import { type SessionSpan, intersectSessions, sessionsIn, spansHold } from '../level/key-spans.ts';
+import { type SessionSpan, intersectSessions, sessionsIn, spansInclude } from '../level/key-spans.ts';
 import { GENESIS_LETTER, HEAD_LETTER, META_KEY, headKey } from '../keys.ts';
 import { LAYOUT_1 } from './layout-1.ts';
 import { RESTORE_ADVICE } from '../level/verify-files.ts';
@@ -17,11 +17,11 @@ export interface Found {
   readonly losses: Losses;
   /** Whether the log lost writes; the newest number of sessions may have been among them. */
   readonly isLogLossy: boolean;
-  /** What earlier rebuilds found lost. */
+  /** What earlier rebuilds recorded as lost. */
   readonly before: Damage | null;
 }
 
-/** Returns the spans of ids in which sessions may have existed of which nothing is left. */
+/** Returns the spans of ids of sessions that may have existed and of which nothing is left. */
 export async function writeSessions(writes: BulkWriter, found: Found): Promise<readonly SessionSpan[]> {
   const { copied, losses, before } = found;
   const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
@@ -40,7 +40,7 @@ export async function writeSessions(writes: BulkWriter, found: Found): Promise<r
     await writes.flushIfFull();
   }
   if (ids.length === 0 && losses.spans.length > 0)
-    refuse('damaged', `no readable part of it names a session; ${RESTORE_ADVICE}`);
+    refuse('damaged', `no readable part of the journal names a session; ${RESTORE_ADVICE}`);
   if (ids.length > 0) writes.add({ key: META_KEY, value: encodeMeta(ids.length) });
   await writes.flush();
   return [...(before?.vanished ?? []), ...vanishedOf(ids.length, found)];
@@ -54,7 +54,7 @@ function widest(a: LostPositions, b: LostPositions): LostPositions {
 function vanishedOf(count: number, { copied, losses, isLogLossy }: Found): readonly SessionSpan[] {
   const { spans, isLogged } = losses;
   const { sessionCount, layout } = copied;
-  const isSure = !spansHold(spans, META_KEY) || isLogged(META_KEY);
+  const isSure = !spansInclude(spans, META_KEY) || isLogged(META_KEY);
   const stated = isSure ? sessionCount : null;
   if (stated === count) return [];
   // A session begins with its genesis and its head, in one write.
@@ -63,7 +63,7 @@ function vanishedOf(count: number, { copied, losses, isLogLossy }: Found): reado
   if (stated !== null && (stated > count ? vanished.length === 0 : !isLogLossy)) {
     refuse(
       'damaged',
-      `the journal states that it holds ${stated} sessions, but ${count} were found; ${RESTORE_ADVICE}`,
+      `the journal states that it contains ${stated} sessions, but ${count} were found; ${RESTORE_ADVICE}`,
     );
   }
   return vanished;

@@ -1,10 +1,10 @@
 // Decides which sessions are whole, from what could be read of a journal. Three facts make this possible: a genesis or an
 // event never changes once it is written; positions have no gaps; and nothing is deleted. So an event that was found is
 // right, and a session is whole when its genesis and all its events were found and its end is known. Its end is known from
-// a head that cannot be an older one, from what the log states, or because nothing can be lost right after its last event.
+// a head that cannot be outdated, from the log, or because nothing can be lost right after its last event.
 import type { Position, SessionId, Version } from '../../../schemas/ids.ts';
 import type { LostPositions } from './damage-record.ts';
-import { type KeySpan, spansHold } from '../level/key-spans.ts';
+import { type KeySpan, spansInclude } from '../level/key-spans.ts';
 import { headKey, stretchKey } from '../keys.ts';
 import { headKey1, recordKey1 } from './layout-1.ts';
 import type { StoredHead } from '../stored-values.ts';
@@ -25,9 +25,9 @@ export interface Losses {
   readonly layout: number;
   /** The spans of keys that tables lost. */
   readonly spans: readonly KeySpan[];
-  /** Whether a key is in the log, so that no table can have held a newer version of it. */
+  /** Whether a key is in the log, so that no table can contain a newer version of it. */
   readonly isLogged: (key: Uint8Array) => boolean;
-  /** For sessions that the log names, a version that they had at least. */
+  /** For sessions that the log names, the newest version that it states: they had at least this one. */
   readonly named: ReadonlyMap<SessionId, Version>;
 }
 
@@ -39,7 +39,7 @@ export interface Verdict {
 
 export const nothingOf = (): Remains => ({ genesis: false, head: null, next: 0, gap: null });
 
-/** Notes events that were found; the calls come in the order of positions. */
+/** Notes events that were found; must be called in the order of positions. */
 export function noteEvents(remains: Remains, first: number, count: number): void {
   if (first > remains.next) remains.gap = { first: remains.gap?.first ?? remains.next, last: first - 1 };
   remains.next = first + count;
@@ -53,7 +53,7 @@ export function judgeSession(id: SessionId, { genesis, head, next, gap }: Remain
   if (version === null) missing.push(next);
   else if (version !== next) missing.push(Math.min(version, next), Math.max(version, next) - 1);
   if (missing.length === 0 && head?.version === version) return { head, lost: null };
-  // Marked as owing so that the engine loads it at its start and reports the damage then; this does not harm a whole session.
+  // Marked as owing, so that the engine loads it when it starts and reports the damage; a whole session is only loaded.
   const known: StoredHead = { version: Math.max(version ?? 0, next, least) as Version, owing: true };
   if (missing.length === 0) return { head: known, lost: null };
   return {
@@ -70,7 +70,7 @@ interface Known {
 
 /** The version of a session, or null when its last events may be lost. */
 function endOf(id: SessionId, { head, next, least }: Known, { layout, spans, isLogged }: Losses): number | null {
-  const inDoubt = (key: Uint8Array): boolean => spansHold(spans, key) && !isLogged(key);
+  const inDoubt = (key: Uint8Array): boolean => spansInclude(spans, key) && !isLogged(key);
   const [ofHead, ofNext] =
     layout === 1 ? [headKey1(id), recordKey1(id, next as Position)] : [headKey(id), stretchKey(id, next as Position)];
   if (head !== null && !inDoubt(ofHead)) return least;

@@ -3,11 +3,11 @@ import { Buffer } from 'node:buffer';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { must } from '../../../src/client/must.ts';
 import { crc32c } from '../../../src/journal/level/crc32c.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { readLog } from '../../../src/journal/level/log-format.ts';
 import { expandSnappy } from '../../../src/journal/level/snappy.ts';
-import { done } from '../../support/journal/outcomes.ts';
 import { recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
@@ -57,9 +57,9 @@ describe('the readers of LevelDB files', () => {
     inTemporaryDirectory(async (directory) => {
       const id = session('s');
       const text = 'x'.repeat(100_000);
-      const journal = await done(openLevelJournal(directory));
-      await done(journal.create(id, '{}'));
-      for (let at = 0; at < 4; at += 1) await done(journal.append(id, version(at), [recordOf(`e${at}`, text)], false));
+      const journal = await must(openLevelJournal(directory));
+      await must(journal.create(id, '{}'));
+      for (let at = 0; at < 4; at += 1) await must(journal.append(id, version(at), [recordOf(`e${at}`, text)], false));
       await journal.close();
       const log = (await readdir(directory)).find((name) => name.endsWith('.log')) ?? '';
       const { records, faults } = readLog(await readFile(join(directory, log)));

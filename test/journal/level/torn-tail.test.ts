@@ -3,14 +3,15 @@ import { cp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { TORN_TAILS_KEPT } from '../../../schemas/limits.ts';
+import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { describeTornTail, readTornTails } from '../../../src/journal/level/torn-tail.ts';
-import { done, refusal } from '../../support/journal/outcomes.ts';
+import { refusal } from '../../support/journal/outcomes.ts';
 import { readIds, recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
 const id = session('s');
-const open = (directory: string): Promise<LevelJournal> => done(openLevelJournal(directory));
+const open = (directory: string): Promise<LevelJournal> => must(openLevelJournal(directory));
 
 async function logOf(directory: string): Promise<string> {
   const logs = (await readdir(directory)).filter((name) => name.endsWith('.log')).sort();
@@ -20,8 +21,8 @@ async function logOf(directory: string): Promise<string> {
 /** Writes a journal with that many events, and copies its files while it is open: they are what a crash leaves. */
 async function crashed(directory: string, events: number): Promise<string> {
   const journal = await open(join(directory, 'live'));
-  await done(journal.create(id, '{}'));
-  for (let at = 0; at < events; at += 1) await done(journal.append(id, version(at), [recordOf(`e${at}`)], false));
+  await must(journal.create(id, '{}'));
+  for (let at = 0; at < events; at += 1) await must(journal.append(id, version(at), [recordOf(`e${at}`)], false));
   const copy = join(directory, 'crashed');
   await cp(join(directory, 'live'), copy, { recursive: true });
   await journal.close();
@@ -36,7 +37,7 @@ async function flip(path: string, fromEnd: number): Promise<void> {
 }
 
 describe('a torn last write', () => {
-  test('is cut off, reported at that opening, and stays on record', () =>
+  test('is cut off, reported at that opening, and stays recorded', () =>
     inTemporaryDirectory(async (directory) => {
       const path = await crashed(directory, 5);
       const log = await logOf(path);
@@ -53,7 +54,7 @@ describe('a torn last write', () => {
           'never acknowledged and was cut off. Sessions named in what is left of it: s',
         );
       expect(await readTornTails(path)).toEqual(journal.tornTails);
-      await done(journal.append(id, version(4), [recordOf('after')], false));
+      await must(journal.append(id, version(4), [recordOf('after')], false));
       await journal.close();
       const again = await open(path);
       expect(again.tornTails).toEqual([]);
@@ -81,7 +82,7 @@ describe('a torn last write', () => {
       expect(damaged.notices[0]).toContain('although it was whole when the journal was closed');
       expect((await refusal(damaged.head(id))).message).toMatch(/^session s, position 4: lost/);
       await damaged.close();
-      // After a crash the same flipped bit cannot be told from a torn write.
+      // After a crash the same flipped bit cannot be distinguished from a torn write.
       await flip(await logOf(path), 5);
       const journal = await open(path);
       expect(journal.tornTails).toHaveLength(1);
@@ -94,7 +95,7 @@ describe('a torn last write', () => {
       const path = await crashed(directory, 5);
       const journal = await open(path);
       const log = await logOf(path);
-      await done(journal.append(id, version(5), [recordOf('e5')], false));
+      await must(journal.append(id, version(5), [recordOf('e5')], false));
       // What another process sees during a write.
       await truncate(log, (await stat(log)).size - 3);
       expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { must } from '../../../src/client/must.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { done, refusal } from '../../support/journal/outcomes.ts';
+import { refusal } from '../../support/journal/outcomes.ts';
 import { numbersFrom, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
@@ -12,10 +13,10 @@ const id = session('s');
 
 /** Appends the records from `from` to `to` one by one, each with a text from `text`. */
 async function appendEach(directory: string, from: number, to: number, text?: () => string): Promise<void> {
-  const journal = await done(openLevelJournal(directory));
-  if (from === 0) await done(journal.create(id, '{}'));
+  const journal = await must(openLevelJournal(directory));
+  if (from === 0) await must(journal.create(id, '{}'));
   for (let at = from; at < to; at += 1) {
-    await done(journal.append(id, version(at), [recordOf(`e${at}`, text?.())], false));
+    await must(journal.append(id, version(at), [recordOf(`e${at}`, text?.())], false));
   }
   await journal.close();
 }
@@ -47,15 +48,15 @@ describe('the verification of a journal before it is opened', () => {
         await appendEach(directory, from, from + 30, () => (texts[below(texts.length)] ?? String)());
       }
       // Large appends fill the write buffer, so that LevelDB writes and merges tables besides the log.
-      const journal = await done(openLevelJournal(directory));
+      const journal = await must(openLevelJournal(directory));
       for (let at = end; at < end + 120; at += 8) {
         const records = Array.from({ length: 8 }, (_, n) =>
           recordOf(`e${at + n}`, randomBytes(50_000).toString('hex')),
         );
-        await done(journal.append(id, version(at), records, true));
+        await must(journal.append(id, version(at), records, true));
       }
       await journal.close();
-      const again = await done(openLevelJournal(directory));
+      const again = await must(openLevelJournal(directory));
       expect(await readAll(again, id, 100)).toHaveLength(end + 120);
       await again.close();
     }));
@@ -73,8 +74,8 @@ describe('the verification of a journal before it is opened', () => {
         await cp(intact, copy, { recursive: true });
         await rm(join(copy, 'CLOSED'));
         await truncate(await only(copy, /\.log$/), length);
-        const journal = await done(openLevelJournal(copy));
-        const sessions = await done(journal.sessions());
+        const journal = await must(openLevelJournal(copy));
+        const sessions = await must(journal.sessions());
         const records = sessions.length === 0 ? [] : await readAll(journal, id);
         expect(records).toEqual(records.map((_, at) => recordOf(`e${at}`, 'x'.repeat(4_000))));
         expect(records.length).toBeGreaterThanOrEqual(before);
@@ -90,7 +91,7 @@ describe('the verification of a journal before it is opened', () => {
       await appendEach(logged, 0, 20, () => 'x'.repeat(4_000));
       const log = await only(logged, /\.log$/);
       await zero(log, 8_192, 4_096);
-      const ofLog = await done(openLevelJournal(logged));
+      const ofLog = await must(openLevelJournal(logged));
       expect(ofLog.notices[0]).toMatch(
         /^\d+\.log of the journal was damaged: the checksum or the length of the write at \d+/,
       );
@@ -99,9 +100,9 @@ describe('the verification of a journal before it is opened', () => {
 
       const tabled = join(directory, 'tabled');
       await appendEach(tabled, 0, 20, () => randomBytes(2_000).toString('hex'));
-      await (await done(openLevelJournal(tabled))).close();
+      await (await must(openLevelJournal(tabled))).close();
       await zero(await only(tabled, /\.ldb$/), 8_192, 4_096);
-      const rebuilt = await done(openLevelJournal(tabled));
+      const rebuilt = await must(openLevelJournal(tabled));
       expect(rebuilt.notices[0]).toMatch(/^\d+\.ldb of the journal was damaged: the checksum of the block at \d+/);
       const refused = await refusal(rebuilt.head(id));
       expect(refused.code).toBe('damaged');
@@ -112,7 +113,7 @@ describe('the verification of a journal before it is opened', () => {
   test('refuses a table that is cut short', () =>
     inTemporaryDirectory(async (directory) => {
       await appendEach(directory, 0, 5);
-      await (await done(openLevelJournal(directory))).close();
+      await (await must(openLevelJournal(directory))).close();
       const table = await only(directory, /\.ldb$/);
       const { size } = await stat(table);
       await truncate(table, size - 1);
@@ -141,12 +142,12 @@ describe('the verification of a journal before it is opened', () => {
       }
       await writeFile(join(path, '999999.ldb'), randomBytes(5_000));
       await writeFile(join(path, 'notes.txt'), 'notes');
-      const journal = await done(openLevelJournal(path));
+      const journal = await must(openLevelJournal(path));
       expect(await readAll(journal, id)).toHaveLength(end);
       await journal.close();
       // The same log in the place of the live one counts as damage; the tables still hold its writes.
       await writeFile(await only(path, /\.log$/), damagedLog);
-      const rebuilt = await done(openLevelJournal(path));
+      const rebuilt = await must(openLevelJournal(path));
       expect(rebuilt.notices[0]).toMatch(
         /^\d+\.log of the journal was damaged: the checksum or the length of the write at 0/,
       );

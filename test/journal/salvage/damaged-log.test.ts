@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { type BusyLog, cutAt, firstLost, writeBusyLog } from '../../support/journal/busy-log.ts';
-import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { outcome, refusal } from '../../support/journal/outcomes.ts';
 import { position, readAll, recordOf, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
@@ -44,8 +45,8 @@ function overwrite(bytes: Buffer, random: Random, size: number, byte: () => numb
 }
 
 /**
- * After a crash only the last write may be taken for torn. More than the last write may be, only when the header of the
- * first lost one is damaged, or a further header of it in another block: then nothing tells how long that write was.
+ * After a crash only the last write may be reported as torn. More writes may be, only when a header of the first lost write
+ * is damaged, in its first block or a later one: then its length is unknown.
  */
 function expectTorn(offset: number, hole: Hole, { commits }: BusyLog): void {
   const first = commits.find(({ from }) => from === offset);
@@ -61,7 +62,7 @@ interface Counted {
   right: number;
   damaged: number;
   /** Reported as damaged although the damaged bytes held no write of theirs. */
-  accused: number;
+  misreported: number;
 }
 
 async function damage(file: string, way: string, random: Random): Promise<Hole> {
@@ -73,17 +74,17 @@ async function damage(file: string, way: string, random: Random): Promise<Hole> 
 
 /** Expects every session to be right up to its last acknowledged event, or `damaged` from its first lost event at the latest. */
 async function compareWith(journal: LevelJournal, { streams }: BusyLog, lost: ReadonlyMap<SessionId, number>) {
-  const counted = { right: 0, damaged: 0, accused: 0 };
+  const counted = { right: 0, damaged: 0, misreported: 0 };
   for (const [id, records] of streams) {
     const first = lost.get(id);
     if ((await outcome(journal.head(id))) === 'done') {
       counted.right += 1;
       // Exactly as written: no acknowledged event may be missing unreported.
       expect(await readAll(journal, id)).toEqual(records);
-      expect(await done(journal.head(id))).toMatchObject({ version: records.length });
-      expect(await done(journal.genesis(id))).toBe(`genesis of ${id}`);
+      expect(await must(journal.head(id))).toMatchObject({ version: records.length });
+      expect(await must(journal.genesis(id))).toBe(`genesis of ${id}`);
       const last = records.at(-1);
-      if (last !== undefined) expect(await done(journal.find(id, last.event_id))).toBe(records.length - 1);
+      if (last !== undefined) expect(await must(journal.find(id, last.event_id))).toBe(records.length - 1);
       continue;
     }
     const { code, message } = await refusal(journal.read(id, position(0), 9));
@@ -91,7 +92,7 @@ async function compareWith(journal: LevelJournal, { streams }: BusyLog, lost: Re
     const [, at = ''] = /^session \S+, positions? (?:from )?(-?\d+)/.exec(message) ?? [];
     expect(Number(at)).toBeLessThanOrEqual(first ?? Number.POSITIVE_INFINITY);
     expect(await outcome(journal.create(id, '{}'))).toBe('damaged');
-    if (first === undefined) counted.accused += 1;
+    if (first === undefined) counted.misreported += 1;
     else counted.damaged += 1;
   }
   return counted;
@@ -112,15 +113,15 @@ async function countOutcomes(journal: LevelJournal, { streams }: BusyLog): Promi
 /** Expects that whole sessions accept appends, and that the next opening finds these and no further damage. */
 async function appendAndReopen(path: string, journal: LevelJournal, { streams }: BusyLog): Promise<void> {
   const grown = new Map(streams);
-  const going = [...streams].map(async ([id, records]) => {
+  const appends = [...streams].map(async ([id, records]) => {
     const more = recordOf(`${id}-more`);
     const answer = await outcome(journal.append(id, version(records.length), [more], false));
     if (answer === 'done') grown.set(id, [...records, more]);
     else expect(answer).toBe('damaged');
   });
-  await Promise.all(going);
+  await Promise.all(appends);
   await journal.close();
-  const again = await done(openLevelJournal(path));
+  const again = await must(openLevelJournal(path));
   expect(again.damage).toEqual(journal.damage);
   for (const [id, records] of grown) {
     if (!(again.damage?.sessions.has(id) ?? false)) expect(await readAll(again, id)).toEqual(records);
@@ -139,7 +140,7 @@ describe('a journal with a damaged log', () => {
     { timeout: 600_000 },
     (how, kind, shape) =>
       inTemporaryDirectory(async (directory) => {
-        const counts: Counted = { unopened: 0, right: 0, damaged: 0, accused: 0 };
+        const counts: Counted = { unopened: 0, right: 0, damaged: 0, misreported: 0 };
         const journals = Math.ceil(DAMAGES / DAMAGES_PER_JOURNAL);
         for (let round = 0; round < journals; round += 1) {
           const random = randomFrom(91_000 + round);
@@ -161,7 +162,7 @@ describe('a journal with a damaged log', () => {
             if (torn !== undefined) expectTorn(torn.offset, hole, busy);
             const held = torn === undefined ? busy : cutAt(busy, torn.offset);
             const found = await compareWith(opened.right, held, firstLost(held, hole.from, hole.to));
-            for (const name of ['right', 'damaged', 'accused'] as const) counts[name] += found[name];
+            for (const name of ['right', 'damaged', 'misreported'] as const) counts[name] += found[name];
             await appendAndReopen(path, opened.right, held);
             await rm(join(directory, `${round}-${turn}`), { recursive: true });
           }
@@ -169,7 +170,7 @@ describe('a journal with a damaged log', () => {
         process.stdout.write(`damaged log, ${how}, ${kind} writes: ${JSON.stringify(counts)}\n`);
         expect(counts.damaged).toBeGreaterThan(journals);
         expect(counts.right).toBeGreaterThan(3 * counts.damaged);
-        expect(counts.accused).toBe(0);
+        expect(counts.misreported).toBe(0);
         expect(counts.unopened).toBeLessThanOrEqual(how === 'closed' ? 0 : journals * 2);
       }),
   );
@@ -184,10 +185,10 @@ describe('a journal with a damaged log', () => {
         const log = join(path, busy.log);
         if (cut === null) await rm(log);
         else await truncate(log, cut.from);
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         const lost = firstLost(busy, cut?.from ?? 0, Number.POSITIVE_INFINITY);
         const found = await compareWith(journal, busy, lost);
-        expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, accused: 0 });
+        expect(found).toEqual({ right: busy.streams.size - lost.size, damaged: lost.size, misreported: 0 });
         await appendAndReopen(path, journal, busy);
       }
     }));
@@ -202,7 +203,7 @@ describe('a journal with a damaged log', () => {
       expect(message).toContain('cannot tell which sessions lost writes');
     }));
 
-  test('is not taken for torn when a crashed log lost more than its last write', () =>
+  test('does not report more than one lost write of a crashed log as torn', () =>
     inTemporaryDirectory(async (directory) => {
       const busy = await writeBusyLog(directory, randomFrom(7), { commits: 30, sessions: 20, together: 3 });
       const end = busy.commits.at(-1)?.to ?? 0;
@@ -239,7 +240,7 @@ describe('a journal with a damaged log', () => {
         await truncate(join(path, busy.log), size);
         const [table = ''] = (await readdir(path)).filter((name) => name.endsWith('.ldb')).sort();
         await damage(join(path, table), 'flip', randomFrom(9));
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         expect(journal.tornTails).toMatchObject([{ file: busy.log, offset: 0, bytes: size }]);
         expect(journal.notices[0]).toContain(`${table} of the journal was damaged`);
         const found = await countOutcomes(journal, cutAt(busy, 0));
@@ -258,7 +259,7 @@ describe('a journal with a damaged log', () => {
           const bytes = await readFile(join(path, busy.log));
           bytes[from + 4 + (index % 2)] = (bytes[from + 4 + (index % 2)] ?? 0) ^ (1 << ((5 * index) % 8));
           await writeFile(join(path, busy.log), bytes);
-          const journal = await done(openLevelJournal(path));
+          const journal = await must(openLevelJournal(path));
           expect(await compareWith(journal, busy, new Map())).toMatchObject({ right: busy.streams.size, damaged: 0 });
           await journal.close();
         }
@@ -279,11 +280,11 @@ describe('a journal with a damaged manifest', () => {
         if (turn % 7 === 6) await rm(file);
         else if (turn % 7 === 5) await truncate(file, random.below(60));
         else await damage(file, Object.keys(WAYS)[turn % 3] ?? '', random);
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         expect(await compareWith(journal, busy, new Map())).toEqual({
           right: busy.streams.size,
           damaged: 0,
-          accused: 0,
+          misreported: 0,
         });
         await appendAndReopen(path, journal, busy);
       }

@@ -6,10 +6,10 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { RejectionCode } from '../../../schemas/rejection.ts';
+import { must } from '../../../src/client/must.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import { verifyLevelFiles } from '../../../src/journal/level/verify-files.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { done } from '../../support/journal/outcomes.ts';
 import { eventId, numbersFrom, position, recordOf, session, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { roundsOf } from '../../support/random.ts';
@@ -22,12 +22,12 @@ const EVENTS = 3 * SEGMENT;
 /** Writes a journal of two tables (each further opening writes one) and a log. */
 async function writeJournal(directory: string): Promise<void> {
   for (let from = 0; from < EVENTS; from += SEGMENT) {
-    const journal = await done(openLevelJournal(directory));
+    const journal = await must(openLevelJournal(directory));
     for (const id of SESSIONS) {
-      if (from === 0) await done(journal.create(id, `genesis of ${id}`));
+      if (from === 0) await must(journal.create(id, `genesis of ${id}`));
       for (let at = from; at < from + SEGMENT; at += 4) {
         const records = [0, 1, 2, 3].map((n) => recordOf(`${id}-${at + n}`));
-        await done(journal.append(id, version(at), records, false));
+        await must(journal.append(id, version(at), records, false));
       }
     }
     await journal.close();

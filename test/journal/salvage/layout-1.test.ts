@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { reject } from '../../../schemas/rejection.ts';
+import { must } from '../../../src/client/must.ts';
 import type { JournalRecord } from '../../../src/journal/journal.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { Refusal } from '../../../src/journal/refusal.ts';
@@ -11,7 +12,7 @@ import { openEngine } from '../../../src/engine/engine.ts';
 import { Talk, packageOf } from '../../support/engine/world.ts';
 import { openLayout1 } from '../../support/journal/layout-1-writer.ts';
 import { liveTables, storedFiles } from '../../support/journal/many-tables.ts';
-import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { outcome, refusal } from '../../support/journal/outcomes.ts';
 import { eventId, position, readAll, recordOf, session, snapshotOf, version } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { randomFrom, roundsOf } from '../../support/random.ts';
@@ -55,13 +56,13 @@ async function writeLayout1(directory: string, openings = 3): Promise<Streams> {
 
 async function expectStreams(journal: LevelJournal, streams: Streams): Promise<void> {
   for (const [id, records] of streams) {
-    expect(await done(journal.genesis(id))).toBe(`genesis of ${id}`);
+    expect(await must(journal.genesis(id))).toBe(`genesis of ${id}`);
     expect(await readAll(journal, id, 7)).toEqual(records);
-    for (const [at, { event_id }] of records.entries()) expect(await done(journal.find(id, event_id))).toBe(at);
-    expect(await done(journal.find(id, eventId('none')))).toBeNull();
+    for (const [at, { event_id }] of records.entries()) expect(await must(journal.find(id, event_id))).toBe(at);
+    expect(await must(journal.find(id, eventId('none')))).toBeNull();
   }
   const heads = [...streams].map(([session_id, records]) => ({ session_id, version: records.length }));
-  expect((await done(journal.sessions())).map(({ session_id, version: at }) => ({ session_id, version: at }))).toEqual(
+  expect((await must(journal.sessions())).map(({ session_id, version: at }) => ({ session_id, version: at }))).toEqual(
     heads.sort((a, b) => (a.session_id < b.session_id ? -1 : 1)),
   );
 }
@@ -72,11 +73,11 @@ describe('a journal of layout 1', () => {
       const path = join(directory, 'journal');
       const streams = new Map(await writeLayout1(path));
       const messages: string[] = [];
-      const journal = await done(openLevelJournal(path, { tell: (message) => messages.push(message) }));
+      const journal = await must(openLevelJournal(path, { tell: (message) => messages.push(message) }));
       expect(messages).toContain('the journal has an older layout; converting it');
       await expectStreams(journal, streams);
       expect(journal.damage).toBeNull();
-      expect((await done(journal.sessions())).map(({ owing }) => owing)).toEqual([
+      expect((await must(journal.sessions())).map(({ owing }) => owing)).toEqual([
         false,
         true,
         true,
@@ -90,11 +91,11 @@ describe('a journal of layout 1', () => {
         'version_conflict',
       );
       const added = [recordOf('new-1'), recordOf('new-2'), recordOf('new-3')];
-      await done(journal.append(a, version(before.length), added, false));
-      await done(journal.create(session('new'), 'genesis of new'));
+      await must(journal.append(a, version(before.length), added, false));
+      await must(journal.create(session('new'), 'genesis of new'));
       streams.set(a, [...before, ...added]).set(session('new'), []);
       await journal.close();
-      const again = await done(openLevelJournal(path, { tell: (message) => messages.push(message) }));
+      const again = await must(openLevelJournal(path, { tell: (message) => messages.push(message) }));
       await expectStreams(again, streams);
       expect(again.notices).toEqual([]);
       expect(messages).toHaveLength(1);
@@ -107,25 +108,25 @@ describe('a journal of layout 1', () => {
     inTemporaryDirectory(async (directory) => {
       const [made, older] = [join(directory, 'made'), join(directory, 'older')];
       const id = session('s');
-      const engine = await done(openEngine({ dataDir: made }));
+      const engine = await must(openEngine({ dataDir: made }));
       const talk = new Talk(engine.client, id);
       await talk.create(packageOf([FREE]));
       await talk.run();
-      const stood = await done(engine.client.session(id));
+      const before = await must(engine.client.session(id));
       await engine.close();
       await cp(made, older, { recursive: true });
       await rm(join(older, 'journal'), { recursive: true });
-      const journal = await done(openLevelJournal(join(made, 'journal')));
+      const journal = await must(openLevelJournal(join(made, 'journal')));
       const writer = await openLayout1(join(older, 'journal'), new Map());
-      await writer.create(id, await done(journal.genesis(id)));
-      await writer.append(id, await readAll(journal, id), (await done(journal.head(id))).owing);
+      await writer.create(id, await must(journal.genesis(id)));
+      await writer.append(id, await readAll(journal, id), (await must(journal.head(id))).owing);
       await writer.close();
       await journal.close();
       // Loading verifies every digest and the chain.
-      const again = await done(openEngine({ dataDir: older }));
-      expect(await done(again.client.session(id))).toEqual(stood);
+      const again = await must(openEngine({ dataDir: older }));
+      expect(await must(again.client.session(id))).toEqual(before);
       await new Talk(again.client, id).submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
-      const records = await done(again.client.records(id));
+      const records = await must(again.client.records(id));
       const events = records.flatMap((record) => (record.kind === 'event' ? [record.event.kind] : []));
       expect(events).toEqual(['RunRequested', 'RunPaused']);
       await again.close();
@@ -135,13 +136,13 @@ describe('a journal of layout 1', () => {
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await writeLayout1(path, 1);
-      const empty = await done(openLevelJournal(join(directory, 'other')));
-      await done(empty.create(session('a'), '{}'));
-      await done(empty.snapshots.put(snapshotOf('a', 1)));
+      const empty = await must(openLevelJournal(join(directory, 'other')));
+      await must(empty.create(session('a'), '{}'));
+      await must(empty.snapshots.put(snapshotOf('a', 1)));
       await empty.close();
       await cp(join(directory, 'other', 'snapshots'), join(path, 'snapshots'), { recursive: true });
-      const journal = await done(openLevelJournal(path));
-      expect(await done(journal.snapshots.get(session('a'), version(1)))).toEqual(snapshotOf('a', 1));
+      const journal = await must(openLevelJournal(path));
+      expect(await must(journal.snapshots.get(session('a'), version(1)))).toEqual(snapshotOf('a', 1));
       await journal.close();
     }));
 
@@ -155,10 +156,10 @@ describe('a journal of layout 1', () => {
         await cp(home, join(directory, `failed-${steps.length}`), { recursive: true });
         steps.push(step);
       };
-      await (await done(openLevelJournal(join(home, 'journal'), { onStep }))).close();
+      await (await must(openLevelJournal(join(home, 'journal'), { onStep }))).close();
       expect(steps.length).toBeGreaterThan(5);
       for (const [k] of steps.entries()) {
-        const killed = await done(openLevelJournal(join(directory, `killed-${k}`, 'journal')));
+        const killed = await must(openLevelJournal(join(directory, `killed-${k}`, 'journal')));
         await expectStreams(killed, streams);
         await killed.close();
         const path = join(directory, `failed-${k}`, 'journal');
@@ -173,7 +174,7 @@ describe('a journal of layout 1', () => {
           }),
         );
         expect(failing).toBe('storage_full');
-        const opened = await done(openLevelJournal(path));
+        const opened = await must(openLevelJournal(path));
         await expectStreams(opened, streams);
         await opened.close();
       }
@@ -195,7 +196,7 @@ describe('a journal of layout 1', () => {
           const at = Math.floor((size * ((turn % 12) + 1)) / 16);
           bytes[at] = (bytes[at] ?? 0) ^ 4;
           await writeFile(join(path, name), bytes);
-          const journal = await done(openLevelJournal(path));
+          const journal = await must(openLevelJournal(path));
           for (const [id, records] of streams) {
             const { length } = records;
             if ((await outcome(journal.head(id))) === 'done') {
@@ -235,7 +236,7 @@ describe('a journal of layout 1', () => {
       const path = join(directory, 'journal');
       const streams = await writeLayout1(path);
       for (const name of await readdir(path)) if (name.startsWith('MANIFEST')) await rm(join(path, name));
-      const journal = await done(openLevelJournal(path));
+      const journal = await must(openLevelJournal(path));
       await expectStreams(journal, streams);
       expect(journal.damage?.sessions.size).toBe(0);
       await journal.close();

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { reject } from '../../../schemas/rejection.ts';
 import { Refusal } from '../../../src/journal/refusal.ts';
 import { type Streams, flipBit, liveTables, storedFiles, writeManyTables } from '../../support/journal/many-tables.ts';
-import { done, outcome, refusal } from '../../support/journal/outcomes.ts';
+import { outcome, refusal } from '../../support/journal/outcomes.ts';
 import { eventId, position, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
 import { mountSmallDisk } from '../../support/journal/small-disk.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
@@ -37,11 +38,11 @@ async function compareWith(journal: LevelJournal, streams: Streams): Promise<Cou
     counted.right += 1;
     expect(genesis.right).toBe(`genesis of ${id}`);
     expect(await readAll(journal, id)).toEqual(records);
-    expect(await done(journal.head(id))).toMatchObject({ version: records.length });
-    for (const [at, { event_id }] of records.entries()) expect(await done(journal.find(id, event_id))).toBe(at);
+    expect(await must(journal.head(id))).toMatchObject({ version: records.length });
+    for (const [at, { event_id }] of records.entries()) expect(await must(journal.find(id, event_id))).toBe(at);
     expect(await outcome(journal.create(id, '{}'))).toBe('session_exists');
   }
-  const listed = await done(journal.sessions());
+  const listed = await must(journal.sessions());
   for (const { session_id, version: at } of listed) {
     if ((await outcome(journal.head(session_id))) === 'done') expect(at).toBe(streams.get(session_id)?.length);
   }
@@ -76,7 +77,7 @@ async function appendAndReopen(directory: string, journal: LevelJournal, streams
     else expect(['damaged', 'unknown_session']).toContain(answer);
   }
   await journal.close();
-  const again = await done(openLevelJournal(directory));
+  const again = await must(openLevelJournal(directory));
   await compareWith(again, grown);
   await again.close();
 }
@@ -141,7 +142,7 @@ describe('a journal with damaged tables', () => {
       const before = await storedFiles(path, TABLE);
       const bytes = await readFile(join(path, before[0]?.name ?? ''));
       const messages: string[] = [];
-      const journal = await done(openLevelJournal(path, { tell: (message) => messages.push(message) }));
+      const journal = await must(openLevelJournal(path, { tell: (message) => messages.push(message) }));
       expect(messages[0]).toContain('rebuilding the journal');
       expect(journal.notices.join('\n')).toMatch(
         /\d+\.ldb of the journal was damaged: the checksum of the block at \d+/,
@@ -150,7 +151,7 @@ describe('a journal with damaged tables', () => {
       expect(await storedFiles(join(directory, 'journal.damaged-1'), TABLE)).toEqual(before);
       expect(await readFile(join(directory, 'journal.damaged-1', before[0]?.name ?? ''))).toEqual(bytes);
       await journal.close();
-      const again = await done(openLevelJournal(path));
+      const again = await must(openLevelJournal(path));
       expect(again.notices).toEqual(journal.notices.slice(-1));
       expect(again.damage).toEqual(journal.damage);
       await again.close();
@@ -165,7 +166,7 @@ describe('a journal with damaged tables', () => {
         await cp(home, join(directory, `killed-${steps.length}`), { recursive: true });
         steps.push(step);
       };
-      const journal = await done(openLevelJournal(join(home, 'journal'), { onStep }));
+      const journal = await must(openLevelJournal(join(home, 'journal'), { onStep }));
       const truth = await compareWith(journal, streams);
       expect(truth.damaged).toBeGreaterThan(0);
       const lost = journal.damage?.sessions;
@@ -173,7 +174,7 @@ describe('a journal with damaged tables', () => {
       expect(steps.slice(-2)).toEqual(['moving the old journal aside', 'moving the rebuilt journal into its place']);
       for (const [k] of steps.entries()) {
         const path = join(directory, `killed-${k}`, 'journal');
-        const opened = await done(openLevelJournal(path));
+        const opened = await must(openLevelJournal(path));
         expect(await compareWith(opened, streams)).toEqual(truth);
         expect(opened.damage?.sessions).toEqual(lost);
         await appendAndReopen(path, opened, streams);
@@ -206,7 +207,7 @@ describe('a journal with damaged tables', () => {
             break;
           }
           expect(failing.left.code).toBe('storage_full');
-          const opened = await done(openLevelJournal(join(home, 'journal')));
+          const opened = await must(openLevelJournal(join(home, 'journal')));
           expect((await compareWith(opened, streams)).right).toBeGreaterThan(0);
           await opened.close();
         }
@@ -217,7 +218,7 @@ describe('a journal with damaged tables', () => {
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');
       await writeManyTables(path, randomFrom(6));
-      const journal = await done(openLevelJournal(path));
+      const journal = await must(openLevelJournal(path));
       const [table] = await liveTables(path);
       await flipBit(join(path, table?.name ?? ''), 100);
       expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');
@@ -231,9 +232,9 @@ describe('a journal with damaged tables', () => {
       for (let seed = 5; seed < 5 + TWICE_DAMAGED; seed += 1) {
         const path = join(directory, `${seed}`);
         const streams = await damagedJournal(path, seed);
-        const first = await done(openLevelJournal(path));
+        const first = await must(openLevelJournal(path));
         await first.close();
-        await (await done(openLevelJournal(path))).close();
+        await (await must(openLevelJournal(path))).close();
         const tables = await liveTables(path);
         const largest = tables.reduce((a, b) => (a.size > b.size ? a : b));
         await flipBit(join(path, largest.name), Math.floor(largest.size * 0.6));
@@ -265,15 +266,15 @@ describe('a damaged journal on a full disk', () => {
     try {
       const path = join(disk.directory, 'journal');
       const [large, small] = [session('large'), session('small')];
-      const journal = await done(openLevelJournal(path));
-      for (const id of [large, small]) await done(journal.create(id, '{}'));
-      await done(journal.append(small, version(0), [recordOf('e')], false));
+      const journal = await must(openLevelJournal(path));
+      for (const id of [large, small]) await must(journal.create(id, '{}'));
+      await must(journal.append(small, version(0), [recordOf('e')], false));
       for (let at = 0; at < 40; at += 1) {
         const text = randomBytes(50_000).toString('hex');
-        await done(journal.append(large, version(at), [recordOf(`l${at}`, text)], false));
+        await must(journal.append(large, version(at), [recordOf(`l${at}`, text)], false));
       }
       await journal.close();
-      await (await done(openLevelJournal(path))).close();
+      await (await must(openLevelJournal(path))).close();
       const [table] = await liveTables(path);
       await flipBit(join(path, table?.name ?? ''), Math.floor((table?.size ?? 0) / 2));
       const files = await storedFiles(path, TABLE);
@@ -284,7 +285,7 @@ describe('a damaged journal on a full disk', () => {
       expect(refused.message).toContain('could not be rebuilt');
       expect(await storedFiles(path, TABLE)).toEqual(files);
       await rm(reserve);
-      const again = await done(openLevelJournal(path));
+      const again = await must(openLevelJournal(path));
       expect(await readAll(again, small)).toEqual([recordOf('e')]);
       expect((await refusal(again.head(large))).message).toMatch(/^session large, positions? \d+/);
       await again.close();
@@ -303,7 +304,7 @@ describe('a journal whose CURRENT is damaged', () => {
       if (how === 'flipped') await flipBit(current, 3);
       else if (how === 'missing') await rm(current);
       else await truncate(current, 0);
-      const journal = await done(openLevelJournal(path));
+      const journal = await must(openLevelJournal(path));
       expect(await compareWith(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
       await journal.close();
     }),
@@ -319,7 +320,7 @@ describe('a journal whose CURRENT is damaged', () => {
         if (how === 'flipped') await flipBit(named, 50);
         else await rm(how === 'two' ? join(path, 'CURRENT') : named);
         if (how === 'two') await writeFile(join(path, 'MANIFEST-999999'), '');
-        const journal = await done(openLevelJournal(path));
+        const journal = await must(openLevelJournal(path));
         expect(journal.notices[0]).toMatch(/^(?:CURRENT|MANIFEST-\d+) of the journal was damaged/);
         expect(await compareWith(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
         await appendAndReopen(path, journal, streams);
@@ -350,7 +351,7 @@ describe('a journal whose CURRENT is damaged', () => {
       let last = 0;
       for (let at = 0; at < bytes.length; at += 7 + bytes.readUInt16LE(at + 4)) last = at;
       await flipBit(file, last + 5, 3);
-      const journal = await done(openLevelJournal(path));
+      const journal = await must(openLevelJournal(path));
       expect(await compareWith(journal, streams)).toEqual({ right: streams.size, damaged: 0 });
       await journal.close();
     }));

@@ -8,10 +8,11 @@ import { type SessionId, type Version, brand } from '../../../schemas/ids.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
+import { must } from '../../../src/client/must.ts';
 import { replay, stateBytes, stateDigest } from '../../../src/core/index.ts';
 import { BAD_REQUESTS } from './bad-requests.ts';
 import { ZERO_DIGEST } from './inputs.ts';
-import { done, outcome, refusal } from '../journal/outcomes.ts';
+import { outcome, refusal } from '../journal/outcomes.ts';
 import { testPackage } from '../tools.ts';
 import { A, B, SESSION, Talk, callsIn, ingress, leaseRequest, settled, started } from './world.ts';
 
@@ -19,11 +20,11 @@ export interface Connected {
   readonly client: EngineClient;
   /** Closes the engine and its server. */
   readonly close: () => Promise<void>;
-  /** Changes the bytes of a stored blob behind the engine's back. */
+  /** Changes the bytes of a stored blob without the engine. */
   readonly damageBlob?: (ref: string) => Promise<void>;
 }
 
-/** One engine for all of them: what is refused leaves nothing behind. */
+/** Uses one engine for all requests, because a refused request changes nothing. */
 function describeRefusals(name: string, open: () => Promise<Connected>): void {
   describe(`${name}, submit`, () => {
     let connected: Connected;
@@ -42,7 +43,7 @@ function describeRefusals(name: string, open: () => Promise<Connected>): void {
       const before = await bytesOf(client);
       expect(await refusal(client.submit(SESSION, request as Submit))).toMatchObject(expected);
       expect(await bytesOf(client)).toEqual(before);
-      expect(await done(client.records(SESSION, 2))).toEqual([]);
+      expect(await must(client.records(SESSION, 2))).toEqual([]);
     });
   });
 }
@@ -63,14 +64,14 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
 
     describe('sessions', () => {
       test('reports the engine', async () => {
-        expect(await done(client.info())).toMatchObject({ name: 'refold' });
+        expect(await must(client.info())).toMatchObject({ name: 'refold' });
       });
 
       test('creates a session under a given id, or one that the engine makes', async () => {
-        const own = await done(client.createSession({ session_id: SESSION }));
+        const own = await must(client.createSession({ session_id: SESSION }));
         expect(own).toEqual({ session_id: SESSION, version: 0, owing: false });
-        const made = await done(client.createSession());
-        const ids = (await done(client.sessions())).map(({ session_id }) => session_id);
+        const made = await must(client.createSession());
+        const ids = (await must(client.sessions())).map(({ session_id }) => session_id);
         expect(ids).toEqual([SESSION, made.session_id].sort());
       });
 
@@ -88,18 +89,18 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         const [first] = testPackage().registry;
         const twice = { ...testPackage(), registry: [first, first] };
         expect(await bad({ tool_package: twice })).toMatchObject({ code: 'registry_invalid' });
-        expect(await done(client.sessions())).toHaveLength(1);
+        expect(await must(client.sessions())).toHaveLength(1);
       });
 
       test('shows state, digest and chain of the stream', async () => {
         await talk.create();
         await talk.run();
-        const view = await done(client.session(SESSION));
+        const view = await must(client.session(SESSION));
         expect(view.state_digest).toBe(stateDigest(view.state));
-        const replayed = replay(await done(client.records(SESSION)));
+        const replayed = replay(await must(client.records(SESSION)));
         expect(replayed.divergence).toBeNull();
         expect(replayed).toMatchObject({ chain: view.chain, stateDigest: view.state_digest });
-        expect(await done(client.sessions())).toEqual([{ session_id: SESSION, version: 1, owing: true }]);
+        expect(await must(client.sessions())).toEqual([{ session_id: SESSION, version: 1, owing: true }]);
       });
 
       test('refuses an unknown session, and an invalid id', async () => {
@@ -139,34 +140,34 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
           code: 'version_conflict',
           path: '/expected_version',
         });
-        await done(client.submit(SESSION, at(0)));
-        expect((await done(client.submit(SESSION, at(0)))).events).toMatchObject([{ position: 0, repeated: true }]);
+        await must(client.submit(SESSION, at(0)));
+        expect((await must(client.submit(SESSION, at(0)))).events).toMatchObject([{ position: 0, repeated: true }]);
       });
 
       test('answers a repeated event id with its first position, alone and among new ones', async () => {
         await talk.create();
         const run = { ...RUN, event_id: brand<'EventId'>('r') };
         const pause = ingress({ kind: 'RunPaused', run_id: 'run-1', event_id: 'p' });
-        const first = await done(client.submit(SESSION, { events: [run] }));
-        expect(await done(client.submit(SESSION, { events: [run] }))).toEqual({
+        const first = await must(client.submit(SESSION, { events: [run] }));
+        expect(await must(client.submit(SESSION, { events: [run] }))).toEqual({
           ...first,
           events: [{ ...first.events[0], repeated: true }],
         });
-        const mixed = await done(client.submit(SESSION, { events: [run, pause, pause] }));
+        const mixed = await must(client.submit(SESSION, { events: [run, pause, pause] }));
         expect(mixed.events.map(({ position, repeated }) => [position, repeated])).toEqual([
           [0, true],
           [1, false],
           [1, true],
         ]);
-        expect((await done(client.session(SESSION))).state.version).toBe(2);
+        expect((await must(client.session(SESSION))).state.version).toBe(2);
       });
 
       test('keeps no object that the caller could change later', async () => {
         await talk.create();
         const event = { kind: 'RunRequested', input: { text: 'go' } };
-        await done(client.submit(SESSION, { events: [event] } as never));
+        await must(client.submit(SESSION, { events: [event] } as never));
         event.input.text = 'changed';
-        const [, record] = await done(client.records(SESSION));
+        const [, record] = await must(client.records(SESSION));
         expect(record).toMatchObject({ event: { input: { text: 'go' } } });
       });
 
@@ -178,14 +179,14 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('the stream', () => {
-      test('is read from a position, at most so many records', async () => {
+      test('is read from a position, up to a limit of records', async () => {
         await talk.create();
         await talk.calls(['a', 'once'], ['b', 'free']);
-        const all = await done(client.records(SESSION));
+        const all = await must(client.records(SESSION));
         expect(all.map(({ kind }) => kind)).toEqual(['genesis', 'event', 'event']);
-        expect(await done(client.records(SESSION, 1))).toEqual(all.slice(2));
-        expect(await done(client.records(SESSION, 0, 1))).toEqual(all.slice(1, 2));
-        expect(await done(client.records(SESSION, 9))).toEqual([]);
+        expect(await must(client.records(SESSION, 1))).toEqual(all.slice(2));
+        expect(await must(client.records(SESSION, 0, 1))).toEqual(all.slice(1, 2));
+        expect(await must(client.records(SESSION, 9))).toEqual([]);
         for (const [from, limit, path] of BAD_PAGES) {
           expect(await refusal(client.records(SESSION, from, limit))).toMatchObject({
             code: 'invalid_shape',
@@ -197,14 +198,14 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
       test('is followed from a position, in order, as it grows, until aborted', async () => {
         await talk.create();
         await talk.run();
-        const over = new AbortController();
+        const controller = new AbortController();
         const seen: string[] = [];
         const following = (async () => {
-          for await (const { position, event } of client.follow(SESSION, { signal: over.signal })) {
+          for await (const { position, event } of client.follow(SESSION, { signal: controller.signal })) {
             seen.push(`${position} ${event.kind}`);
             if (seen.length === 1) void talk.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
             if (seen.length === 2) void talk.submit([{ kind: 'RunResumed', run_id: 'run-1' }]);
-            if (seen.length === 3) over.abort();
+            if (seen.length === 3) controller.abort();
           }
         })();
         await following;
@@ -267,15 +268,18 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
 
       test('are not granted to an aborted request', async () => {
         await talk.create();
-        const over = new AbortController();
-        const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), over.signal)();
+        const controller = new AbortController();
+        const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }), controller.signal)();
         await talk.run();
         await waiting;
         await talk.release(A, 'run-1/turn-1');
-        const gone = client.lease(leaseRequest(A, { wait_ms: 20_000, kinds: ['batch.settle'] }), over.signal)();
-        over.abort();
-        expect(await gone).toMatchObject({ left: { code: 'closing' } });
-        expect(await outcome(client.lease(leaseRequest(A), over.signal))).toBe('closing');
+        const aborted = client.lease(
+          leaseRequest(A, { wait_ms: 20_000, kinds: ['batch.settle'] }),
+          controller.signal,
+        )();
+        controller.abort();
+        expect(await aborted).toMatchObject({ left: { code: 'closing' } });
+        expect(await outcome(client.lease(leaseRequest(A), controller.signal))).toBe('closing');
         expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
       });
 
@@ -321,11 +325,11 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     describe('blobs', () => {
       test('are stored under their digest', async () => {
         const bytes = new TextEncoder().encode('some bytes');
-        const ref = await done(client.putBlob(bytes));
+        const ref = await must(client.putBlob(bytes));
         expect(ref).toBe(digestText('some bytes'));
-        expect(await done(client.putBlob(bytes))).toBe(ref);
-        expect(new TextDecoder().decode(await done(client.getBlob(ref)))).toBe('some bytes');
-        expect(await done(client.putBlob(new Uint8Array()))).toBe(digestText(''));
+        expect(await must(client.putBlob(bytes))).toBe(ref);
+        expect(new TextDecoder().decode(await must(client.getBlob(ref)))).toBe('some bytes');
+        expect(await must(client.putBlob(new Uint8Array()))).toBe(digestText(''));
       });
 
       test('are refused when they are unknown, or their digest is invalid', async () => {
@@ -335,7 +339,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
 
       test('are reported as damaged', async ({ skip }) => {
         if (connected.damageBlob === undefined) skip();
-        const ref = await done(client.putBlob(new TextEncoder().encode('precious')));
+        const ref = await must(client.putBlob(new TextEncoder().encode('precious')));
         await connected.damageBlob?.(ref);
         expect(await outcome(client.getBlob(ref))).toBe('damaged');
       });
@@ -344,11 +348,11 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     test('refuses every request once the engine is closed, and ends waiting ones', async () => {
       await talk.create();
       const waiting = client.lease(leaseRequest(A, { wait_ms: 20_000 }))();
-      const over = new AbortController();
-      const following = client.follow(SESSION, { signal: over.signal })[Symbol.asyncIterator]().next();
-      await done(client.info());
+      const controller = new AbortController();
+      const following = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();
+      await must(client.info());
       await connected.close();
-      over.abort();
+      controller.abort();
       const ended = await waiting;
       expect(isLeft(ended) ? ended.left.code : ended.right.effects).toEqual(isLeft(ended) ? 'closing' : []);
       expect(await following).toMatchObject({ done: true });
@@ -380,4 +384,4 @@ const BAD_PAGES: readonly (readonly [from: number, limit: number, path: string])
 const RUN: Ingress = { kind: 'RunRequested', input: { text: 'go' } };
 
 const bytesOf = async (client: EngineClient): Promise<Uint8Array> =>
-  stateBytes((await done(client.session(SESSION))).state);
+  stateBytes((await must(client.session(SESSION))).state);

@@ -8,9 +8,9 @@ import type { Journal } from '../../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
 
 /**
- * `refused`, `full`: nothing happens, and the call is refused. `unknown`: nothing happens, and the call returns
- * `storage_unknown`. `lost_ack`: it happens, and the call returns `storage_unknown`. `throws`: a fault of the adapter.
- * `dead_before`, `dead_after`: the process stops before or after it happens, and the call never returns.
+ * `refused`, `full`: nothing is done, and the call is refused. `unknown`: nothing is done, and the call returns
+ * `storage_unknown`. `lost_ack`: the work is done, and the call returns `storage_unknown`. `throws`: an internal error of the
+ * adapter. `dead_before`, `dead_after`: the process stops before or after the work, and the call never returns.
  */
 export type IoFault = 'refused' | 'full' | 'unknown' | 'lost_ack' | 'throws' | 'dead_before' | 'dead_after';
 

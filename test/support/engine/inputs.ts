@@ -1,4 +1,4 @@
-// Inputs at the limits of what is accepted.
+// Inputs for tests of limits.
 import type { Json } from '../../../schemas/json.ts';
 
 export { ZERO_DIGEST } from '../session.ts';

@@ -27,10 +27,10 @@ type Code = RejectionCode | 'done';
 /** Sends one request and returns its code. */
 export type Step = (client: EngineClient) => Promise<Code>;
 
-const say = (text: string): { readonly text: string } => ({ text });
+const content = (text: string): { readonly text: string } => ({ text });
 const LONG = 'x'.repeat(9_000);
 
-/** Submits an event under an id of its own. */
+/** Submits an event under the given id. */
 const submit =
   (id: string, event: LooseIngress, owner?: OwnerId): Step =>
   async (client) => {
@@ -84,7 +84,7 @@ export function scenario(disk: Disk): readonly Step[] {
       if (!isLeft(created)) return 'done';
       return created.left.code === 'session_exists' ? 'done' : created.left.code;
     },
-    submit('e-run', { kind: 'RunRequested', input: say('go') }),
+    submit('e-run', { kind: 'RunRequested', input: content('go') }),
     lease(disk, remember),
     submit('e-calls', { kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }, A),
     lease(disk, remember),
@@ -93,6 +93,6 @@ export function scenario(disk: Disk): readonly Step[] {
     late(() => submit('e-b', settled(call('b'), false), A)),
     lease(disk, remember),
     late(() => submit('e-batch', { kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash: call('a').plan_hash }, A)),
-    submit('e-end', { kind: 'ToolCallsObserved', run_id: 'run-1', turn: 2, calls: [], content: say('done') }, A),
+    submit('e-end', { kind: 'ToolCallsObserved', run_id: 'run-1', turn: 2, calls: [], content: content('done') }, A),
   ];
 }

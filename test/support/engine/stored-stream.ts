@@ -6,10 +6,10 @@ import type { Digest, SessionId, Version } from '../../../schemas/ids.ts';
 import { EVENTS_PER_APPEND_MAX } from '../../../schemas/limits.ts';
 import type { Snapshot } from '../../../schemas/snapshot.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import { must } from '../../../src/client/must.ts';
 import { genesisChain, initialState, nextChain, stateDigest } from '../../../src/core/index.ts';
 import { makeSnapshot } from '../../../src/core/snapshot.ts';
 import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
-import { done } from '../journal/outcomes.ts';
 import { accepted } from '../session.ts';
 
 /** The state and chain of a stream after some of its events. */
@@ -41,13 +41,13 @@ export function recordStream(genesis: Genesis, events: readonly IngressEvent[]):
 }
 
 export async function storeStream(journal: Journal, genesis: Genesis, { id, records }: StoredStream): Promise<void> {
-  await done(journal.create(id, canonicalText(genesis)));
+  await must(journal.create(id, canonicalText(genesis)));
   for (let at = 0; at < records.length; at += EVENTS_PER_APPEND_MAX) {
-    await done(journal.append(id, at as Version, records.slice(at, at + EVENTS_PER_APPEND_MAX), false));
+    await must(journal.append(id, at as Version, records.slice(at, at + EVENTS_PER_APPEND_MAX), false));
   }
 }
 
-/** The snapshot of a stream after so many events. */
+/** The snapshot of a stream at a version. */
 export function snapshotAt({ folded }: StoredStream, version: number): Snapshot {
   const { state, chain } = folded[version] ?? lastOf(folded);
   const snapshot = makeSnapshot(state, chain);

@@ -1,5 +1,5 @@
 // Courses of a session, as lists of requests that are safe to repeat: each is sent until it is accepted. A story keeps no
-// state of its own; what its next request needs is read from the durable state.
+// state; what its next request needs is read from the durable state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { OwnerId } from '../../../schemas/ids.ts';
@@ -8,10 +8,9 @@ import { digestText } from '../../../schemas/canonical.ts';
 import type { EventRecord, GenesisRecord, StreamRecord } from '../../../schemas/record.ts';
 import { effects, eventDigest, stateDigest } from '../../../src/core/index.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
-import { RejectedError } from '../../../src/client/must.ts';
+import { RejectedError, must } from '../../../src/client/must.ts';
 import { importStream } from '../../../src/engine/sessions/import-stream.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
-import { done } from '../journal/outcomes.ts';
 import { session as given } from '../session.ts';
 import { FREE, ONCE } from '../tools.ts';
 import type { Disk } from './disk.ts';
@@ -39,12 +38,12 @@ export interface Story {
   readonly steps: readonly Step[];
 }
 
-const client =
+const withClient =
   (ask: (client: EngineClient, disk: Disk) => ReturnType<ClientStep>): Step =>
   (world) =>
     ask(world.engine.client, world.disk);
 
-const create = client(async (engine) => {
+const create = withClient(async (engine) => {
   const created = await engine.createSession({
     session_id: SESSION,
     tool_package: packageOf([ONCE, FREE]),
@@ -57,8 +56,8 @@ const create = client(async (engine) => {
 type Stated = LooseIngress | ((disk: Disk) => Promise<LooseIngress>);
 
 /** Submits events, each under an id made of `id` and its index. */
-const say = (id: string, stated: Stated | readonly LooseIngress[], owner?: OwnerId): Step =>
-  client(async (engine, disk) => {
+const submits = (id: string, stated: Stated | readonly LooseIngress[], owner?: OwnerId): Step =>
+  withClient(async (engine, disk) => {
     const one = typeof stated === 'function' ? await stated(disk) : stated;
     const all = Array.isArray(one) ? (one as readonly LooseIngress[]) : [one as LooseIngress];
     const events = all.map((event, index) => ingress({ event_id: `${id}-${index}`, ...event }));
@@ -74,10 +73,10 @@ const passes =
     return 'done';
   };
 
-const run = say('run', { kind: 'RunRequested', input: { text: 'go' } });
+const run = submits('run', { kind: 'RunRequested', input: { text: 'go' } });
 
 const observed = (count: number, tool = 'free', args: Readonly<Record<string, string>> = {}): Step =>
-  say('calls', {
+  submits('calls', {
     kind: 'ToolCallsObserved',
     run_id: 'run-1',
     turn: 1,
@@ -102,21 +101,27 @@ const callOf = async (disk: Disk, id: string): Promise<EffectOfKind<'tool.call'>
 const calls = new WeakMap<Disk, Map<string, EffectOfKind<'tool.call'>>>();
 
 const starts = (id: string, owner?: OwnerId): Step =>
-  say(`start-${id}`, async (disk) => started(await callOf(disk, id), owner ?? A), owner);
+  submits(`start-${id}`, async (disk) => started(await callOf(disk, id), owner ?? A), owner);
 const settles = (id: string, success = true): Step =>
-  say(`settle-${id}`, async (disk) => settled(await callOf(disk, id), success));
-const closes: Step = say('close', async (disk) => {
+  submits(`settle-${id}`, async (disk) => settled(await callOf(disk, id), success));
+const closes: Step = submits('close', async (disk) => {
   const { plan_hash } = await callOf(disk, 'c0');
   return { kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash };
 });
-const ends = say('end', { kind: 'ToolCallsObserved', run_id: 'run-1', turn: 2, calls: [], content: { text: 'done' } });
+const ends = submits('end', {
+  kind: 'ToolCallsObserved',
+  run_id: 'run-1',
+  turn: 2,
+  calls: [],
+  content: { text: 'done' },
+});
 
-const leases = client(async (engine) => {
+const leases = withClient(async (engine) => {
   const answer = await engine.lease(leaseRequest(A))();
   return isLeft(answer) ? answer.left.code : 'done';
 });
 
-const settlesNone: Step = say('close', async (disk) => {
+const settlesNone: Step = submits('close', async (disk) => {
   const { last_tool_plan_hash: plan_hash } = await durable(disk);
   return { kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash: plan_hash ?? digestText('') };
 });
@@ -124,12 +129,12 @@ const settlesNone: Step = say('close', async (disk) => {
 const BIG = 'ä'.repeat(300_000);
 const bigRef = digestText(BIG);
 
-const putsBig = client(async (engine) => {
+const putsBig = withClient(async (engine) => {
   const answer = await engine.putBlob(new TextEncoder().encode(BIG))();
   return isLeft(answer) ? answer.left.code : 'done';
 });
 
-const getsBig = client(async (engine) => {
+const getsBig = withClient(async (engine) => {
   const answer = await engine.getBlob(bigRef)();
   return isLeft(answer) ? answer.left.code : 'done';
 });
@@ -148,13 +153,13 @@ async function coded(work: () => Promise<unknown>): ReturnType<ClientStep> {
 
 export const restarts: Step = (world) => coded(() => world.restart());
 
-export const views: Step = client(async (engine) => {
+export const views: Step = withClient(async (engine) => {
   const answer = await engine.session(SESSION)();
   return isLeft(answer) ? answer.left.code : 'done';
 });
 
 const pauses = (id: string, pairs: number): Step =>
-  say(
+  submits(
     id,
     Array.from({ length: pairs }, () => [
       { kind: 'RunPaused', run_id: 'run-1' } as const,
@@ -183,7 +188,7 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 const imports: Step = async ({ disk }) => {
-  const code = await coded(() => done(() => importStream(disk.ports(), inTurn(EXPORTED))));
+  const code = await coded(() => must(() => importStream(disk.ports(), inTurn(EXPORTED))));
   // All of it exists when the import was repeated after a lost answer.
   return code === 'session_exists' ? 'done' : code;
 };
@@ -210,7 +215,14 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'cancel during a batch',
-    steps: [create, run, observed(3), starts('c0'), say('cancel', { kind: 'RunCancelled', run_id: 'run-1' }), views],
+    steps: [
+      create,
+      run,
+      observed(3),
+      starts('c0'),
+      submits('cancel', { kind: 'RunCancelled', run_id: 'run-1' }),
+      views,
+    ],
   },
   {
     name: 'interrupt during a batch',
@@ -220,7 +232,7 @@ export const STORIES: readonly Story[] = [
       observed(3, 'once'),
       starts('c0'),
       settles('c1'),
-      say('stop', { kind: 'user.interrupt', run_id: 'run-1' }),
+      submits('stop', { kind: 'user.interrupt', run_id: 'run-1' }),
       views,
     ],
   },
@@ -229,7 +241,7 @@ export const STORIES: readonly Story[] = [
     steps: [
       create,
       run,
-      say('host', {
+      submits('host', {
         kind: 'HostSessionUpdated',
         host_session: { host_session_id: 'host-1', host_session_status: 'ready', expires_at_ms: 1_005_000 },
       }),
@@ -247,7 +259,7 @@ export const STORIES: readonly Story[] = [
     steps: [
       create,
       putsBig,
-      say('run', {
+      submits('run', {
         kind: 'RunRequested',
         input: { ref: bigRef, bytes: new TextEncoder().encode(BIG).length, head: 'ä', tail: 'ä' },
       }),
@@ -271,16 +283,16 @@ export const STORIES: readonly Story[] = [
       pauses('third', 2),
     ],
   },
-  { name: 'import', steps: [imports, views, say('more', { kind: 'RunPaused', run_id: 'run-1' })] },
+  { name: 'import', steps: [imports, views, submits('more', { kind: 'RunPaused', run_id: 'run-1' })] },
   {
     name: 'run control',
     steps: [
       create,
       run,
-      say('steer', { kind: 'RunSteered', run_id: 'run-1', input: { text: 'left' } }),
-      say('then', { kind: 'FollowUpQueued', follow_up: { input: { text: 'then' } } }),
+      submits('steer', { kind: 'RunSteered', run_id: 'run-1', input: { text: 'left' } }),
+      submits('then', { kind: 'FollowUpQueued', follow_up: { input: { text: 'then' } } }),
       pauses('pause', 1),
-      say('fail', { kind: 'RunFailed', run_id: 'run-1', code: 'gave_up', message: 'no' }),
+      submits('fail', { kind: 'RunFailed', run_id: 'run-1', code: 'gave_up', message: 'no' }),
       views,
     ],
   },

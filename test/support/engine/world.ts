@@ -1,5 +1,6 @@
-// An engine over stores in memory and a virtual clock, and short forms of requests to it.
+// An engine over stores in memory and a virtual clock, and shorthands for requests to it.
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
+import { must } from '../../../src/client/must.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
@@ -17,7 +18,6 @@ import { newSchemaCheck } from '../../../src/engine/edge/schema-check.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
 import { profileOf, testPackage } from '../tools.ts';
-import { done } from '../journal/outcomes.ts';
 import { type Disk, newDisk } from './disk.ts';
 import { type VirtualClock, newVirtualClock } from './virtual-clock.ts';
 
@@ -63,13 +63,13 @@ export class Talk {
     tool_package: ToolPackage = testPackage(),
     consent: ConsentPolicy = CONSENT_PRESETS.allow_all,
   ): Promise<this> {
-    await done(this.client.createSession({ session_id: this.id, tool_package, consent }));
+    await must(this.client.createSession({ session_id: this.id, tool_package, consent }));
     return this;
   }
 
   submit(events: readonly LooseIngress[], owner?: OwnerId): Promise<SubmitReceipt> {
     const named = events.map((event) => ingress({ event_id: this.nextId(), ...event }));
-    return done(this.client.submit(this.id, { events: named, ...(owner === undefined ? {} : { owner }) }));
+    return must(this.client.submit(this.id, { events: named, ...(owner === undefined ? {} : { owner }) }));
   }
 
   /** The code with which an event is refused, or `done`. */
@@ -97,11 +97,11 @@ export class Talk {
   }
 
   async state(): Promise<SessionState> {
-    return (await done(this.client.session(this.id))).state;
+    return (await must(this.client.session(this.id))).state;
   }
 
   lease(owner: OwnerId, rest: Partial<LeaseRequest> = {}): Promise<LeaseGrant> {
-    return done(this.client.lease(leaseRequest(owner, rest)));
+    return must(this.client.lease(leaseRequest(owner, rest)));
   }
 
   async leased(owner: OwnerId, rest: Partial<LeaseRequest> = {}): Promise<readonly string[]> {
@@ -109,12 +109,12 @@ export class Talk {
   }
 
   async lost(owner: OwnerId, ...effects: readonly string[]): Promise<readonly string[]> {
-    const { lost } = await done(this.client.heartbeat({ owner, leases: this.keys(effects) }));
+    const { lost } = await must(this.client.heartbeat({ owner, leases: this.keys(effects) }));
     return lost.map(({ effect_id }) => effect_id);
   }
 
   async release(owner: OwnerId, ...effects: readonly string[]): Promise<void> {
-    await done(this.client.release({ owner, leases: this.keys(effects) }));
+    await must(this.client.release({ owner, leases: this.keys(effects) }));
   }
 
   keys(effects: readonly string[]): readonly LeaseKey[] {
@@ -158,7 +158,7 @@ export async function newWorld(
   let ids = 0;
   const epochs = newMemoryEpochs();
   const open = (within: Bounds): Promise<Engine> =>
-    done(
+    must(
       startEngine({
         ...disk.ports(),
         checkSchema,
@@ -191,8 +191,8 @@ export async function newWorld(
 
 /** The state that the stored stream folds to, independent of any engine. */
 export async function durable(disk: Disk, id: SessionId = SESSION): Promise<SessionState> {
-  let state = folded.get(disk) ?? initialState(JSON.parse(await done(disk.journal.genesis(id))) as Genesis);
-  for (const { event } of await done(disk.journal.read(id, state.version as number as Position, 1_000))) {
+  let state = folded.get(disk) ?? initialState(JSON.parse(await must(disk.journal.genesis(id))) as Genesis);
+  for (const { event } of await must(disk.journal.read(id, state.version as number as Position, 1_000))) {
     state = accepted(state, JSON.parse(event) as IngressEvent);
   }
   folded.set(disk, state);

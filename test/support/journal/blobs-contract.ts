@@ -6,7 +6,8 @@ import type { Digest } from '../../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
 import { unreachable } from '../../../schemas/rejection.ts';
 import type { Blobs } from '../../../src/blobs/blobs.ts';
-import { done, outcome, refusal } from './outcomes.ts';
+import { must } from '../../../src/client/must.ts';
+import { outcome, refusal } from './outcomes.ts';
 
 export interface OpenedBlobs {
   readonly blobs: Blobs;
@@ -42,12 +43,12 @@ export function blobsContract(name: string, open: Open): void {
       'return the bytes under their digest, also after a reopening',
       withBlobs(async ({ blobs, reopen }) => {
         const all = ['', 'a', 'ä€𝄞', 'x'.repeat(200_000)].map(bytesOf);
-        for (const bytes of all) expect(await done(blobs.put(bytes))).toBe(digestText(bytes));
+        for (const bytes of all) expect(await must(blobs.put(bytes))).toBe(digestText(bytes));
         const again = await reopen();
         for (const bytes of all) {
-          const found = await done(again.get(digestText(bytes)));
+          const found = await must(again.get(digestText(bytes)));
           expect(Buffer.compare(found, bytes)).toBe(0);
-          expect(await done(again.has(digestText(bytes)))).toBe(true);
+          expect(await must(again.has(digestText(bytes)))).toBe(true);
         }
         expect(await listed(again)).toEqual(all.map(digestText).sort());
       }),
@@ -58,12 +59,12 @@ export function blobsContract(name: string, open: Open): void {
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('dated');
         const before = Date.now() - 2_000;
-        const ref = await done(blobs.put(bytes));
-        const first = await done(blobs.lastPut(ref));
+        const ref = await must(blobs.put(bytes));
+        const first = await must(blobs.lastPut(ref));
         expect(first).toBeGreaterThan(before);
         expect(first).toBeLessThan(Date.now() + 2_000);
-        await done(blobs.put(bytes));
-        expect(await done(blobs.lastPut(ref))).toBeGreaterThanOrEqual(first);
+        await must(blobs.put(bytes));
+        expect(await must(blobs.lastPut(ref))).toBeGreaterThanOrEqual(first);
         expect((await refusal(blobs.lastPut(absent))).code).toBe('unknown_blob');
       }),
     );
@@ -73,7 +74,7 @@ export function blobsContract(name: string, open: Open): void {
       withBlobs(async ({ blobs }) => {
         expect((await refusal(blobs.get(absent))).code).toBe('unknown_blob');
         expect((await refusal(blobs.delete(absent))).code).toBe('unknown_blob');
-        expect(await done(blobs.has(absent))).toBe(false);
+        expect(await must(blobs.has(absent))).toBe(false);
         expect(await listed(blobs)).toEqual([]);
       }),
     );
@@ -82,7 +83,7 @@ export function blobsContract(name: string, open: Open): void {
       'accept the same bytes repeatedly, also concurrently',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('the same');
-        const refs = await Promise.all(Array.from({ length: 20 }, () => done(blobs.put(bytes))));
+        const refs = await Promise.all(Array.from({ length: 20 }, () => must(blobs.put(bytes))));
         expect(new Set(refs)).toEqual(new Set([digestText(bytes)]));
         expect(await listed(blobs)).toEqual([digestText(bytes)]);
       }),
@@ -92,9 +93,9 @@ export function blobsContract(name: string, open: Open): void {
       'store many blobs concurrently',
       withBlobs(async ({ blobs, reopen }) => {
         const all = Array.from({ length: 100 }, (_, n) => bytesOf(`blob ${n}`));
-        await Promise.all(all.map((bytes) => done(blobs.put(bytes))));
+        await Promise.all(all.map((bytes) => must(blobs.put(bytes))));
         const again = await reopen();
-        const found = await Promise.all(all.map((bytes) => done(again.get(digestText(bytes)))));
+        const found = await Promise.all(all.map((bytes) => must(again.get(digestText(bytes)))));
         expect(found.map((bytes) => new TextDecoder().decode(bytes))).toEqual(all.map((_, n) => `blob ${n}`));
         expect(await listed(again)).toEqual(all.map(digestText).sort());
       }),
@@ -103,14 +104,14 @@ export function blobsContract(name: string, open: Open): void {
     test(
       'refuse a deleted blob as unknown, and accept it again',
       withBlobs(async ({ blobs, reopen }) => {
-        const ref = await done(blobs.put(bytesOf('to go')));
-        const kept = await done(blobs.put(bytesOf('to stay')));
-        await done(blobs.delete(ref));
+        const ref = await must(blobs.put(bytesOf('to go')));
+        const kept = await must(blobs.put(bytesOf('to stay')));
+        await must(blobs.delete(ref));
         expect(await outcome(blobs.get(ref))).toBe('unknown_blob');
         const again = await reopen();
         expect(await listed(again)).toEqual([kept]);
-        expect(await done(again.put(bytesOf('to go')))).toBe(ref);
-        expect(await done(again.has(ref))).toBe(true);
+        expect(await must(again.put(bytesOf('to go')))).toBe(ref);
+        expect(await must(again.has(ref))).toBe(true);
       }),
     );
 
@@ -118,10 +119,10 @@ export function blobsContract(name: string, open: Open): void {
       'return a copy of the bytes to each reader',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('mine');
-        const ref = await done(blobs.put(bytes));
+        const ref = await must(blobs.put(bytes));
         bytes.fill(0);
-        (await done(blobs.get(ref))).fill(0);
-        expect(new TextDecoder().decode(await done(blobs.get(ref)))).toBe('mine');
+        (await must(blobs.get(ref))).fill(0);
+        expect(new TextDecoder().decode(await must(blobs.get(ref)))).toBe('mine');
       }),
     );
 
@@ -130,8 +131,8 @@ export function blobsContract(name: string, open: Open): void {
       withBlobs(async ({ blobs }) => {
         const tooLarge = await refusal(blobs.put(new Uint8Array(BLOB_BYTES_MAX + 1)));
         expect(tooLarge.code).toBe('too_large');
-        const ref = await done(blobs.put(new Uint8Array(BLOB_BYTES_MAX)));
-        expect((await done(blobs.get(ref))).length).toBe(BLOB_BYTES_MAX);
+        const ref = await must(blobs.put(new Uint8Array(BLOB_BYTES_MAX)));
+        expect((await must(blobs.get(ref))).length).toBe(BLOB_BYTES_MAX);
       }),
     );
 
@@ -195,7 +196,7 @@ async function take(blobs: Blobs, what: Step, n: number): Promise<unknown> {
     case 'get':
       return outcome(blobs.get(digestText(bytes)));
     case 'has':
-      return done(blobs.has(digestText(bytes)));
+      return must(blobs.has(digestText(bytes)));
     case 'delete':
       return outcome(blobs.delete(digestText(bytes)));
     case 'reopen':

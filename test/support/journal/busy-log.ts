@@ -3,10 +3,10 @@
 import { cp, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { must } from '../../../src/client/must.ts';
 import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import type { Random } from '../random.ts';
-import { done } from './outcomes.ts';
 import { recordOf, session, version } from './samples.ts';
 
 /** What one commit wrote, by session: the first position, or -1 when it created the session. */
@@ -35,17 +35,17 @@ interface Shape {
   readonly together: number;
 }
 
-/** Three sessions take part in about every second commit, the others rarely; idle ones wrote only before the log begins. */
+/** About every second write is to one of three sessions. The idle sessions have no writes in the log. */
 export async function writeBusyLog(directory: string, random: Random, shape: Shape): Promise<BusyLog> {
   const streams = new Map<SessionId, JournalRecord[]>();
   const closed = join(directory, 'closed', 'journal');
-  const before = await done(openLevelJournal(closed));
+  const before = await must(openLevelJournal(closed));
   for (let n = 0; n < shape.sessions; n += 2) {
     await write(before, streams, [session(`idle-${n}`), session(`s${n}`)], random);
     await write(before, streams, [session(`idle-${n}`)], random);
   }
   await before.close();
-  const journal = await done(openLevelJournal(closed));
+  const journal = await must(openLevelJournal(closed));
   const log =
     (await readdir(closed))
       .filter((name) => name.endsWith('.log'))
@@ -84,7 +84,7 @@ async function write(
       written.set(id, records === undefined ? -1 : records.length);
       if (records === undefined) {
         streams.set(id, []);
-        await done(journal.create(id, `genesis of ${id}`));
+        await must(journal.create(id, `genesis of ${id}`));
         return;
       }
       const added = Array.from({ length: 1 + random.below(4) }, (_, n) => {
@@ -93,7 +93,7 @@ async function write(
       });
       const at = version(records.length);
       records.push(...added);
-      await done(journal.append(id, at, added, random.below(2) === 0));
+      await must(journal.append(id, at, added, random.below(2) === 0));
     }),
   );
   return written;

@@ -3,9 +3,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS, SNAPSHOTS_KEPT } from '../../../schemas/limits.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
+import { must } from '../../../src/client/must.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import { journalCommands } from './journal-model.ts';
-import { done, outcome, refusal } from './outcomes.ts';
+import { outcome, refusal } from './outcomes.ts';
 import { eventId, position, readAll, readIds, recordOf, recordsOf, session, snapshotOf, version } from './samples.ts';
 
 export interface OpenedJournal {
@@ -71,11 +72,11 @@ function streamTests(withJournal: WithJournal): void {
     'is created once, with its genesis, without events and owing no effects',
     withJournal(async ({ journal }) => {
       const id = session('one');
-      await done(journal.create(id, '{"genesis":"ä"}'));
+      await must(journal.create(id, '{"genesis":"ä"}'));
       expect((await refusal(journal.create(id, 'another'))).code).toBe('session_exists');
-      expect(await done(journal.genesis(id))).toBe('{"genesis":"ä"}');
-      expect(await done(journal.head(id))).toEqual({ session_id: id, version: 0, owing: false });
-      expect(await done(journal.read(id, position(0), 10))).toEqual([]);
+      expect(await must(journal.genesis(id))).toBe('{"genesis":"ä"}');
+      expect(await must(journal.head(id))).toEqual({ session_id: id, version: 0, owing: false });
+      expect(await must(journal.read(id, position(0), 10))).toEqual([]);
     }),
   );
 
@@ -91,7 +92,7 @@ function streamTests(withJournal: WithJournal): void {
         journal.find(id, eventId('e')),
       ];
       for (const task of asked) expect((await refusal(task)).code).toBe('unknown_session');
-      expect(await done(journal.sessions())).toEqual([]);
+      expect(await must(journal.sessions())).toEqual([]);
     }),
   );
 
@@ -102,7 +103,7 @@ function streamTests(withJournal: WithJournal): void {
       const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => outcome(journal.create(id, `by ${n}`))));
       expect(answers.filter((answer) => answer === 'done')).toHaveLength(1);
       expect(answers.filter((answer) => answer === 'session_exists')).toHaveLength(19);
-      expect(await done(journal.genesis(id))).toBe(`by ${answers.indexOf('done')}`);
+      expect(await must(journal.genesis(id))).toBe(`by ${answers.indexOf('done')}`);
     }),
   );
 
@@ -112,15 +113,15 @@ function streamTests(withJournal: WithJournal): void {
       const id = session('kept');
       const texts = ['', '{}', '"\\u0000"', 'ü€𝄞', ' ', 'x'.repeat(70_000), '€'.repeat(70_000)];
       const records = texts.map((text, n) => recordOf(`event-${n}`, text));
-      await done(journal.create(id, '{}'));
-      await done(journal.append(id, version(0), records, true));
+      await must(journal.create(id, '{}'));
+      await must(journal.append(id, version(0), records, true));
       expect(await readAll(journal, id, 2)).toEqual(records);
       const again = await reopen();
       expect(await readAll(again, id, 3)).toEqual(records);
-      expect(await done(again.head(id))).toEqual({ session_id: id, version: records.length, owing: true });
-      expect(await done(again.sessions())).toEqual([{ session_id: id, version: records.length, owing: true }]);
-      expect(await done(again.find(id, eventId('event-3')))).toBe(3);
-      expect(await done(again.genesis(id))).toBe('{}');
+      expect(await must(again.head(id))).toEqual({ session_id: id, version: records.length, owing: true });
+      expect(await must(again.sessions())).toEqual([{ session_id: id, version: records.length, owing: true }]);
+      expect(await must(again.find(id, eventId('event-3')))).toBe(3);
+      expect(await must(again.genesis(id))).toBe('{}');
     }),
   );
 
@@ -128,16 +129,16 @@ function streamTests(withJournal: WithJournal): void {
     'is not mixed with streams whose ids share a prefix',
     withJournal(async ({ journal }) => {
       const ids = ['s', 's-', 's.', 's0', 'S', 's_s', 's.0'].map(session);
-      for (const id of ids) await done(journal.create(id, `genesis of ${id}`));
+      for (const id of ids) await must(journal.create(id, `genesis of ${id}`));
       for (const id of ids)
-        await done(journal.append(id, version(0), recordsOf(`${id}-0`, 'shared', `${id}-2`), false));
+        await must(journal.append(id, version(0), recordsOf(`${id}-0`, 'shared', `${id}-2`), false));
       for (const id of ids) {
         expect(await readIds(journal, id)).toEqual([`${id}-0`, 'shared', `${id}-2`]);
-        expect(await done(journal.genesis(id))).toBe(`genesis of ${id}`);
-        expect(await done(journal.find(id, eventId('shared')))).toBe(1);
-        expect(await done(journal.find(id, eventId('s-0')))).toBe(id === 's' ? 0 : null);
+        expect(await must(journal.genesis(id))).toBe(`genesis of ${id}`);
+        expect(await must(journal.find(id, eventId('shared')))).toBe(1);
+        expect(await must(journal.find(id, eventId('s-0')))).toBe(id === 's' ? 0 : null);
       }
-      const listed = await done(journal.sessions());
+      const listed = await must(journal.sessions());
       expect(listed.map(({ session_id }) => session_id)).toEqual([...ids].sort());
     }),
   );
@@ -146,17 +147,17 @@ function streamTests(withJournal: WithJournal): void {
     'is read in pages of at most READ_PAGE_RECORDS',
     withJournal(async ({ journal }) => {
       const id = session('paged');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       const count = READ_PAGE_RECORDS + 24;
       for (let at = 0; at < count; at += EVENTS_PER_APPEND_MAX) {
         const size = Math.min(EVENTS_PER_APPEND_MAX, count - at);
         const records = Array.from({ length: size }, (_, n) => recordOf(`e${at + n}`));
-        expect(await done(journal.append(id, version(at), records, false))).toBe(at + size);
+        expect(await must(journal.append(id, version(at), records, false))).toBe(at + size);
       }
-      expect(await done(journal.read(id, position(0), 10 * count))).toHaveLength(READ_PAGE_RECORDS);
-      expect(await done(journal.read(id, position(READ_PAGE_RECORDS), count))).toHaveLength(24);
-      expect(await done(journal.read(id, position(count), 1))).toEqual([]);
-      expect(await done(journal.read(id, position(count + 5), 1))).toEqual([]);
+      expect(await must(journal.read(id, position(0), 10 * count))).toHaveLength(READ_PAGE_RECORDS);
+      expect(await must(journal.read(id, position(READ_PAGE_RECORDS), count))).toHaveLength(24);
+      expect(await must(journal.read(id, position(count), 1))).toEqual([]);
+      expect(await must(journal.read(id, position(count + 5), 1))).toEqual([]);
       expect(await readIds(journal, id)).toEqual(Array.from({ length: count }, (_, n) => `e${n}`));
     }),
   );
@@ -165,7 +166,7 @@ function streamTests(withJournal: WithJournal): void {
     'refuses every request after closing, and may be closed twice',
     withJournal(async ({ journal }) => {
       const id = session('closed');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       await journal.close();
       await journal.close();
       const asked = [
@@ -191,7 +192,7 @@ function appendTests(withJournal: WithJournal): void {
     'admit exactly one of fifty requests at the same version',
     withJournal(async ({ journal, reopen }) => {
       const id = session('raced');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       for (let at = 0; at < 5; at += 1) {
         const racers = Array.from({ length: 50 }, (_, n) =>
           outcome(journal.append(id, version(at), recordsOf(`r${at}-${n}`), false)),
@@ -211,16 +212,16 @@ function appendTests(withJournal: WithJournal): void {
     'admit an event id once in a stream, and name it when it is repeated',
     withJournal(async ({ journal, reopen }) => {
       const id = session('ids');
-      await done(journal.create(id, '{}'));
-      await done(journal.append(id, version(0), recordsOf('a', 'b'), true));
+      await must(journal.create(id, '{}'));
+      await must(journal.append(id, version(0), recordsOf('a', 'b'), true));
       const repeated = await refusal(journal.append(id, version(2), recordsOf('c', 'b', 'd'), false));
       expect(repeated).toMatchObject({ code: 'version_conflict', message: expect.stringContaining('event id b') });
       const twice = await refusal(journal.append(id, version(2), recordsOf('e', 'f', 'e'), false));
       expect(twice).toMatchObject({ code: 'version_conflict', message: expect.stringContaining('event id e') });
       const again = await reopen();
       expect(await outcome(again.append(id, version(2), recordsOf('a'), false))).toBe('version_conflict');
-      expect(await done(again.head(id))).toEqual({ session_id: id, version: 2, owing: true });
-      for (const none of ['c', 'd', 'e', 'f']) expect(await done(again.find(id, eventId(none)))).toBeNull();
+      expect(await must(again.head(id))).toEqual({ session_id: id, version: 2, owing: true });
+      for (const none of ['c', 'd', 'e', 'f']) expect(await must(again.find(id, eventId(none)))).toBeNull();
     }),
   );
 
@@ -228,15 +229,15 @@ function appendTests(withJournal: WithJournal): void {
     'are recorded completely or not at all, together with the owing mark',
     withJournal(async ({ journal }) => {
       const id = session('whole');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       const most = Array.from({ length: EVENTS_PER_APPEND_MAX }, (_, n) => recordOf(`m${n}`));
-      expect(await done(journal.append(id, version(0), most, true))).toBe(EVENTS_PER_APPEND_MAX);
+      expect(await must(journal.append(id, version(0), most, true))).toBe(EVENTS_PER_APPEND_MAX);
       const tooMany = Array.from({ length: EVENTS_PER_APPEND_MAX + 1 }, (_, n) => recordOf(`t${n}`));
       const refused = await refusal(journal.append(id, version(EVENTS_PER_APPEND_MAX), tooMany, false));
       expect(refused.code).toBe('too_large');
-      expect(await done(journal.head(id))).toEqual({ session_id: id, version: EVENTS_PER_APPEND_MAX, owing: true });
-      expect(await done(journal.append(id, version(EVENTS_PER_APPEND_MAX), recordsOf('last'), false))).toBe(257);
-      expect((await done(journal.head(id))).owing).toBe(false);
+      expect(await must(journal.head(id))).toEqual({ session_id: id, version: EVENTS_PER_APPEND_MAX, owing: true });
+      expect(await must(journal.append(id, version(EVENTS_PER_APPEND_MAX), recordsOf('last'), false))).toBe(257);
+      expect((await must(journal.head(id))).owing).toBe(false);
     }),
   );
 
@@ -244,7 +245,7 @@ function appendTests(withJournal: WithJournal): void {
     'without records violate an invariant, and do not affect other appends',
     withJournal(async ({ journal }) => {
       const id = session('empty');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       const empty = journal.append(id, version(0), [], false)();
       const good = outcome(journal.append(id, version(0), recordsOf('good'), false));
       await expect(empty).rejects.toThrow(InvariantError);
@@ -256,15 +257,15 @@ function appendTests(withJournal: WithJournal): void {
     'are never seen in part by concurrent readers',
     withJournal(async ({ journal }) => {
       const id = session('beside');
-      await done(journal.create(id, '{}'));
+      await must(journal.create(id, '{}'));
       const lengths: number[] = [];
       const writer = { writing: true };
       const reader = (async () => {
         while (writer.writing)
-          lengths.push((await readAll(journal, id)).length, (await done(journal.head(id))).version);
+          lengths.push((await readAll(journal, id)).length, (await must(journal.head(id))).version);
       })();
       for (let at = 0; at < 60; at += 3) {
-        await done(journal.append(id, version(at), recordsOf(`${at}a`, `${at}b`, `${at}c`), false));
+        await must(journal.append(id, version(at), recordsOf(`${at}a`, `${at}b`, `${at}c`), false));
       }
       writer.writing = false;
       await reader;
@@ -279,28 +280,28 @@ function snapshotTests(withJournal: WithJournal): void {
   test(
     'are returned as they were put, also after a reopening',
     withJournal(async ({ journal, reopen }) => {
-      await done(journal.create(a, '{}'));
+      await must(journal.create(a, '{}'));
       const large = snapshotOf('a', 7, `"${'ä€𝄞'.repeat(50_000)}"`);
-      await done(journal.snapshots.put(large));
-      expect(await done(journal.snapshots.get(a, version(7)))).toEqual(large);
+      await must(journal.snapshots.put(large));
+      expect(await must(journal.snapshots.get(a, version(7)))).toEqual(large);
       const again = await reopen();
-      expect(await done(again.snapshots.versions(a))).toEqual([7]);
-      expect(await done(again.snapshots.get(a, version(7)))).toEqual(large);
+      expect(await must(again.snapshots.versions(a))).toEqual([7]);
+      expect(await must(again.snapshots.get(a, version(7)))).toEqual(large);
       // A snapshot does not affect the stream.
-      expect(await done(again.head(a))).toEqual({ session_id: a, version: 0, owing: false });
-      expect(await done(again.sessions())).toHaveLength(1);
+      expect(await must(again.head(a))).toEqual({ session_id: a, version: 0, owing: false });
+      expect(await must(again.sessions())).toHaveLength(1);
     }),
   );
 
   test(
     'are null when there is none of the version',
     withJournal(async ({ journal }) => {
-      expect(await done(journal.snapshots.versions(a))).toEqual([]);
-      expect(await done(journal.snapshots.get(a, version(1)))).toBeNull();
-      await done(journal.snapshots.drop(a, version(1)));
-      await done(journal.snapshots.put(snapshotOf('a', 2)));
-      expect(await done(journal.snapshots.get(a, version(1)))).toBeNull();
-      expect(await done(journal.snapshots.versions(session('a.b')))).toEqual([]);
+      expect(await must(journal.snapshots.versions(a))).toEqual([]);
+      expect(await must(journal.snapshots.get(a, version(1)))).toBeNull();
+      await must(journal.snapshots.drop(a, version(1)));
+      await must(journal.snapshots.put(snapshotOf('a', 2)));
+      expect(await must(journal.snapshots.get(a, version(1)))).toBeNull();
+      expect(await must(journal.snapshots.versions(session('a.b')))).toEqual([]);
     }),
   );
 
@@ -308,32 +309,32 @@ function snapshotTests(withJournal: WithJournal): void {
     'are kept up to a maximum number, the newest ones',
     withJournal(async ({ journal }) => {
       const put = Array.from({ length: SNAPSHOTS_KEPT + 10 }, (_, n) => n + 5);
-      for (const at of put) await done(journal.snapshots.put(snapshotOf('a', at)));
-      await done(journal.snapshots.put(snapshotOf('b', 1)));
-      expect(await done(journal.snapshots.versions(a))).toEqual(put.slice(-SNAPSHOTS_KEPT).reverse());
-      expect(await done(journal.snapshots.get(a, version(5)))).toBeNull();
-      expect(await done(journal.snapshots.versions(session('b')))).toEqual([1]);
+      for (const at of put) await must(journal.snapshots.put(snapshotOf('a', at)));
+      await must(journal.snapshots.put(snapshotOf('b', 1)));
+      expect(await must(journal.snapshots.versions(a))).toEqual(put.slice(-SNAPSHOTS_KEPT).reverse());
+      expect(await must(journal.snapshots.get(a, version(5)))).toBeNull();
+      expect(await must(journal.snapshots.versions(session('b')))).toEqual([1]);
     }),
   );
 
   test(
     'are dropped when an older one is put, because the stream ends there',
     withJournal(async ({ journal }) => {
-      for (const at of [3, 900, 9_000]) await done(journal.snapshots.put(snapshotOf('a', at)));
-      await done(journal.snapshots.put(snapshotOf('a', 5)));
-      expect(await done(journal.snapshots.versions(a))).toEqual([5]);
+      for (const at of [3, 900, 9_000]) await must(journal.snapshots.put(snapshotOf('a', at)));
+      await must(journal.snapshots.put(snapshotOf('a', 5)));
+      expect(await must(journal.snapshots.versions(a))).toEqual([5]);
     }),
   );
 
   test(
     'are replaced and dropped individually',
     withJournal(async ({ journal, reopen }) => {
-      await done(journal.snapshots.put(snapshotOf('a', 3, '"old"')));
-      await done(journal.snapshots.put(snapshotOf('a', 3, '"new"')));
-      await done(journal.snapshots.put(snapshotOf('a', 4)));
-      expect((await done(journal.snapshots.get(a, version(3))))?.state).toBe('"new"');
-      await done(journal.snapshots.drop(a, version(4)));
-      expect(await done((await reopen()).snapshots.versions(a))).toEqual([3]);
+      await must(journal.snapshots.put(snapshotOf('a', 3, '"old"')));
+      await must(journal.snapshots.put(snapshotOf('a', 3, '"new"')));
+      await must(journal.snapshots.put(snapshotOf('a', 4)));
+      expect((await must(journal.snapshots.get(a, version(3))))?.state).toBe('"new"');
+      await must(journal.snapshots.drop(a, version(4)));
+      expect(await must((await reopen()).snapshots.versions(a))).toEqual([3]);
     }),
   );
 }
@@ -343,10 +344,10 @@ function scaleTests(withJournal: WithJournal): void {
     'keeps every append of a hundred concurrent sessions',
     withJournal(async ({ journal, reopen }) => {
       const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
-      await Promise.all(ids.map((id) => done(journal.create(id, `genesis ${id}`))));
+      await Promise.all(ids.map((id) => must(journal.create(id, `genesis ${id}`))));
       const write = async (id: (typeof ids)[number]): Promise<void> => {
         for (let at = 0; at < 10; at += 1) {
-          await done(journal.append(id, version(at), recordsOf(`${id}-${at}`), at % 2 === 0));
+          await must(journal.append(id, version(at), recordsOf(`${id}-${at}`), at % 2 === 0));
         }
       };
       await Promise.all(ids.map(write));
@@ -354,7 +355,7 @@ function scaleTests(withJournal: WithJournal): void {
       for (const id of ids) {
         expect(await readIds(again, id)).toEqual(Array.from({ length: 10 }, (_, at) => `${id}-${at}`));
       }
-      expect(await done(again.sessions())).toHaveLength(100);
+      expect(await must(again.sessions())).toHaveLength(100);
     }),
   );
 }

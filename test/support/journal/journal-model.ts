@@ -23,7 +23,7 @@ export interface JournalSubject {
 
 type Command = fc.AsyncCommand<JournalModel, JournalSubject>;
 
-// One id is a prefix of another, and a third sorts between them, so that overlapping key ranges show.
+// One id is a prefix of another, and a third sorts between them, so that overlapping key ranges make a test fail.
 const SESSIONS = ['a', 'a.b', 'a-', 'B'].map(session);
 const EVENT_IDS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '~'];
 

@@ -2,26 +2,26 @@
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { must } from '../../../src/client/must.ts';
 import type { JournalRecord } from '../../../src/journal/journal.ts';
 import { verifyLevelFiles } from '../../../src/journal/level/verify-files.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import type { Random } from '../random.ts';
-import { done } from './outcomes.ts';
 import { recordOf, session, version } from './samples.ts';
 
 /** The records of every session. */
 export type Streams = ReadonlyMap<SessionId, readonly JournalRecord[]>;
 
-/** Every opening writes the log of the one before out as a table; from the fourth opening on, tables are merged. */
+/** Every opening writes the log of the previous one to a table; from the fourth opening on, tables are merged. */
 export async function writeManyTables(directory: string, random: Random): Promise<Streams> {
   const streams = new Map<SessionId, JournalRecord[]>();
   for (let opening = 0; opening < 3 + random.below(5); opening += 1) {
-    const journal = await done(openLevelJournal(directory));
+    const journal = await must(openLevelJournal(directory));
     for (let step = 0; step < 12; step += 1) {
       const id = session(`s${random.below(9)}${'x'.repeat(random.below(2))}`);
       const records = streams.get(id);
       if (records === undefined) {
-        await done(journal.create(id, `genesis of ${id}`));
+        await must(journal.create(id, `genesis of ${id}`));
         streams.set(id, []);
         continue;
       }
@@ -29,7 +29,7 @@ export async function writeManyTables(directory: string, random: Random): Promis
         const name = `${id}-${records.length + n}`;
         return recordOf(name, `{"event_id":"${name}","note":"${noise(random)}"}`);
       });
-      await done(journal.append(id, version(records.length), added, random.below(2) === 0));
+      await must(journal.append(id, version(records.length), added, random.below(2) === 0));
       records.push(...added);
     }
     await journal.close();

@@ -1,10 +1,7 @@
-// Unwraps the answers of a port in tests.
+// Unwraps the rejections of a port in tests; `must` (src/client/must.ts) unwraps its answers.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Rejection, RejectionCode } from '../../../schemas/rejection.ts';
-
-/** What the task returns; throws when it is refused. */
-export { must as done } from '../../../src/client/must.ts';
 
 /** The rejection of the task; throws when it is not refused. */
 export async function refusal(task: TaskEither<Rejection, unknown>): Promise<Rejection> {

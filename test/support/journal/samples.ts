@@ -2,8 +2,8 @@
 import { digestText } from '../../../schemas/canonical.ts';
 import { type EventId, type Position, SessionId, type Version } from '../../../schemas/ids.ts';
 import type { Snapshot } from '../../../schemas/snapshot.ts';
+import { must } from '../../../src/client/must.ts';
 import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
-import { done } from './outcomes.ts';
 
 export function session(name: string): SessionId {
   if (!SessionId.is(name)) throw new Error(`not a session id: ${name}`);
@@ -39,7 +39,7 @@ export const recordsOf = (...ids: readonly string[]): readonly JournalRecord[] =
 export async function readAll(journal: Journal, id: SessionId, page = 1_000): Promise<readonly JournalRecord[]> {
   const records: JournalRecord[] = [];
   for (;;) {
-    const next = await done(journal.read(id, position(records.length), page));
+    const next = await must(journal.read(id, position(records.length), page));
     if (next.length === 0) return records;
     records.push(...next);
   }

@@ -1,4 +1,4 @@
-// Temporary directories for tests. They lie in memory where the system offers that: the tests make thousands of small
+// Temporary directories for tests. They are in memory where the system offers that: the tests make thousands of small
 // journals, and on a disk every commit waits for an fsync (a test file takes four times as long). No test depends on
 // the disk itself: damage is made by hand, and a killed process leaves its writes in the page cache on either.
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
