@@ -43,9 +43,17 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   return freezeJson(hasGainedSlot(next, state) ? inOrder(next) : next);
 }
 
-/** Whether the state has gained an optional slot. */
-const hasGainedSlot = (next: NextState, { consent, undos }: SessionState): boolean =>
-  (next.undos !== undefined && undos === undefined) || (next.consent !== undefined && consent === undefined);
+type OptionalSlot = {
+  [Slot in keyof SessionState]-?: object extends Pick<SessionState, Slot> ? Slot : never;
+}[keyof SessionState];
+
+/** Every slot that a state may lack; the compiler finds one that is missing here. */
+const OPTIONAL_SLOTS: Readonly<Record<OptionalSlot, true>> = { consent: true, detached: true, undos: true };
+const optionalSlots = Object.keys(OPTIONAL_SLOTS) as readonly OptionalSlot[];
+
+/** Whether the state has an optional slot that it did not have before; then its slots are put in order. */
+const hasGainedSlot = (next: NextState, before: SessionState): boolean =>
+  optionalSlots.some((slot) => next[slot] !== undefined && before[slot] === undefined);
 
 /** Folds one event: writes the slots of `next` that it changes. */
 type Fold<E> = (next: NextState, event: E, state: SessionState) => void;

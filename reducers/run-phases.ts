@@ -1,5 +1,6 @@
 // The life of a run as a table: which event may move it from which phase to which. Admission, the exhaustive tests and the
-// diagram in the docs read it. An event that a phase does not list is refused in that phase.
+// diagram in the docs read it. A phase refuses every kind that it does not list, unless `PHASE_BOUND` says that the kind is
+// admitted in every phase; the rows of such a kind say only which phases it may lead to.
 import type { IngressKind } from '../schemas/event.ts';
 import type { RunPhase } from '../schemas/run.ts';
 
@@ -107,26 +108,40 @@ export function transitionsOf(phase: Phase, kind: IngressKind): readonly Phase[]
   return row[kind] ?? null;
 }
 
-/** The kinds whose admission the table decides. All others are admitted in every phase. */
-export const PHASE_BOUND_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
-  'RunRequested',
-  'ToolCallsObserved',
-  'GenerateFailed',
-  'ToolCallStarted',
-  'ToolCallSettled',
-  'ToolBatchSettled',
-  'LeaseExpired',
-  'RunSteered',
-  'FollowUpQueued',
-  'RunPaused',
-  'RunResumed',
-  'user.tool_confirmation',
-  'user.custom_tool_result',
-  'user.interrupt',
-  'RunCancelled',
-  'RunCompleted',
-  'RunFailed',
-]);
+/** Whether the table decides in which phases a kind is admitted. A kind with `false` is admitted in every phase. */
+const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
+  RunRequested: true,
+  ToolCallsObserved: true,
+  GenerateFailed: true,
+  ToolCallStarted: true,
+  ToolCallSettled: true,
+  ToolBatchSettled: true,
+  LeaseExpired: true,
+  HostSessionUpdated: false,
+  ToolRegistrySet: false,
+  ToolProfileSelected: false,
+  ToolOverridesSet: false,
+  SessionConfigured: false,
+  RunSteered: true,
+  FollowUpQueued: true,
+  RunPaused: true,
+  RunResumed: true,
+  RunCancelled: true,
+  RunCompleted: true,
+  RunFailed: true,
+  ConsentPolicySet: false,
+  'user.tool_confirmation': true,
+  'user.custom_tool_result': true,
+  'user.interrupt': true,
+  UndoRequested: false,
+  UndoSettled: false,
+  TimeReached: false,
+};
+
+/** The kinds that are admitted only in the phases that list them. */
+export const PHASE_BOUND_KINDS: ReadonlySet<IngressKind> = new Set(
+  (Object.keys(PHASE_BOUND) as readonly IngressKind[]).filter((kind) => PHASE_BOUND[kind]),
+);
 
 export const phaseOf = (state: { readonly run: { readonly phase: RunPhase } | null }): Phase =>
   state.run?.phase ?? 'idle';

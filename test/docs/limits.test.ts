@@ -8,5 +8,5 @@ test('the table of limits has every limit once, with its value', async () => {
   const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| ([\d,]+) \| [^|]* \| [^|]+ \|$/gm)];
   const listed = rows.map(([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))] as const);
   const sorted = (entries: readonly (readonly [string, number])[]) => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
-  expect(sorted(listed)).toEqual(sorted(Object.entries(limits)));
+  expect(sorted(listed), 'the tables of docs/limits.md').toEqual(sorted(Object.entries(limits)));
 });

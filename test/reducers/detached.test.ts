@@ -38,6 +38,12 @@ const report = (of: Session) => ({
 describe('a call that may be detached', () => {
   const before = opened('goes_on');
 
+  test('leaves the slots of the state in canonical order when it is detached', () => {
+    const slots = Object.keys(redirected(before).state);
+    expect(slots).toContain('detached');
+    expect(slots).toEqual([...slots].sort());
+  });
+
   test('the run continues at once, and the model reads that the call still runs', () => {
     const now = redirected(before);
     expect(now.phase()).toBe('generating');

@@ -26,3 +26,9 @@ test.each(folders)('replay-fixtures/%s/transcript.txt matches session.jsonl', as
   expect(shown).toHaveLength(1 + lines.length);
   expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(LINE_CHARS_MAX);
 });
+
+test('replay-fixtures/README.md has one row for each session', async () => {
+  const text = await readFile(new URL('README.md', FIXTURES), 'utf8');
+  const rows = [...text.matchAll(/^\| `([\w-]+)\/` \|/gm)].map(([, folder = '']) => folder);
+  expect(rows.toSorted(), 'its rows').toEqual(folders.toSorted());
+});

@@ -1,9 +1,9 @@
 // Sessions about batches and the bounds of state: plans, lost leases, sealed pages, odd values.
-import { Recorder, blob, call } from './recorder.mjs';
+import { FIRST, Recorder, blob, call } from './recorder.mjs';
 import { AGAIN, BARRIER, ONCE, PATCH, READ, TOPIC, WRITE, packageOf, profile, tool } from './tools.mjs';
 
 export function leaseLost() {
-  const session = new Recorder('lease-lost', { tool_package: packageOf([READ, ONCE, AGAIN]) });
+  const session = new Recorder('lease-lost', { tool_package: packageOf([READ, ONCE, AGAIN]) }, FIRST);
   session
     .runs('three things')
     .observes([
@@ -26,7 +26,11 @@ export function leaseLost() {
 
 /** Three hundred calls that overlap in a small tree. A quarter settles in an order that only the plan allows; then an interrupt. */
 export function largeBatch() {
-  const session = new Recorder('large-batch', { tool_package: packageOf([READ, WRITE, PATCH, TOPIC, BARRIER, AGAIN]) });
+  const session = new Recorder(
+    'large-batch',
+    { tool_package: packageOf([READ, WRITE, PATCH, TOPIC, BARRIER, AGAIN]) },
+    FIRST,
+  );
   const calls = Array.from({ length: 300 }, (_, index) => ({ call_id: `${index}`, ...overlappingCall(index) }));
   session.runs('a lot').observes(calls);
   const { planned_calls, execution_plan } = session.state.active_tool_batch.plan;
@@ -59,7 +63,7 @@ function overlappingCall(index) {
 
 /** Waits that exceed what a plan may hold: every read waits for all the writes below its path. */
 export function entangledBatch() {
-  const session = new Recorder('entangled-batch', { tool_package: packageOf([READ, WRITE]) });
+  const session = new Recorder('entangled-batch', { tool_package: packageOf([READ, WRITE]) }, FIRST);
   const calls = Array.from({ length: 640 }, (_, n) => ({
     call_id: `${n}`,
     tool_name: n < 320 ? 'write' : 'read',
@@ -74,7 +78,7 @@ export function entangledBatch() {
 
 /** More sealed pages than the window holds, and more ended runs than the state keeps. */
 export function sealedPages() {
-  const session = new Recorder('sealed-pages', { tool_package: packageOf([READ]) });
+  const session = new Recorder('sealed-pages', { tool_package: packageOf([READ]) }, FIRST);
   for (let n = 1; n <= 33; n += 1) session.runs(`question ${n}`).answers(`answer ${n}`);
   session.shows('a page is sealed', ({ transcript }) => transcript.sealed.length === 1 && transcript.open.length === 2);
   session.shows('runs are forgotten', ({ run_history }) => run_history.length === 16);
@@ -99,7 +103,7 @@ export function oddValues() {
     ],
   };
   // A Turkish locale lowers "I" to a dotless i, and no locale sorts "B" before "a".
-  const session = new Recorder('odd-values', { tool_package, config: { provider: 'OPENAI' } });
+  const session = new Recorder('odd-values', { tool_package, config: { provider: 'OPENAI' } }, FIRST);
   session.shows('no locale', (state) => state.effective_tools.profile_id === '10').runs('İıẞß \u0000\u001f\u007f');
   const doubles = [5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e21, 1e-7, 1e-6, 123456789012345680000];
   const more = [0.1 + 0.2, 1 / 3, 4.35, 2 ** 53, -9007199254740991, 0.00001, 9.5367431640625e-7, 1e23, -1e-10];
@@ -121,11 +125,15 @@ export function oddValues() {
 
 /** A stream forked from another one, whose large texts and arguments are blobs. */
 export function forked() {
-  const session = new Recorder('forked', {
-    tool_package: packageOf([READ, WRITE]),
-    config: { instructions: blob('Answer at length. '.repeat(300)) },
-    forked_from: { session_id: 'demo', position: 7, chain: `sha256:${'0123456789abcdef'.repeat(4)}` },
-  });
+  const session = new Recorder(
+    'forked',
+    {
+      tool_package: packageOf([READ, WRITE]),
+      config: { instructions: blob('Answer at length. '.repeat(300)) },
+      forked_from: { session_id: 'demo', position: 7, chain: `sha256:${'0123456789abcdef'.repeat(4)}` },
+    },
+    FIRST,
+  );
   const large = { path: 'a', text: 'é'.repeat(5_000) };
   session.takes('RunRequested', { input: blob('😀 a long question '.repeat(400)), cause: { kind: 'event' } });
   const { arguments: _, ...judged } = call('c1', 'write', large, { provider_call_id: 'call_abc' });

@@ -21,4 +21,7 @@ for (const [kind, sessions] of sessionsOf) {
 }
 const covered = INGRESS_KINDS.length - missing.length;
 process.stdout.write(`${covered} of ${INGRESS_KINDS.length} kinds in ${names.length} sessions\n`);
+if (missing.length > 0) {
+  process.stdout.write(`Record a session with ${missing.join(', ')}: CONTRIBUTING.md, "Record a fixture".\n`);
+}
 process.exitCode = missing.length === 0 ? 0 : 1;

@@ -5,9 +5,9 @@ import { permissionTools } from '../../dist/src/toolsets/permission-tools.js';
 import { Recorder, call, say } from './recorder.mjs';
 import { ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
 
-/** A session with a consent policy: its events are of version 2. */
+/** A session with a consent policy from before the second form of the state digest. */
 const recording = (name, overrides) =>
-  new Recorder(name, { consent: CONSENT_PRESETS.allow_all, ...overrides }, { version: 2 });
+  new Recorder(name, { consent: CONSENT_PRESETS.allow_all, ...overrides }, { version: 2, form: 1 });
 
 export function confirmations() {
   const tool_package = packageOf([READ, WRITE, ASKS, ONCE]);

@@ -7,11 +7,7 @@ const GOES_ON = tool('goes_on', { interrupt_behavior: 'continue', parallelism_hi
 
 export function digestForm2() {
   const tool_package = packageOf([READ, WRITE, ONCE, AGAIN, ASKS, TIMED, GOES_ON], [BARRIER]);
-  const session = new Recorder(
-    'digest-form-2',
-    { tool_package, consent: CONSENT_PRESETS.allow_all },
-    { version: 2, form: 2 },
-  );
+  const session = new Recorder('digest-form-2', { tool_package, consent: CONSENT_PRESETS.allow_all });
   session.takes('HostSessionUpdated', {
     host_session: { host_session_status: 'ready', host_session_id: 'host-1', capabilities: ['browser', 'gpu'] },
   });

@@ -17,6 +17,9 @@ import { canonicalText, digest, digestText } from '../../dist/schemas/index.js';
 /** 2026-01-01T00:00:00Z; event n is recorded n seconds later. */
 const EPOCH_MS = 1_767_225_600_000;
 
+/** The versions of the first sessions. No new session has them. */
+export const FIRST = { version: 1, form: 1 };
+
 export const say = (text) => ({ text });
 
 /** One observed call, as the engine's edge records it. */
@@ -49,8 +52,11 @@ export class Recorder {
   /** The clock of the recording: never before a time that was reached. */
   nowMs = 0;
 
-  /** `version` of the events; `form` of the state digest, which the genesis record sets. */
-  constructor(session_id, overrides = {}, { version = 1, form = 1 } = {}) {
+  /**
+   * `version` of the events; `form` of the state digest, which the genesis record sets. A new session is recorded as
+   * sessions are today; only the older ones pass `FIRST`.
+   */
+  constructor(session_id, overrides = {}, { version = 2, form = 2 } = {}) {
     const today = { ...defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides }), v: form };
     const genesis = version === 1 ? asOfVersion1(today) : today;
     this.version = version;

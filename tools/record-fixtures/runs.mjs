@@ -1,10 +1,10 @@
 // Sessions about the life cycle of a run: its start, its control and its end.
-import { Recorder, call, say } from './recorder.mjs';
+import { FIRST, Recorder, call, say } from './recorder.mjs';
 import { AGAIN, BARRIER, ONCE, READ, WRITE, packageOf } from './tools.mjs';
 
 export function runControl() {
   const config = { instructions: say('Be brief.') };
-  const session = new Recorder('run-control', { tool_package: packageOf([READ, WRITE]), config });
+  const session = new Recorder('run-control', { tool_package: packageOf([READ, WRITE]), config }, FIRST);
   session.runs('look at a', { cause: { kind: 'direct', note: 'typed' } }).isNow('generating');
   session
     .ofRun('RunPaused')
@@ -34,7 +34,7 @@ export function runControl() {
 }
 
 export function interruptedBatch() {
-  const session = new Recorder('interrupted-batch', { tool_package: packageOf([READ, ONCE, BARRIER]) });
+  const session = new Recorder('interrupted-batch', { tool_package: packageOf([READ, ONCE, BARRIER]) }, FIRST);
   session
     .runs('four things')
     .observes([
@@ -59,7 +59,7 @@ export function interruptedBatch() {
 }
 
 export function cancelledBatch() {
-  const session = new Recorder('cancelled-batch', { tool_package: packageOf([READ, ONCE, AGAIN]) });
+  const session = new Recorder('cancelled-batch', { tool_package: packageOf([READ, ONCE, AGAIN]) }, FIRST);
   session.runs('three things').takes('FollowUpQueued', { follow_up: { input: say('never starts') } });
   session.observes([
     call('lost', 'once', { n: 1 }),
@@ -83,7 +83,7 @@ export function cancelledBatch() {
 }
 
 export function runLimits() {
-  const session = new Recorder('run-limits', { tool_package: packageOf([READ]), config: { turns_max: 2 } });
+  const session = new Recorder('run-limits', { tool_package: packageOf([READ]), config: { turns_max: 2 } }, FIRST);
   session.runs('two turns');
   for (const path of ['a', 'b']) session.observes([call(path, 'read', { path })]).finishesBatch();
   session.ended('failed', 'turns_exceeded').runs('two calls', { run_overrides: { calls_max: 2, turns_max: 9 } });
@@ -95,7 +95,7 @@ export function runLimits() {
 
 export function repeatedCall() {
   const config = { repeats_max: 3 };
-  const session = new Recorder('repeated-call', { tool_package: packageOf([READ, WRITE]), config });
+  const session = new Recorder('repeated-call', { tool_package: packageOf([READ, WRITE]), config }, FIRST);
   const again = (id) => call(id, 'read', { path: 'a', lines: [1, 2] });
   session
     .runs('look')
@@ -119,7 +119,7 @@ export function repeatedCall() {
 
 export function steerableCompletion() {
   const config = { completion: 'steerable' };
-  const session = new Recorder('steerable-completion', { tool_package: packageOf([ONCE, AGAIN]), config });
+  const session = new Recorder('steerable-completion', { tool_package: packageOf([ONCE, AGAIN]), config }, FIRST);
   const failed = { success: false, error: 'no such thing', message: 'it is not there', detail: { tried: 2 } };
   session.runs('one').observes([call('c1', 'once')]);
   session.settles('c1', { result: { ...failed, needsFollowup: true }, code: 'not_found' }).settlesBatch();

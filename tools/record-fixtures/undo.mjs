@@ -1,5 +1,5 @@
 // Sessions with undo requests.
-import { Recorder, blob, call } from './recorder.mjs';
+import { FIRST, Recorder, blob, call } from './recorder.mjs';
 import { READ, WRITE, packageOf } from './tools.mjs';
 
 const kept = (text) => {
@@ -9,7 +9,7 @@ const kept = (text) => {
 const digestOf = (text) => blob(text).ref;
 
 export function undoneCalls() {
-  const session = new Recorder('undone-calls', { tool_package: packageOf([READ, WRITE]) });
+  const session = new Recorder('undone-calls', { tool_package: packageOf([READ, WRITE]) }, FIRST);
   const edited = [{ path: 'a', before: kept('old a'), after_digest: digestOf('new a'), mode: 0o644 }];
   const moved = [
     { path: 'b', before: kept('b'), after_digest: null, mode: 0o755 },

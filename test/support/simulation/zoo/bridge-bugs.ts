@@ -143,12 +143,13 @@ const withClient =
 let renamed = 0;
 
 export const BRIDGE_BUGS: Bugs = {
-  'calls do not wait': { seed: 2 },
-  'a start is not recorded': { seed: 1 },
-  'a tool that threw is run again': { seed: 22 },
-  'a call to be retried is kept as settled': { seed: 6 },
+  'calls do not wait': { seed: 2, breaks: 'no conflicting calls overlap' },
+  'a start is not recorded': { seed: 1, breaks: 'durable first' },
+  'a tool that threw is run again': { seed: 22, breaks: 'runs at most once' },
+  'a call to be retried is kept as settled': { seed: 6, breaks: 'every run ends' },
   'sent again under another id': {
     seed: 93,
+    breaks: 'live bridges keep their calls',
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         renamed += 1;
@@ -162,6 +163,7 @@ export const BRIDGE_BUGS: Bugs = {
   },
   'results in another order': {
     seed: 2,
+    breaks: 'pairing',
     bridge: ({ model, ...world }) =>
       refoldBridge({
         ...world,
@@ -176,9 +178,10 @@ export const BRIDGE_BUGS: Bugs = {
         },
       }),
   },
-  'the plan is not checked': { seed: 40 },
+  'the plan is not checked': { seed: 40, breaks: 'only the plan runs' },
   'a report is not sent again': {
     seed: 120,
+    breaks: 'durable first',
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
         const answer = await client.submit(session, request)();
@@ -187,9 +190,9 @@ export const BRIDGE_BUGS: Bugs = {
       },
     })),
   },
-  'a cancelled call succeeds': { seed: 10 },
-  'live bridges are taken for dead': { seed: 499 },
-  'a ledger entry is not reported': { seed: 283 },
-  'a call is released before its end is reported': { seed: 283 },
-  'an undo is reported but not done': { seed: 55 },
+  'a cancelled call succeeds': { seed: 10, breaks: 'honest reports' },
+  'live bridges are taken for dead': { seed: 499, breaks: 'live bridges keep their calls' },
+  'a ledger entry is not reported': { seed: 283, breaks: 'nothing is lost' },
+  'a call is released before its end is reported': { seed: 283, breaks: 'nothing is lost' },
+  'an undo is reported but not done': { seed: 55, breaks: 'honest reports' },
 };

@@ -110,20 +110,26 @@ function grantAnew(): void {
 }
 
 export const ENGINE_BUGS: Bugs = {
-  'an answer before it is durable': { seed: 2, startEngine: withPorts(eagerJournal) },
+  'an answer before it is durable': { seed: 2, breaks: 'durable first', startEngine: withPorts(eagerJournal) },
   'a report under a lost lease': {
     seed: 870,
+    breaks: 'leases are fenced',
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
   },
-  'leases are granted again to their holder': { seed: 145, plant: grantAnew },
-  'a lease never expires': { seed: 4, startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })) },
-  'a wake is lost at a restart': { seed: 264 },
-  'effects come from memory, not from state': { seed: 287, plant: forgetOwed },
-  'a call is undone again': { seed: 622 },
-  'an undo is forgotten when its session is evicted': { seed: 55 },
-  'a snapshot leaves something out': { seed: 181 },
+  'leases are granted again to their holder': { seed: 145, breaks: 'live bridges keep their calls', plant: grantAnew },
+  'a lease never expires': {
+    seed: 4,
+    breaks: 'every run ends',
+    startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })),
+  },
+  'a wake is lost at a restart': { seed: 264, breaks: 'every run ends' },
+  'effects come from memory, not from state': { seed: 287, breaks: 'every run ends', plant: forgetOwed },
+  'a call is undone again': { seed: 622, breaks: 'undone once' },
+  'an undo is forgotten when its session is evicted': { seed: 55, breaks: 'undone once' },
+  'a snapshot leaves something out': { seed: 181, breaks: 'replay identity' },
   'event ids are not looked up': {
     seed: 93,
+    breaks: 'live bridges keep their calls',
     startEngine: withPorts(({ journal }) => ({ journal: { ...journal, find: () => async () => right(null) } })),
   },
 };
