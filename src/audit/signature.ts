@@ -34,7 +34,7 @@ export function signCheckpoint(
   return right({ kind: 'checkpoint', head, public_key: rawKey(createPublicKey(key.right)), signature, sessions });
 }
 
-/** What is wrong with a signed file; null when its signature, tree and key (the given one, else its own) are right. */
+/** What is wrong with a signed file; null when its signature, tree and key (the given one, else the one in the file) are right. */
 export function findCheckpointFault(file: Checkpoint | CheckpointProof, publicPem?: string): Rejection | null {
   const wrong = (message: string): Rejection => reject('checkpoint_invalid', '', message);
   if (publicPem !== undefined) {

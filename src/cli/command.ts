@@ -22,7 +22,7 @@ export function command(
   return program.root
     .command(usage)
     .description(description)
-    .option('--data-dir <dir>', 'the engine’s data directory (default: $REFOLD_DATA_DIR, else ~/.refold)')
+    .option('--data-dir <dir>', dataDirHelp('$REFOLD_DATA_DIR, else ~/.refold'))
     .option('--json', 'print one JSON object per line')
     .exitOverride()
     .action(async (...given: unknown[]) => {
@@ -33,6 +33,13 @@ export function command(
         reportFailure(error, output, program.streams),
       );
     });
+}
+
+const dataDirHelp = (fallback: string): string => `the engine’s data directory (default: ${fallback})`;
+
+/** Changes the help of --data-dir for a command with another default. */
+export function describeDataDir({ options }: Command, fallback: string): void {
+  for (const option of options) if (option.long === '--data-dir') option.description = dataDirHelp(fallback);
 }
 
 export const textOption = (options: Options, name: string): string | undefined => {

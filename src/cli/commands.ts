@@ -1,10 +1,19 @@
 // The options and help of the commands that run, serve and store sessions, in the order of `refold --help`.
 import { resolve } from 'node:path';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
-import { type Program, command, dataDir, sandboxOption, sessionArgument, textOption, wholeNumber } from './command.ts';
+import {
+  type Program,
+  command,
+  dataDir,
+  describeDataDir,
+  sandboxOption,
+  sessionArgument,
+  textOption,
+  wholeNumber,
+} from './command.ts';
 
 export function addRuns(program: Program): void {
-  command(
+  const demo = command(
     program,
     'demo',
     'run a whole session on a small workspace: recorded model, real tools, replay proven',
@@ -15,11 +24,12 @@ export function addRuns(program: Program): void {
       return await demoCommand({ sandbox, ...(data === undefined ? {} : { dataDir: resolve(data) }) }, output);
     },
   ).addOption(sandboxOption());
+  describeDataDir(demo, 'a new temporary one');
 
   command(
     program,
     'run <prompt>',
-    'run one prompt against a model until the run ends',
+    'run one prompt with a model until the run ends',
     async (options, [prompt = ''], output) => {
       const { runCommand } = await import('./commands/run.ts');
       const { refuseEmpty, runArguments } = await import('./run-arguments.ts');
@@ -27,7 +37,7 @@ export function addRuns(program: Program): void {
       return await runCommand({ prompt, dataDir: await dataDir(options), ...(await runArguments(options)) }, output);
     },
   )
-    .option('--workspace <dir>', 'the folder the tools work in', '.')
+    .option('--workspace <dir>', 'the directory the tools work in', '.')
     .option('--session <id>', 'continue this session instead of a new one')
     .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL, else gpt-5-mini)')
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
@@ -42,7 +52,7 @@ export function addUndo(program: Program): void {
   command(
     program,
     'undo <session>',
-    'put all files that a call changed back as they were before it, or none',
+    'restore the files that a call changed, all or none',
     async (options, [id = ''], output) => {
       const { undoCommand } = await import('./commands/undo.ts');
       const { brand } = await import('../../schemas/ids.ts');
@@ -60,8 +70,8 @@ export function addUndo(program: Program): void {
     },
   )
     .requiredOption('--call <id>', 'the call')
-    .option('--batch <id>', 'its batch, when several calls have had this id (default: the last one)')
-    .option('--workspace <dir>', 'the folder of the files (default: the last workspace of the session)');
+    .option('--batch <id>', 'the batch of the call, when several calls have this id (default: the last one)')
+    .option('--workspace <dir>', 'the directory of the files (default: the last workspace of the session)');
 }
 
 export function addProcesses(program: Program): void {
@@ -112,7 +122,7 @@ export function addProcesses(program: Program): void {
       );
     },
   )
-    .option('--workspace <dir>', 'the folder the tools work in', '.')
+    .option('--workspace <dir>', 'the directory the tools work in', '.')
     .option('--model <name>', 'the model to ask when a run names none')
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
     .option('--recording <file>', 'read the model’s turns from this recording instead')

@@ -26,7 +26,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   await refuseWithoutJournal(dataDir);
 }
 
-/** Whether an engine has kept data here. The folder alone proves nothing: it may be any folder. */
+/** Whether an engine has kept data here. That the directory exists proves nothing: it may be any directory. */
 export async function hasData(dataDir: string): Promise<boolean> {
   await refuseWithoutJournal(dataDir);
   const journal = journalOf(dataDir);

@@ -17,4 +17,4 @@ export const cannotRead = (path: string, error: unknown): CommandFailure =>
   new CommandFailure('file_unreadable', `cannot read ${path}: ${reasonOf(error)}`);
 
 export const cannotWrite = (path: string, error: unknown): CommandFailure =>
-  new CommandFailure('file_unwritable', `cannot write ${path}: ${reasonOf(error, { ENOENT: 'no such folder' })}`);
+  new CommandFailure('file_unwritable', `cannot write ${path}: ${reasonOf(error, { ENOENT: 'no such directory' })}`);

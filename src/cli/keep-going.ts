@@ -1,5 +1,5 @@
-// Keeps the engine and the bridge of one command running: a process that ends unasked is restarted, a bounded number of
-// times.
+// Keeps the engine and the bridge of one command running: a process that ends unexpectedly is restarted, a bounded
+// number of times.
 import { CommandFailure } from './output.ts';
 import type { Child } from './processes.ts';
 
@@ -7,7 +7,7 @@ import type { Child } from './processes.ts';
 const RESTARTS_MAX = 8;
 const RESTART_WAIT_MS = 500;
 
-/** A process that is restarted when it ends unasked. */
+/** A process that is restarted when it ends unexpectedly. */
 export interface KeptChild extends Child {
   /** Rejects when the process is no longer restarted; otherwise it stays pending. */
   readonly givenUp: Promise<never>;

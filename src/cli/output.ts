@@ -81,13 +81,16 @@ export function failureOf(error: unknown): CommandFailure | null {
 }
 
 const failureFrom = ({ code, path, message }: Rejection): CommandFailure =>
-  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}. ${adviceOf(code)}`);
+  new CommandFailure(code, `${message}${path === '' ? '' : ` (at ${path})`}${adviceOf(code)}`);
 
-/** The advice in the meaning of a code: what follows its first sentence, which the message has already made concrete. */
+/**
+ * The advice in the meaning of a code: what follows its first sentence, which the message has already made concrete. Empty
+ * when the meaning has only one sentence.
+ */
 function adviceOf(code: Rejection['code']): string {
   const meaning: string = REJECTIONS[code];
   const end = meaning.indexOf('. ');
-  return end === -1 ? meaning : meaning.slice(end + 2);
+  return end === -1 ? '' : meaning.slice(end);
 }
 
 /** Prints why a command failed and returns its exit code. */

@@ -74,7 +74,10 @@ const modelOf = (options: Options): string => String(options['model'] ?? process
 export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
   const workspace = resolve(String(options['workspace'] ?? '.'));
   if (!existsSync(workspace))
-    throw new CommandFailure('no_workspace', `there is no folder ${workspace}. Give an existing one with --workspace`);
+    throw new CommandFailure(
+      'no_workspace',
+      `there is no directory ${workspace}. Give an existing one with --workspace`,
+    );
   const common = ['--sandbox', String(options['sandbox'] ?? 'auto')];
   const { recording } = options;
   if (typeof recording === 'string') {

@@ -151,7 +151,7 @@ describe('refold checkpoint', () => {
       { fault: { position: -1, what: 'deleted' } },
     ]);
     const lines = (await readFile(DEMO, 'utf8')).trimEnd().split('\n');
-    // The session was imported under its own id, so the fixture is its export.
+    // An import keeps the id of the session, so the fixture is its export.
     await writeFile(at('short.jsonl'), lines.slice(0, 9).join('\n'));
     expect(
       jsonLines((await refold(['verify', at('short.jsonl'), '--checkpoint', kept(), '--json'])).stdout),

@@ -40,7 +40,7 @@ type Genesis = Extract<StreamRecord, { kind: 'genesis' }>['genesis'];
 const keys = newSigningKeys();
 const idOf = (index: number): SessionId => brand<'SessionId'>(`s-${index}`);
 
-/** A few sessions of random length, each with its own id. */
+/** A few sessions of random length, with different ids. */
 function logOf(seed: number, length: number, sessions = 3): Log {
   const key = `${seed} ${length} ${sessions}`;
   const log = made.get(key) ?? makeLog(seed, length, sessions);
@@ -128,7 +128,7 @@ type Attack = (victim: Victim, random: Random, log: Log) => Log;
 
 const put = (log: Log, id: SessionId, records: readonly StreamRecord[]): Log => new Map(log).set(id, records);
 
-/** Hides the change not at all, or by correcting every digest that needs no fold. */
+/** Does not hide the change, or hides it by correcting every digest that needs no fold. */
 const hidden = (records: readonly StreamRecord[], random: Random): readonly StreamRecord[] =>
   random.oneIn(2) ? records : patched(records);
 

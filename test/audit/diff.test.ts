@@ -127,7 +127,7 @@ test.each<[string, Json, Json, readonly JsonDifference[]]>([
   ['a key with a slash and a tilde', { 'a/~b': 1 }, { 'a/~b': 2 }, [{ path: '/a~1~0b', a: 1, b: 2 }]],
   ['the empty key', { '': 1 }, {}, [{ path: '/', a: 1 }]],
   ['a key that every object inherits', {}, { constructor: 1 }, [{ path: '/constructor', b: 1 }]],
-  ['null is a value', { a: null }, {}, [{ path: '/a', a: null }]],
+  ['null as a value', { a: null }, {}, [{ path: '/a', a: null }]],
   ['an empty list and an empty object', { a: [] }, { a: {} }, [{ path: '/a', a: [], b: {} }]],
   [
     'a longer list',
@@ -138,7 +138,7 @@ test.each<[string, Json, Json, readonly JsonDifference[]]>([
       { path: '/2', b: [3] },
     ],
   ],
-])('diffJson tells %s', (_, a, b, differences) => {
+])('diffJson reports %s', (_, a, b, differences) => {
   expect(isJson(a) && isJson(b)).toBe(true);
   expect(diffJson(a, b, ALL)).toEqual({ differences, rest: 0 });
 });

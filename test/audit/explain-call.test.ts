@@ -104,7 +104,7 @@ describe('a call that was rejected', () => {
     else expect(found.tool).toMatchObject(tool);
   });
 
-  test('for a duplicate id is explained beside the call that has the id', () => {
+  test('for a duplicate id is explained together with the call that has the id', () => {
     const [first, second] = explained(started.observed([call('x', 'read', { path: 'a' }), call('x', 'free')]), 'x');
     expect(first).toMatchObject({ index: 0, rejected: null, status: 'queued' });
     expect(second).toMatchObject({ index: 1, rejected: { code: 'duplicate_call_id' } });

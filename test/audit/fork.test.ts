@@ -1,4 +1,4 @@
-// Forks share their first events with their source, have their own stream, and run nothing twice unasked.
+// Forks share their first events with their source, have separate streams, and repeat nothing on their own.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type SessionState, type StreamRecord, brand } from '../../schemas/index.ts';

@@ -101,7 +101,7 @@ describe('a torn last write', () => {
     expect(code).toBe(0);
     expect(lines[0]).toMatchObject({ source: id, verified: true, events: 1 });
     expect(lines[1]).toMatchObject({ torn_tails: [{ file: expect.stringMatching(/\.log$/) }] });
-    // Also later on, when the journal itself has long been whole again.
+    // Also later, after an opening has cut the write off.
     expect((await refold(['verify', '--all', '--data-dir', crashed])).stdout).toMatch(
       /cut back +a crash tore the last write of/,
     );

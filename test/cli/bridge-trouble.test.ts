@@ -1,4 +1,4 @@
-// What `refold run` and `refold bridge` tell of a bridge in trouble.
+// What `refold run` and `refold bridge` report about a bridge that fails or waits.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -73,7 +73,7 @@ test('a run that waits for storage reports it, as its engine does, and continues
   ]);
 });
 
-test('a bridge for one session works for no other', async () => {
+test('a bridge for one session leases nothing of other sessions', async () => {
   const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
   const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
   for (const id of ['one', 'other']) {
@@ -87,7 +87,7 @@ test('a bridge for one session works for no other', async () => {
   await client.close();
 });
 
-test('a bridge whose workspace is not a folder names it and the reason', async () => {
+test('a bridge whose workspace is not a directory reports its path and the reason', async () => {
   const finished = await refoldProcess(['bridge', ...work(), '--workspace', recording]);
   const stderr = `refold: the bridge cannot start: ${recording}: a part of its path is not a directory\n`;
   expect(finished).toEqual({ code: 2, stdout: '', stderr });

@@ -24,7 +24,7 @@ const files = await filesOf('.');
 
 const documents = files.filter((path) => path.endsWith('.md'));
 
-/** The relative links of a Markdown text; what stands in code is none. */
+/** The relative links of a Markdown text; text inside code is not a link. */
 const linksOf = (text: string): readonly string[] =>
   proseLines(text)
     .map((line) => line.replaceAll(/`[^`]*`(?!\])/g, ''))

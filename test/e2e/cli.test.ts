@@ -84,7 +84,7 @@ test.each([
   [['sessions', '--frob'], /unknown option/],
   [['serve', '--port', 'http'], /--port takes a whole number/],
   [['serve', '--host', '0.0.0.0'], /--allow-remote/],
-  [['run', 'hi', '--workspace', '/no/such/folder'], /no folder/],
+  [['run', 'hi', '--workspace', '/no/such/folder'], /no directory/],
   [['replay', 'no/such/file'], /refold sessions/],
 ])('misuse %j exits with 2 and says what to do', async (args, says) => {
   const { code, stderr, stdout } = await refold([...args, '--data-dir', join(home, 'other')]);
@@ -120,7 +120,7 @@ test.each([
   [['verify', '--checkpoint', 'no-such.json'], /^refold: cannot read no-such\.json: no such file\n$/],
   [['checkpoint', '--key', '/'], /^refold: cannot read \/: it is a directory\n$/],
   [['checkpoint', '--new-key', CLI], /^refold: cannot write \S+main\.js: it exists already\n$/],
-  [['export', 's', '-o', '/no/such/file'], /^refold: cannot write \/no\/such\/file: no such folder\n$/],
+  [['export', 's', '-o', '/no/such/file'], /^refold: cannot write \/no\/such\/file: no such directory\n$/],
   [
     ['serve', '--data-dir', CLI],
     /^refold: cannot create the data directory \S+main\.js: it exists and is not a directory\n$/,
@@ -220,7 +220,7 @@ describe('a missing data directory', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('is not created in an unrelated folder', async () => {
+  test('is not created in an unrelated directory', async () => {
     const folder = await freshDirectory();
     expect(await refold(['show', 's', '--data-dir', folder])).toMatchObject({
       code: 2,

@@ -38,7 +38,7 @@ const SEED = Number(process.env['REFOLD_TEST_SEED'] ?? (IS_SAMPLE ? 1 : Date.now
 
 /** One round: some progress, a kill at a random moment, a restart of what was killed. */
 async function round(crash: CrashWorld, random: Random, number: number): Promise<void> {
-  await crash.steps(1 + random.below(STEPS_MAX));
+  await crash.untilMoreLines(1 + random.below(STEPS_MAX));
   // The random moment is the point of the test; this waits for no condition.
   await new Promise((resolve) => {
     setTimeout(resolve, random.below(JITTER_MS));

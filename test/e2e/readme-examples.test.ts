@@ -1,4 +1,4 @@
-// The code of the README and of docs/ runs as it stands: a reader who copies it has a bridge, a tool and a fold.
+// The code of the README and of docs/ runs unchanged: a reader who copies it has a bridge, a tool and a fold.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';

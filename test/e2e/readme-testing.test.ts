@@ -1,4 +1,4 @@
-// The example of docs/testing.md runs as it stands, from the built package.
+// The example of docs/testing.md runs unchanged, from the built package.
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

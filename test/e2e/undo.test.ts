@@ -54,7 +54,7 @@ beforeAll(async () => {
 afterAll(() => engine?.kill());
 
 describe('refold undo', () => {
-  test('puts deleted files back with their mode and removes added files with their folders', async () => {
+  test('restores deleted files with their mode, and removes added files with their directories', async () => {
     const { code, stdout, stderr } = await undo('patch');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('put back  gone.sh\nremoved   new/deep/added.txt\n');

@@ -46,13 +46,13 @@ test('a bridge stopped during a model request: only the answer of its successor 
   const { crash, id } = await startRun(0);
   crash.model.hold();
   await requestRun(crash, id);
-  await crash.said('bridge one asks the model', by('one', 'generate_started'));
+  await crash.untilPrinted('bridge one asks the model', by('one', 'generate_started'));
   crash.signal('one', 'SIGSTOP');
   await crash.startBridge('two');
-  await crash.said('bridge two asks the model after the lease expired', by('two', 'generate_started'));
+  await crash.untilPrinted('bridge two asks the model after the lease expired', by('two', 'generate_started'));
   crash.model.release();
   crash.signal('one', 'SIGCONT');
-  await crash.said('bridge one learns that its lease is lost', isTooLate);
+  await crash.untilPrinted('bridge one learns that its lease is lost', isTooLate);
   await expectOneEnd(crash, id);
   const records = await must(crash.client.records(id));
   const turns = records.flatMap((record) =>
@@ -64,13 +64,16 @@ test('a bridge stopped during a model request: only the answer of its successor 
 test('a bridge stopped during a call that must not be repeated: the call settles as unknown once and never runs again', async () => {
   const { crash, id } = await startRun(2);
   await requestRun(crash, id);
-  await crash.said('a command runs', (line) => by('one', 'call_started')(line) && line['tool_id'] === 'host.exec');
+  await crash.untilPrinted(
+    'a command runs',
+    (line) => by('one', 'call_started')(line) && line['tool_id'] === 'host.exec',
+  );
   crash.signal('one', 'SIGSTOP');
   await crash.startBridge('two');
   const events = await eventsUntil(crash.client, id, ({ event }) => event.kind === 'LeaseExpired');
   const lost = events.flatMap(({ event }) => (event.kind === 'LeaseExpired' ? [event.call_id] : []));
   crash.signal('one', 'SIGCONT');
-  await crash.said('bridge one learns that its lease is lost', isTooLate);
+  await crash.untilPrinted('bridge one learns that its lease is lost', isTooLate);
   await expectOneEnd(crash, id);
   const records = await must(crash.client.records(id));
   const ends = records.flatMap((record) =>

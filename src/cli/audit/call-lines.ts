@@ -48,7 +48,7 @@ function planLines({ group, groups, parallel_safe, claims, waited_for }: Planned
   const why =
     waited_for.length === 0
       ? 'it waited for no other call'
-      : `the group after group ${Math.max(...waited_for.map((wait) => wait.group))}, the last that it waited for`;
+      : `it follows group ${Math.max(...waited_for.map((wait) => wait.group))}, the last group that it waited for`;
   const claimed = parallel_safe
     ? claims.map((claim) => describeClaim(claim)).join(', ') || 'nothing'
     : 'everything: its tool is not parallel-safe';

@@ -1,4 +1,4 @@
-// What a stream is compared with besides its own digests: the session it was forked from, and a checkpoint.
+// What a stream is compared with besides its recorded digests: the session it was forked from, and a checkpoint.
 import type { CheckpointLeaf } from '../../../schemas/checkpoint.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';

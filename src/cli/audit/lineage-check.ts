@@ -42,7 +42,7 @@ export async function checkLineage(
   try {
     while (check.add(await nextOf(sources), await nextOf(forks)));
   } catch (error) {
-    // An unreadable source is no evidence against its fork; the source gets its own verdict.
+    // An unreadable source is no evidence against its fork; the source gets a separate verdict.
     if (failureOf(error) === null) throw error;
     return { ...from, compared: false, fault: null };
   } finally {

@@ -12,6 +12,9 @@ export async function approvalsCommand(dataDir: string, output: Output): Promise
     output.line(actionLine(action.session_id, action));
   }
   if (waiting.length === 0) output.line('no call waits for a person');
-  else output.line(pc.dim('refold approve CALL, refold deny CALL --message "…", refold answer CALL --text "…"'));
+  else
+    output.line(
+      pc.dim('to answer: refold approve CALL, refold deny CALL --message "…", refold answer CALL --text "…"'),
+    );
   return 0;
 }

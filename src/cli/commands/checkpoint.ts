@@ -109,7 +109,7 @@ async function proveFrom(
   if (proof === null) {
     throw new CommandFailure(
       'unknown_session',
-      `${path} does not contain session ${id}, only ${checkpoint.sessions.length} others`,
+      `${path} does not contain session ${id}. It contains ${checkpoint.sessions.length} other sessions`,
     );
   }
   await writeOut(proof, file, output);

@@ -57,7 +57,9 @@ function report({ view: { state, state_digest, chain }, from, facts }: Fork, out
   output.line(`${pc.bold(session_id)}  forked from ${from.session_id} after ${from.position} events`);
   output.line(`source   ${pc.dim(`chain ${from.chain}`)}`);
   output.line(`chain    ${chain}`);
-  if (facts.length === 0) output.line('added    nothing: no run was active there, or it continues unchanged');
+  if (facts.length === 0) {
+    output.line(`added    nothing: ${run === null ? 'no run was active there' : 'the run is as it was there'}`);
+  }
   for (const { position, event } of facts) {
     output.line(`added    position ${position}  ${event.kind}${describeFact(event, state)}`);
   }

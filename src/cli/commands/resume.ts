@@ -3,4 +3,8 @@ import type { Output } from '../output.ts';
 import { type PhaseChange, changePhase } from '../people/change-phase.ts';
 
 export const resumeCommand = (change: PhaseChange, output: Output): Promise<number> =>
-  changePhase(change, { kind: 'RunResumed', next: 'a bridge continues it: refold serve, refold bridge' }, output);
+  changePhase(
+    change,
+    { kind: 'RunResumed', next: 'a running bridge continues it. To start one: refold serve, refold bridge' },
+    output,
+  );

@@ -56,7 +56,8 @@ async function printTimeline(source: Source, only: number | undefined, output: O
   }
   const { turns, calls, modelMs, callsMs } = total;
   output.line(
-    `${pc.bold(state.session_id)}  ${turns} turns, ${calls} calls; model ${formatDuration(modelMs)}, calls ${formatDuration(callsMs)}`,
+    `${pc.bold(state.session_id)}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
+      `model ${formatDuration(modelMs)}, calls ${formatDuration(callsMs)}`,
   );
 }
 

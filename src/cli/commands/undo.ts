@@ -1,5 +1,5 @@
-// `refold undo`: puts the files that a settled call changed back, and waits until that is done or refused. A separate
-// bridge does only this, in the workspace of the session.
+// `refold undo`: restores the files that a settled call changed, and waits until that is done or refused. A separate bridge
+// does only this, in the workspace of the session.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import pc from 'picocolors';
@@ -22,7 +22,7 @@ export interface UndoCommand {
   readonly call: CallId;
   /** The batch, when calls of several batches have this id; the last one when absent. */
   readonly batch?: BatchId;
-  /** The folder of the files; the session's last workspace when absent. */
+  /** The directory of the files; the session's last workspace when absent. */
   readonly workspace?: string;
 }
 
@@ -63,8 +63,8 @@ async function startEngine(
 function workspaceOf({ workspace, session }: UndoCommand, recorded: string | null): string {
   const found = workspace ?? recorded;
   if (found !== null && existsSync(found)) return resolve(found);
-  const why = found === null ? `${session} has recorded no workspace` : `there is no folder ${found}`;
-  throw new CommandFailure('no_workspace', `${why}. Give the folder that its tools worked in: --workspace DIR`);
+  const why = found === null ? `${session} has recorded no workspace` : `there is no directory ${found}`;
+  throw new CommandFailure('no_workspace', `${why}. Give the directory that its tools worked in: --workspace DIR`);
 }
 
 async function undo({ session, call, batch }: UndoCommand, client: EngineClient, output: Output): Promise<number> {

@@ -54,7 +54,7 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   const gone = ofData ? await reportFindings(dataDir, output) : 0;
   const unseen = checkpoint?.unseen().length ?? 0;
   if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not checked. To check all: --all`));
-  // Missing sessions count only with --all: a named session that is missing is its own fault.
+  // Missing sessions count only with --all: a named session that is missing is a fault already.
   return summarise(verdicts, { gone: all ? gone : 0, elapsedMs: since(startedAt) }, output);
 }
 

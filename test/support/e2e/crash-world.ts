@@ -69,7 +69,7 @@ export class CrashWorld {
     this.#absent = null;
   }
 
-  #engineThere(): Promise<void> {
+  #engineRuns(): Promise<void> {
     const absent = this.#absent;
     return absent === null ? Promise.resolve() : new Promise((resolve) => absent.push(resolve));
   }
@@ -104,7 +104,7 @@ export class CrashWorld {
     this.#bridges.get(bridge)?.child.kill(signal);
   }
 
-  /** Commands of this world without a living bridge. */
+  /** Commands of this world without a running bridge. */
   orphans(): readonly number[] {
     const bridges = new Set([...this.#bridges.values()].map(({ child }) => child.pid));
     const belongs = (pid: number): boolean => ancestorsOf(pid).some((above) => bridges.has(above));
@@ -115,7 +115,7 @@ export class CrashWorld {
   }
 
   /** Waits for a bridge line that fits, printed already or later. */
-  async said(what: string, fits: (line: LogLine) => boolean, limitMs = 20_000): Promise<LogLine> {
+  async untilPrinted(what: string, fits: (line: LogLine) => boolean, limitMs = 20_000): Promise<LogLine> {
     const end = performance.now() + limitMs;
     for (let from = 0; ;) {
       const line = this.lines.slice(from).find(fits);
@@ -127,15 +127,15 @@ export class CrashWorld {
   }
 
   /** Waits until bridges have printed this many more lines. */
-  async steps(count: number): Promise<void> {
+  async untilMoreLines(count: number): Promise<void> {
     const goal = this.lines.length + count;
-    await this.said(`${count} lines`, () => this.lines.length >= goal);
+    await this.untilPrinted(`${count} lines`, () => this.lines.length >= goal);
   }
 
   /** Submits an event, repeatedly until the engine answers, and records the acknowledgement. */
   async submit(session: SessionId, event: Ingress & { readonly event_id: string }): Promise<void> {
     for (;;) {
-      await this.#engineThere();
+      await this.#engineRuns();
       const answer = await this.client.submit(session, { events: [event] })();
       if (isRight(answer)) {
         const [at] = answer.right.events;
