@@ -38,7 +38,7 @@ describe('a snapshot', () => {
         expect(stateBytes(read)).toEqual(stateBytes(walked.state));
         expect(effects(read)).toEqual(effects(walked.state));
       }),
-      { numRuns: roundsOf(10, 400) },
+      { numRuns: roundsOf(6, 400) },
     );
   });
 

@@ -31,7 +31,7 @@ const VICTIMS: readonly (readonly string[])[] = [
   ['engine', 'one', 'two'],
 ];
 
-const SESSIONS = roundsOf(8);
+const SESSIONS = roundsOf(6, 80);
 const ROUNDS = roundsOf(VICTIMS.length);
 const IS_SAMPLE = ROUNDS === VICTIMS.length;
 const SEED = Number(process.env['REFOLD_TEST_SEED'] ?? (IS_SAMPLE ? 1 : Date.now() % 1_000_000));

@@ -102,7 +102,7 @@ describe('a session with snapshots', () => {
           expect(from).toBe(Math.max(0, ...good));
         },
       ),
-      { numRuns: roundsOf(15, 600) },
+      { numRuns: roundsOf(8, 600) },
     );
   });
 

@@ -30,7 +30,7 @@ const inShort = (plan: ToolBatchPlan): ReferencePlan => ({
 describe('the planner agrees with the reference', () => {
   test('on random batches of paths, patches, barriers, duplicates and refusals', () => {
     const random = randomFrom(1);
-    for (let round = 0; round < roundsOf(5_000, 160_000); round += 1) {
+    for (let round = 0; round < roundsOf(3_000, 160_000); round += 1) {
       const batch = randomBatch(random, random.oneIn(20) ? 40 : 9);
       const tools = random.oneIn(4) ? WITHOUT_TOPIC : TOOLS;
       const offer = random.oneIn(4) ? WITHOUT_TOPIC : null;
