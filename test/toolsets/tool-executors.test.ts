@@ -5,6 +5,7 @@ import { HOST_TOOLS } from '../../bridge/host/host-tools.ts';
 import { WORKFLOWS } from '../../reducers/workflows.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { defaultToolPackage } from '../../src/toolsets/default-package.ts';
+import { readDocument } from '../support/documents.ts';
 
 const { registry, profiles } = defaultToolPackage();
 const workflowIds = registry.filter(isWorkflow).map((spec) => spec.tool_id);
@@ -71,6 +72,16 @@ test('every tool of the registry is in a profile, so that a model can see it', (
   const offered = new Set(profiles.flatMap(({ tool_ids }) => tool_ids));
   const hint = 'add it to a list in src/toolsets/default-package.ts';
   expect(registry.filter(({ tool_id }) => !offered.has(tool_id)).map(({ tool_id }) => `${tool_id}: ${hint}`)).toEqual(
+    [],
+  );
+});
+
+test('every workflow tool is in docs/consent.md, "What the model can ask"', async () => {
+  const [, section = ''] = (await readDocument('docs/consent.md')).split('## What the model can ask\n');
+  const words = section.split('\n## ')[0] ?? '';
+  const names = registry.filter(isWorkflow).map(({ tool_name }) => tool_name);
+  const lacking = names.filter((name) => !words.includes(`\`${name}\``));
+  expect(lacking.map((name) => `${name}: say in docs/consent.md, "What the model can ask", what it answers`)).toEqual(
     [],
   );
 });
