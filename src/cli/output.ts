@@ -2,7 +2,7 @@
 // 1 what was checked is wrong, 2 misuse or an operation that failed.
 import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
-import { RejectedError } from '../client/must.ts';
+import { RejectedError } from '../client/rejected-error.ts';
 import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
 import { visible } from './preview/visible.ts';
 

@@ -2,4 +2,5 @@
 export type { EngineClient } from './client.ts';
 export { FollowRefused } from './follow-refused.ts';
 export { connect } from './http-client.ts';
-export { RejectedError, must, mustBe } from './must.ts';
+export { must, mustBe } from './must.ts';
+export { RejectedError } from './rejected-error.ts';

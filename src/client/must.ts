@@ -2,18 +2,7 @@
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Rejection } from '../../schemas/rejection.ts';
-
-/** Thrown by {@link must} and {@link mustBe}. The message holds the code, the message and the path of the rejection. */
-export class RejectedError extends Error {
-  override readonly name = 'RejectedError';
-  readonly rejection: Rejection;
-
-  constructor(rejection: Rejection) {
-    const { code, message, path } = rejection;
-    super(`${code}: ${message}${path === '' ? '' : ` (at ${path})`}`);
-    this.rejection = rejection;
-  }
-}
+import { RejectedError } from './rejected-error.ts';
 
 /** Runs a task and returns its answer; throws a {@link RejectedError} when it is refused. */
 export async function must<T>(task: TaskEither<Rejection, T>): Promise<T> {
