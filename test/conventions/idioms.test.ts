@@ -95,6 +95,12 @@ describe('folders', () => {
     ...new Set(paths.filter((path) => PRODUCT.test(path)).map((path) => path.split('/').slice(0, -1).join('/'))),
   ];
 
+  test('only the public entry points are barrels', () => {
+    const barrels = paths.filter((path) => PRODUCT.test(path) && path.endsWith('/index.ts'));
+    const ofSrc = ['src/client/index.ts', 'src/core/index.ts', 'src/index.ts', 'src/testing/index.ts'];
+    expect(barrels).toEqual(['bridge/index.ts', 'schemas/index.ts', ...ofSrc]);
+  });
+
   test('bridge/ has at most twelve entries: new files belong in its subfolders', () => {
     const names = new Set(paths.filter((path) => path.startsWith('bridge/')).map((path) => path.split('/')[1]));
     expect(names.size).toBeLessThanOrEqual(12);

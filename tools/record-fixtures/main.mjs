@@ -21,7 +21,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-for (const record of Object.values({ ...runs, ...toolSets, ...batches, ...undo, ...consent, ...digestForm })) {
+const MODULES = [runs, toolSets, batches, undo, consent, digestForm];
+for (const record of MODULES.flatMap((module) => Object.values(module))) {
   const session = record();
   const name = session.state.session_id;
   if (positionals.length > 0 && !positionals.includes(name)) continue;
