@@ -7,7 +7,10 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const ISOLATED = [
   ...['bench', 'determinism', 'e2e', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   'test/blobs/power-cut.test.ts',
+  'test/core/upcast.test.ts',
+  'test/cli/verify-laws.test.ts',
   'test/files/directories.test.ts',
+  'test/rules/second-rules.test.ts',
 ];
 
 export default defineConfig({

@@ -1,5 +1,4 @@
-// A plain cached Merkle digest of every container, which is form 1 of the state digest: the lower limit for the cost of
-// digesting every state of a fold.
+// A plain cached Merkle digest of every container: the lower limit for the cost of digesting every state of a fold.
 import { sha256Hex } from '#sha256';
 
 /** The cache of one run, separate for each contestant. */

@@ -1,5 +1,6 @@
 // Every figure, the most important first.
 import type { Figure } from './figure.ts';
+import { atRest } from './figures/at-rest.ts';
 import { batches } from './figures/batches.ts';
 import { fold } from './figures/fold.ts';
 import { httpTurn } from './figures/http-turn.ts';
@@ -23,6 +24,7 @@ export const FIGURES: readonly Figure[] = [
   replay,
   batches,
   restart,
+  atRest,
   startup,
   memory,
   journals,

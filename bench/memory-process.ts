@@ -1,7 +1,9 @@
-// Measures the memory of an engine in a separate process: `memory-process DIRECTORY sessions|events COUNT`, run with
-// --expose-gc. `sessions` opens COUNT sessions, each with a run that waits for its model. `events` folds one session of
-// COUNT events. Prints one JSON object a line: the count after each tenth, then the heap in use after the first tenth and at
+// Measures the memory of an engine in a separate process: `memory-process DIRECTORY sessions|waiting|events
+// COUNT`, run with --expose-gc. `sessions` opens COUNT sessions, each with a run that waits for its model; `waiting` opens
+// COUNT sessions that only wait for a time. `events` folds one session of COUNT events. Prints one JSON object a line: the count after each tenth, then the heap in use after the first tenth and at
 // the end.
+import type { Ingress } from '../schemas/event.ts';
+import { brand } from '../schemas/ids.ts';
 import { openEngine } from '../src/engine/engine.ts';
 import { must } from '../src/client/must.ts';
 import { UNBOUNDED, benchGenesis, recordStream } from './stream.ts';
@@ -44,14 +46,23 @@ function newTenths(count: number): { reach(at: number): void; early(): number } 
   };
 }
 
-async function openSessions(sessions: number): Promise<MemoryUsed> {
+/** A session is given work for a bridge, or a time to wait for. */
+type Given = Extract<Ingress, { readonly kind: 'RunRequested' | 'HostSessionUpdated' }>;
+
+const RUN: Given = { kind: 'RunRequested', input: { text: 'go on' } };
+const WAIT: Given = {
+  kind: 'HostSessionUpdated',
+  host_session: { host_session_id: brand('host'), host_session_status: 'ready', expires_at_ms: 4_000_000_000_000 },
+};
+
+async function openSessions(sessions: number, given: Given): Promise<MemoryUsed> {
   const engine = await must(openEngine({ dataDir: directory }));
   const tool_package = benchPackage();
   const tenths = newTenths(sessions);
   for (let from = 0; from < sessions; from += OPENED_TOGETHER) {
     const opening = Array.from({ length: OPENED_TOGETHER }, async () => {
       const { session_id } = await must(engine.client.createSession({ config: UNBOUNDED, tool_package }));
-      await must(engine.client.submit(session_id, { events: [{ kind: 'RunRequested', input: { text: 'go on' } }] }));
+      await must(engine.client.submit(session_id, { events: [given] }));
     });
     await Promise.all(opening);
     tenths.reach(from + OPENED_TOGETHER);
@@ -77,5 +88,7 @@ function foldEvents(events: number): MemoryUsed {
 
 const [directory = '', what = '', count = '0'] = process.argv.slice(2);
 if (directory !== '') {
-  say(what === 'sessions' ? await openSessions(Number(count)) : foldEvents(Number(count)));
+  say(
+    what === 'events' ? foldEvents(Number(count)) : await openSessions(Number(count), what === 'waiting' ? WAIT : RUN),
+  );
 }

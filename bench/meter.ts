@@ -46,7 +46,7 @@ export const meteredStore =
         const startedAt = performance.now();
         await store.write(puts);
         meter.writes.push(performance.now() - startedAt);
-        for (const { key, value } of puts) meter.journalBytes += key.length + value.length;
+        for (const { key, value } of puts) meter.journalBytes += key.length + (value?.length ?? 0);
       },
     };
   };
@@ -71,11 +71,11 @@ export function watchHandover(meter: Meter): Handover {
   return {
     journal: (journal) => ({
       ...journal,
-      append: (session, expected, records, owing) => async () => {
-        const answer = await journal.append(session, expected, records, owing)();
-        const settles = records.some(({ event }) => event.includes('"kind":"ToolCallSettled"'));
-        if (settles) settledAt.set(session, performance.now());
-        for (const { event } of records) meter.eventBytes += Buffer.byteLength(event);
+      append: (session, commits, head) => async () => {
+        const answer = await journal.append(session, commits, head)();
+        const texts = commits.flatMap(({ events }) => events.map(({ text }) => text));
+        if (texts.some((text) => text.includes('"kind":"ToolCallSettled"'))) settledAt.set(session, performance.now());
+        for (const text of texts) meter.eventBytes += Buffer.byteLength(text);
         return answer;
       },
     }),

@@ -17,6 +17,7 @@ import { streamRange } from '../src/journal/keys.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';
 import { must, mustBe } from '../src/client/must.ts';
 import { benchGenesis } from './stream.ts';
+import { benchPackage } from './tools.ts';
 
 /** The result that it prints. */
 export interface Replayed {
@@ -80,12 +81,12 @@ async function bare(id: SessionId): Promise<number> {
   const database = new Level<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' });
   await database.open();
   const iterator = database.iterator(streamRange(id));
-  let state = initialState(benchGenesis(id));
+  let state = initialState(benchGenesis(id), benchPackage());
   for (;;) {
     const entries = await iterator.nextv(SCAN_ENTRIES);
     if (entries.length === 0) break;
     for (const [, value] of entries) {
-      // A segment holds a place and a text for each of its events, then the digests.
+      // A commit holds a place and a text for each of its events, then the digests.
       const items = decode(value) as readonly unknown[];
       for (let at = 1; at < items.length; at += 2) {
         ({ state } = sealTranscript(evolve(state, JSON.parse(items[at] as string) as IngressEvent)));

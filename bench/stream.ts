@@ -1,15 +1,16 @@
 // A long session as the engine would record it, made without an engine: each turn has a generate with five calls, their
 // settlements and the end of the batch. A run ends after a fixed number of turns and the next one begins.
 import { CONSENT_PRESETS } from '../src/toolsets/consent-presets.ts';
-import { evolve } from '../reducers/evolve.ts';
-import { type SealedPage, sealTranscript } from '../reducers/transcript.ts';
+import type { SealedPage } from '../reducers/transcript.ts';
 import { digestJson } from '../schemas/canonical.ts';
-import type { IngressEvent } from '../schemas/event.ts';
+import type { IngressEvent, NewEvent } from '../schemas/event.ts';
 import type { Genesis } from '../schemas/genesis.ts';
 import { type CallId, type EventId, brand } from '../schemas/ids.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { defaultGenesis, initialState } from '../src/core/index.ts';
+import { mustBe } from '../src/client/must.ts';
+import { foldNew } from '../src/core/step.ts';
 import { benchPackage } from './tools.ts';
 
 /** Calls of one turn; with them a turn has seven events. */
@@ -33,12 +34,11 @@ export const benchGenesis = (session_id = 'bench'): Genesis =>
 
 /** Yields the first `events` events of a session, with the state after each. */
 export function* recordStream(genesis: Genesis, events: number): Generator<Recorded> {
-  let state = initialState(genesis);
+  let state = initialState(genesis, benchPackage());
   for (let position = 0; position < events; position += 1) {
-    const event = nextEvent(state);
-    const next = sealTranscript(evolve(state, event));
+    const next = mustBe(foldNew(state, nextEvent(state)));
     ({ state } = next);
-    yield { event, ...next };
+    yield next;
   }
 }
 
@@ -49,7 +49,7 @@ export const outputOf = (path: string): string =>
   `${path}: 42 lines, 1 312 bytes; nothing was read of it, and this line says so at the length of a short answer.`;
 
 /** The next event of this session. */
-function nextEvent(state: SessionState): IngressEvent {
+function nextEvent(state: SessionState): NewEvent {
   const { run, active_tool_batch: batch } = state;
   if (run === null) return event(state, 'requested', { kind: 'RunRequested', input: { text: 'go on' } });
   const { run_id, turn } = run;
@@ -90,10 +90,10 @@ function observedCalls(turn: number): readonly ToolCallObserved[] {
   });
 }
 
-type FieldsByKind = { readonly [K in IngressEvent['kind']]: Omit<Extract<IngressEvent, { kind: K }>, keyof Envelope> };
+type FieldsByKind = { readonly [K in NewEvent['kind']]: Omit<Extract<NewEvent, { kind: K }>, keyof Envelope> };
 type Envelope = Pick<IngressEvent, 'v' | 'event_id' | 'at_ms'>;
 
-function event(state: SessionState, name: string, fields: FieldsByKind[IngressEvent['kind']]): IngressEvent {
+function event(state: SessionState, name: string, fields: FieldsByKind[NewEvent['kind']]): NewEvent {
   const event_id: EventId = brand(name === 'requested' ? `requested-${state.runs_started + 1}` : name);
   return { ...fields, v: 1, event_id, at_ms: state.updated_at_ms + 7 };
 }

@@ -137,6 +137,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const runner = newCallRunner({
     ...shared,
     owner,
+    random,
     nonce: newNonce(random),
     executors,
     ledger,

@@ -6,7 +6,7 @@ import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
 import { pointerSegment } from '../schemas/pointer.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { FollowUp, RunState } from '../schemas/run.ts';
-import type { SessionState } from '../schemas/state.ts';
+import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
@@ -14,6 +14,8 @@ import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
+import { findRulesFault } from './rules/known-rules.ts';
+import { resultsDigest } from './results-digest.ts';
 import { configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';
@@ -58,6 +60,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RunCompleted: always,
   RunFailed: always,
   ConsentPolicySet: admitPolicy,
+  RulesAdopted: admitRules,
   'user.tool_confirmation': admitConfirmation,
   'user.custom_tool_result': admitCustomResult,
   'user.interrupt': always,
@@ -68,6 +71,9 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
       ? null
       : reject('time_not_due', '/due_at_ms', `the session waits for no time at or before ${event.due_at_ms}`),
 };
+
+/** The kinds that no live run allows. */
+const WITHOUT_RUN: ReadonlySet<IngressKind> = new Set(['RunRequested', 'RulesAdopted']);
 
 /** Checks run, turn and phase, in this order, so that a late report gets another code than a misdirected one. */
 function admitPhase(state: SessionState, event: IngressEvent): Rejection | null {
@@ -80,7 +86,9 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
       ? reject('batch_not_active', '/kind', 'no batch is open')
       : reject('run_not_active', '/kind', 'no run is active');
   }
-  if (event.kind === 'RunRequested') return reject('run_already_active', '/kind', `${run.run_id} is still active`);
+  if (WITHOUT_RUN.has(event.kind)) {
+    return reject('run_already_active', '/kind', `${run.run_id} is still active`);
+  }
   if ('run_id' in event && event.run_id !== run.run_id) {
     return reject('wrong_run', '/run_id', `${run.run_id} is active, not ${event.run_id}`);
   }
@@ -144,6 +152,12 @@ function admitPolicy(state: SessionState, { policy }: EventOfKind<'ConsentPolicy
   return reject('tool_unknown', `/policy/tools${pointerSegment(unregistered)}`, `there is no tool "${unregistered}"`);
 }
 
+function admitRules(state: SessionState, event: EventOfKind<'RulesAdopted'>): Rejection | null {
+  const fault = findRulesFault(event);
+  if (fault !== null || event.rules > state.rules) return fault;
+  return reject('rules_not_newer', '/rules', `the session has rules ${state.rules} already`);
+}
+
 function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'>): Rejection | null {
   const next = packageAfter(state, event);
   return (
@@ -171,5 +185,8 @@ function admitBatchSettled(state: SessionState, event: EventOfKind<'ToolBatchSet
   if (fault !== null) return fault;
   const { queued = 0, running = 0, waiting = 0 } = state.active_tool_batch ?? {};
   const open = queued + running + waiting;
-  return open === 0 ? null : reject('batch_not_settled', '/batch_id', `${open} calls of the batch are not settled`);
+  if (open > 0) return reject('batch_not_settled', '/batch_id', `${open} calls of the batch are not settled`);
+  const results = resultsDigest(state.active_tool_batch as ActiveToolBatch);
+  if (event.results_digest === results) return null;
+  return reject('results_mismatch', '/results_digest', `the digest of the results of the batch is ${results}`);
 }

@@ -24,7 +24,12 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   if (typeof status !== 'string') return status;
   const batch = state.active_tool_batch as ActiveToolBatch;
   if (isTerminal(status)) return alreadySettled(status);
-  if (status === 'waiting') return reject('waits_for_person', '/call_id', 'the call waits for a confirmation first');
+  if (status === 'waiting')
+    return reject(
+      'waits_for_person',
+      '/call_id',
+      'the call waits for a confirmation first; confirm it, then answer it',
+    );
   const planned = plannedOf(batch.plan, event.call_id)?.call;
   if (planned?.executor.kind !== 'custom' || status !== 'queued') {
     return reject('not_answerable', '/call_id', 'a bridge runs this call, not a person');
@@ -60,11 +65,12 @@ function findDigestFault(state: SessionState, event: Confirmation | CustomResult
 
 function findGrantFault(state: SessionState, { grant, result }: Confirmation): Rejection | null {
   if (grant === undefined) return null;
-  if (result !== 'allow') return reject('grant_invalid', '/grant', 'a denial cannot carry a grant');
+  if (result !== 'allow')
+    return reject('grant_invalid', '/grant', 'a denial cannot carry a grant; allow the call, or leave the grant out');
   if ((grant.argument === undefined) !== (grant.pattern === undefined)) {
     return reject('grant_invalid', '/grant', 'a grant needs both argument and pattern, or neither');
   }
-  const full = (state.consent?.grants.length ?? 0) >= GRANTS_MAX;
+  const full = state.consent.grants.length >= GRANTS_MAX;
   return full ? reject('grants_full', '/grant', `the session has ${GRANTS_MAX} grants already`) : null;
 }
 
@@ -74,7 +80,8 @@ function findAmendmentFault(state: SessionState, { instead, result, call_id }: C
   if (result !== 'deny') return at('', 'to approve with other arguments, deny this call and give the new one');
   const batch = state.active_tool_batch as ActiveToolBatch;
   const amended = state.run?.amended ?? [];
-  if (amended.length >= AMENDED_MAX) return at('', `${AMENDED_MAX} changed calls wait already`);
+  if (amended.length >= AMENDED_MAX)
+    return at('', `${AMENDED_MAX} changed calls wait already; deny this call without one`);
   const planned = plannedOf(batch.plan, call_id)?.call;
   if (instead.tool_name !== planned?.tool_name)
     return at('/tool_name', `must be "${planned?.tool_name}", as in the call`);

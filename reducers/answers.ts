@@ -7,17 +7,21 @@ import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { isGranted } from './consent.ts';
-import { endsRun, errorText, settle } from './batch.ts';
-import { type BatchEdit, type Settlement, editBatch } from './batch-edit.ts';
+import { answered, endsRun, settle } from './batch.ts';
+import { type BatchEdit, editBatch } from './batch-edit.ts';
 import { callStateAt, plannedOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { type RuleSet, codedText } from './rules/rule-set.ts';
 
 type Confirmation = EventOfKind<'user.tool_confirmation'>;
 
 export function confirmCall(next: NextState, event: Confirmation, state: SessionState): void {
   if (event.result === 'deny') {
-    settle(next, event.call_id, denied('permission_denied', event.message ?? 'A person denied this call.'));
+    const rules = rulesOf(next);
+    const { code, message } = codedText(rules, 'permission_denied', {});
+    settle(next, event.call_id, answered('denied', rules, { code, message: event.message ?? message }));
     if (event.instead !== undefined && next.run !== null) {
       next.run = inOrder({ ...next.run, amended: [...(next.run.amended ?? []), event.instead] });
     }
@@ -31,7 +35,6 @@ export function confirmCall(next: NextState, event: Confirmation, state: Session
 
 /** A grant for the rest of the session also answers the matching questions of the batch. */
 function allowGranted(next: NextState, edit: BatchEdit, event: Confirmation, state: SessionState): void {
-  if (next.consent === undefined) return;
   const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
   invariant(planned !== undefined, 'an admitted answer names a planned call');
   const grant: Grant = { ...event.grant, tool_id: planned.tool_id };
@@ -64,25 +67,13 @@ export function answerCustomCall(
   });
 }
 
-const EXPIRED_QUESTION = 'Nobody answered in time whether this call may run, so it was not run.';
-const EXPIRED_WORK = 'Nobody fulfilled this call in time.';
-
 /** A call whose time is reached: a question is denied, a custom call fails, or the next attempt becomes owed. */
-export function expireCall(edit: BatchEdit, id: CallId): void {
+export function expireCall(rules: RuleSet, edit: BatchEdit, id: CallId): void {
   const call = edit.call(id);
   // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
   if (call.not_before_ms !== undefined) edit.allowRetry(id);
-  else if (call.status === 'waiting') edit.settle(id, denied('approval_expired', EXPIRED_QUESTION));
-  else {
-    const output = { text: errorText({ code: 'tool_timeout', message: EXPIRED_WORK }) };
-    edit.settle(id, { status: 'failed', output, code: 'tool_timeout', terminal: false });
-  }
+  else if (call.status === 'waiting')
+    edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
+  else edit.settle(id, answered('failed', rules, codedText(rules, 'tool_timeout', {})));
 }
-
-const denied = (code: string, message: string): Settlement => ({
-  status: 'denied',
-  output: { text: errorText({ code, message }) },
-  code,
-  terminal: false,
-});

@@ -49,7 +49,7 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   if (isTerminal(call.status) || planned === undefined) {
     return left(alreadySettled(call.status));
   }
-  const waits = findWait(state, call, planned);
+  const waits = findWait(call, planned);
   if (waits !== null) return left(waits);
   if (planned.shares !== undefined) {
     return left(
@@ -66,11 +66,10 @@ export const alreadySettled = (status: CallState['status']): Rejection =>
   reject('call_already_settled', '/call_id', `the call is ${status} already; its result is final`);
 
 /** Refuses reports on calls that wait for a person or for the time of their next attempt. */
-function findWait({ consent }: SessionState, call: CallState, planned: PlannedToolCall): Rejection | null {
+function findWait(call: CallState, planned: PlannedToolCall): Rejection | null {
   const wait = (message: string): Rejection => reject('waits_for_person', '/call_id', message);
   if (call.status === 'waiting') return wait('the call waits for the confirmation of a person');
-  // In sessions older than consent, bridges settle custom calls.
-  if (call.status === 'queued' && planned.executor.kind === 'custom' && consent !== undefined) {
+  if (call.status === 'queued' && planned.executor.kind === 'custom') {
     return wait('a person or an application fulfils this call');
   }
   if (call.not_before_ms === undefined) return null;
@@ -91,7 +90,22 @@ export function admitSettled(state: SessionState, event: EventOfKind<'ToolCallSe
   if (detached !== undefined) return admitDetached(detached, event) ?? findContradiction(event);
   const found = findOpenCall(state, event);
   if (isLeft(found)) return found.left;
-  return findContradiction(event);
+  return findContradiction(event) ?? findUnlawfulRun(found.right, event);
+}
+
+/**
+ * Refuses the outcome of a call that ran before one it must wait for, or without its start on record
+ * (docs/design.md, laws 3 and 11). A call that was cancelled, or whose outcome is unknown, need not have run.
+ */
+function findUnlawfulRun({ batch, call, planned }: OpenCall, event: EventOfKind<'ToolCallSettled'>): Rejection | null {
+  if (call.status !== 'queued' || event.outcome === 'cancelled' || event.outcome === 'unknown') return null;
+  const [open] = openWaitsIn(batch, event.call_id);
+  if (open !== undefined) {
+    const message = `the call must wait for "${open}", which has not settled; report the outcome again after it`;
+    return reject('call_not_ready', '/call_id', message);
+  }
+  if (planned.read_only || planned.executor.kind === 'custom') return null;
+  return reject('call_not_started', '/call_id', 'the call is not read-only, and its start is not recorded');
 }
 
 function findContradiction({ outcome, result }: EventOfKind<'ToolCallSettled'>): Rejection | null {

@@ -29,8 +29,10 @@ export interface BatchEdit {
   put(id: CallId, call: CallState): void;
   /** Adds the call to those with a time that state waits for. */
   addTime(id: CallId): void;
-  /** Settles a call, and the calls that share its result. */
+  /** Settles a call, and the calls that share its result. The time of calls that waited for them may begin. */
   settle(id: CallId, settlement: Settlement): void;
+  /** Like {@link settle}, in an event that leaves no call queued: no time begins. */
+  end(id: CallId, settlement: Settlement): void;
   /** Queues a call that a person has allowed. */
   allow(id: CallId): void;
   /** Makes the next attempt of a call owed, because its time is reached. */
@@ -63,19 +65,23 @@ export function editBatch(next: NextState): BatchEdit {
     }
   };
 
+  /** The settled calls: this one, and those that share its result. */
+  const end = (id: CallId, { status, output, code, terminal }: Settlement): readonly CallId[] => {
+    const settled = [id, ...sharersOf(batch.plan, id)];
+    for (const call_id of settled) {
+      invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
+      put(call_id, { ...forgetTime(call_id), code, output, status, terminal });
+    }
+    return settled;
+  };
+
   return {
     at: (position) => pages.at(position),
     call,
     put,
     addTime: (id) => times.add(id),
-    settle(id, { status, output, code, terminal }) {
-      const settled = [id, ...sharersOf(batch.plan, id)];
-      for (const call_id of settled) {
-        invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
-        put(call_id, { ...forgetTime(call_id), code, output, status, terminal });
-      }
-      startTimes(settled);
-    },
+    settle: (id, settlement) => startTimes(end(id, settlement)),
+    end: (id, settlement) => void end(id, settlement),
     allow(id) {
       put(id, { ...forgetTime(id), status: 'queued' });
       startTimes([id]);

@@ -5,7 +5,7 @@ import { type CallId, brand } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { invariant } from '../schemas/rejection.ts';
-import type { RunState } from '../schemas/run.ts';
+import type { RunOutcome, RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../schemas/state.ts';
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
@@ -14,6 +14,8 @@ import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
 import { retryDelay } from './retry.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
 import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 
@@ -35,8 +37,9 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
     offer: opening.amended === true ? null : run.offer,
     refused: opening.refused ?? new Map(),
     consent,
-    shareReads: run.config.share_reads ?? false,
+    shareReads: run.config.share_reads,
     amended: opening.amended ?? false,
+    rules: rulesOf(state),
   });
   next.batches_started += 1;
   const calls = initialCalls(state, plan, opening);
@@ -61,13 +64,14 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
 
 function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }: Opening): readonly CallState[] {
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
-  const ttl = state.consent?.policy.approval_ttl_ms;
+  const ttl = state.consent.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
+  const rules = rulesOf(state);
   const open = new Set<CallId>();
   return calls.map((call, index) => {
     const rejection = rejected.get(index);
     if (rejection !== undefined) {
-      return callState('rejected', { code: rejection.code, output: { text: errorText(rejection) } });
+      return callState('rejected', { code: rejection.code, output: { text: errorText(rules, rejection) } });
     }
     const planned = plannedOf(plan, call.call_id)?.call;
     if (planned?.consent?.ask === 'person') open.add(call.call_id);
@@ -99,10 +103,6 @@ const callState = (
   terminal: false,
 });
 
-/** The text of a failure for the model. */
-export const errorText = ({ code, message }: { readonly code: string; readonly message: string }): string =>
-  `error: ${code}: ${message}`;
-
 const toPages = (calls: readonly CallState[]): readonly (readonly CallState[])[] =>
   Array.from({ length: Math.ceil(calls.length / CALL_PAGE_SIZE) }, (_, page) =>
     calls.slice(page * CALL_PAGE_SIZE, (page + 1) * CALL_PAGE_SIZE),
@@ -120,18 +120,32 @@ export function settleCall(next: NextState, event: EventOfKind<'ToolCallSettled'
   const misfit = reported === 'succeeded' && event.output_verdict?.valid === false ? event.output_verdict : null;
   const status = misfit === null ? reported : 'failed';
   if (status === 'failed' && misfit === null && tryAgain(next, event)) return;
+  if (misfit !== null) {
+    settle(next, event.call_id, answered('failed', rulesOf(next), misfitText(rulesOf(next), misfit)));
+    return;
+  }
   settle(next, event.call_id, {
     status,
-    output:
-      misfit === null ? event.output : { text: errorText({ code: 'tool_invalid_result', message: faultOf(misfit) }) },
-    code:
-      status === 'succeeded' ? null : misfit === null ? (event.code ?? FAILURE_CODES[status]) : 'tool_invalid_result',
-    terminal: misfit === null && endsRun(event.result, next.run),
+    output: event.output,
+    code: status === 'succeeded' ? null : (event.code ?? FAILURE_CODES[status]),
+    terminal: endsRun(event.result, next.run),
   });
 }
 
-const faultOf = ({ path = '', message = 'it does not fit' }: SchemaVerdict): string =>
-  `The result does not fit the output schema of the tool${path === '' ? '' : `, at ${path}`}: ${message}.`;
+function misfitText(rules: RuleSet, { path = '', message }: SchemaVerdict): CodedText {
+  const fault = message ?? ruleText(rules, 'schema_misfit', {});
+  return path === ''
+    ? codedText(rules, 'tool_invalid_result', { fault })
+    : codedText(rules, 'tool_invalid_result.at', { path, fault });
+}
+
+/** How a call ends that the fold answers: its code, and the text of the rules that the model reads. */
+export const answered = (status: Settlement['status'], rules: RuleSet, text: CodedText): Settlement => ({
+  status,
+  output: { text: errorText(rules, text) },
+  code: text.code,
+  terminal: false,
+});
 
 /** Queues the next attempt of a repeatable call that failed with a temporary fault, unless its run is ending. */
 function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boolean {
@@ -160,10 +174,6 @@ const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 
 export const endsRun = (result: ToolResult, run: RunState | null): boolean =>
   result.terminal === true || (run?.config.completion === 'steerable' && isTerminalResult(result));
 
-const UNKNOWN_TEXT =
-  'error: outcome_unknown: The process that ran this call was lost, and nobody can say what the call did. ' +
-  'Look at the state of things before you make it again.';
-
 /** The bridge that held the call is gone: a repeatable call is queued again; the outcome of any other is unknown. */
 export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired'>): void {
   const repeatable = plannedOf(openBatchOf(next).plan, call_id)?.call.repeatable ?? false;
@@ -174,21 +184,24 @@ export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired
     edit.finish();
     return;
   }
-  const lost: Settlement = repeatable
-    ? { status: 'cancelled', output: { text: 'error: cancelled' }, code: 'cancelled', terminal: false }
-    : { status: 'unknown', output: { text: UNKNOWN_TEXT }, code: 'outcome_unknown', terminal: false };
+  const rules = rulesOf(next);
+  const lost = repeatable
+    ? answered('cancelled', rules, codedText(rules, 'cancelled.lost', {}))
+    : answered('unknown', rules, codedText(rules, 'outcome_unknown', {}));
   settle(next, call_id, lost);
 }
 
-/** Cancels every call that has not started. */
-export function cancelCalls(next: NextState, text: string): void {
+/** Cancels every call that has not started, because of how its run ends. */
+export function cancelCalls(next: NextState, outcome: Exclude<RunOutcome, 'completed'>): void {
   const { observed, plan } = openBatchOf(next);
+  const rules = rulesOf(next);
+  const cancelled = answered('cancelled', rules, codedText(rules, `cancelled.${outcome}`, {}));
   const edit = editBatch(next);
   for (const [position, { call_id }] of observed.entries()) {
     const { status } = edit.at(position);
     if (status !== 'queued' && status !== 'waiting') continue;
     if (plannedOf(plan, call_id)?.call.shares !== undefined) continue;
-    edit.settle(call_id, { status: 'cancelled', output: { text }, code: 'cancelled', terminal: false });
+    edit.end(call_id, cancelled);
   }
   edit.finish();
 }

@@ -8,6 +8,8 @@ import { editBatch } from './batch-edit.ts';
 import { callStateOf } from './batch-index.ts';
 import { applyHostSession, hostSessionDeadline } from './host-session.ts';
 import { type NextState, editRun } from './next-state.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { codedText } from './rules/rule-set.ts';
 import { beginEnding, failure } from './run.ts';
 
 /** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
@@ -35,7 +37,7 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
   if (isDue(hostSessionDeadline(state))) applyHostSession(next, { host_session_status: 'expired' });
   if (isDue(runDeadline(state))) {
     // Calls that are due too are cancelled with the run, so that each gets one result.
-    const ending = failure('time_exceeded', `the run took all of its ${state.run?.config.wall_ms_max} ms`);
+    const ending = failure(codedText(rulesOf(state), 'time_exceeded', { max: state.run?.config.wall_ms_max ?? 0 }));
     beginEnding(next, { phase: 'cancelling', ending }, event.at_ms);
     return;
   }
@@ -53,6 +55,6 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
 function expireCalls(next: NextState, ids: readonly CallId[]): void {
   if (ids.length === 0) return;
   const edit = editBatch(next);
-  for (const id of ids) expireCall(edit, id);
+  for (const id of ids) expireCall(rulesOf(next), edit, id);
   edit.finish();
 }

@@ -4,19 +4,19 @@ import type { EventOfKind } from '../schemas/event.ts';
 import { DETACHED_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { DetachedCall, SessionState } from '../schemas/state.ts';
+import { answered } from './batch.ts';
 import { editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
 import { type NextState, openBatchOf } from './next-state.ts';
-
-const LEFT_RUNNING =
-  'error: left_running: A person changed direction while this call ran. It goes on by itself, and its result will not ' +
-  'be told. Look at the state of things when it matters.';
+import { rulesOf } from './rules/known-rules.ts';
+import { codedText } from './rules/rule-set.ts';
 
 /** Detaches the running calls that may continue without the run, up to DETACHED_MAX of them. */
 export function detachCalls(next: NextState): void {
-  if (next.consent === undefined) return;
   const batch = openBatchOf(next);
   const edit = editBatch(next);
+  const rules = rulesOf(next);
+  const left = answered('unknown', rules, codedText(rules, 'left_running', {}));
   const detached: DetachedCall[] = [...(next.detached ?? [])];
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = edit.at(position);
@@ -25,8 +25,7 @@ export function detachCalls(next: NextState): void {
     if (detached.length >= DETACHED_MAX) break;
     const { attempt, owner } = call;
     detached.push({ batch_id: batch.batch_id, call_id, plan_hash: batch.plan.plan_hash, attempt, owner });
-    const output = { text: LEFT_RUNNING };
-    edit.settle(call_id, { status: 'unknown', output, code: 'left_running', terminal: false });
+    edit.settle(call_id, left);
   }
   edit.finish();
   if (detached.length > 0) next.detached = detached;

@@ -1,6 +1,5 @@
 // Which tools a model may be offered now, and why (AOS P7, "Effective Tool Computation"; docs/design.md, "Effective
-// tools"). The messages of its rejections are recorded when a queued follow-up run cannot start (reducers/run.ts), so they
-// must not change.
+// tools").
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { ProfileId, ToolId } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
@@ -45,6 +44,18 @@ export function computeEffectiveTools(input: EffectiveToolsInput): Either<Reject
   const computed = { input: inputOnly(input), tools: freezeJson(compute(input)) };
   recent.set(registry, [computed, ...known].slice(0, EFFECTIVE_SETS_KEPT));
   return computed.tools;
+}
+
+/** Why there is no effective set: the rejection, and the provider, profile or tool that caused it. */
+export interface ToolSetFault {
+  readonly rejection: Rejection & { readonly code: 'profile_unknown' | 'tool_unknown' };
+  readonly name: string;
+}
+
+/** Null when the input leads to an effective set. */
+export function findToolSetFault(input: EffectiveToolsInput): ToolSetFault | null {
+  const profile = selectProfile(input, providerOf(input));
+  return isLeft(profile) ? profile.left : findUnknownTool(input, profile.right);
 }
 
 interface Computed {
@@ -96,9 +107,9 @@ const namedProfile = ({ run, config, tool_profile }: EffectiveToolsInput): Profi
 function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet> {
   const provider = providerOf(input);
   const profile = selectProfile(input, provider);
-  if (isLeft(profile)) return profile;
+  if (isLeft(profile)) return left(profile.left.rejection);
   const unknown = findUnknownTool(input, profile.right);
-  if (unknown !== null) return left(unknown);
+  if (unknown !== null) return left(unknown.rejection);
 
   const reasonsOf = reasonTable(input, profile.right);
   const effective = new Set<ToolId>();
@@ -142,20 +153,27 @@ const OTHER_OBSTACLES: ReadonlySet<ToolReason> = new Set<ToolReason>([
 ]);
 
 /** Precedence: the profile of the run, of the session's config, the selected one, the provider's default. */
-function selectProfile(input: EffectiveToolsInput, provider: string): Either<Rejection, ToolProfile> {
+function selectProfile(input: EffectiveToolsInput, provider: string): Either<ToolSetFault, ToolProfile> {
   const lower = provider.toLowerCase();
   const named =
     namedProfile(input) ?? input.provider_profiles.find((entry) => lower.includes(entry.provider_contains))?.profile_id;
   if (named === undefined) {
-    return left(reject('profile_unknown', '/provider', `no default tool profile fits the provider "${provider}"`));
+    return left(
+      fault('profile_unknown', '/provider', provider, `no default tool profile fits the provider "${provider}"`),
+    );
   }
   const profile = Object.hasOwn(input.tool_profiles, named) ? input.tool_profiles[named] : undefined;
   return profile === undefined
-    ? left(reject('profile_unknown', '/profile_id', `there is no tool profile "${named}"`))
+    ? left(fault('profile_unknown', '/profile_id', named, `there is no tool profile "${named}"`))
     : right(profile);
 }
 
-function findUnknownTool(input: EffectiveToolsInput, profile: ToolProfile): Rejection | null {
+const fault = (code: ToolSetFault['rejection']['code'], path: string, name: string, message: string): ToolSetFault => ({
+  rejection: { ...reject(code, path, message), code },
+  name,
+});
+
+function findUnknownTool(input: EffectiveToolsInput, profile: ToolProfile): ToolSetFault | null {
   const { session, run } = input.tool_overrides;
   const lists: readonly (readonly [path: string, ids: readonly ToolId[]])[] = [
     [`/profiles/${profile.profile_id}/tool_ids`, profile.tool_ids],
@@ -166,7 +184,8 @@ function findUnknownTool(input: EffectiveToolsInput, profile: ToolProfile): Reje
   ];
   for (const [path, ids] of lists) {
     const index = ids.findIndex((id) => !Object.hasOwn(input.tool_registry, id));
-    if (index !== -1) return reject('tool_unknown', `${path}/${index}`, `there is no tool "${ids[index]}"`);
+    const name = ids[index];
+    if (name !== undefined) return fault('tool_unknown', `${path}/${index}`, name, `there is no tool "${name}"`);
   }
   return null;
 }

@@ -14,6 +14,8 @@ import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder, liveRun } from './next-state.ts';
 import { setRegistry } from './registry.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { codedText } from './rules/rule-set.ts';
 import {
   COMPLETED,
   beginEnding,
@@ -48,7 +50,12 @@ type OptionalSlot = {
 }[keyof SessionState];
 
 /** Every slot that a state may lack; the compiler finds one that is missing here. */
-const OPTIONAL_SLOTS: Readonly<Record<OptionalSlot, true>> = { consent: true, detached: true, undos: true };
+const OPTIONAL_SLOTS: Readonly<Record<OptionalSlot, true>> = {
+  detached: true,
+  parent: true,
+  title: true,
+  undos: true,
+};
 const optionalSlots = Object.keys(OPTIONAL_SLOTS) as readonly OptionalSlot[];
 
 /** Whether the state has an optional slot that it did not have before; then its slots are put in order. */
@@ -104,12 +111,15 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   },
   RunCompleted: (next, event) => endRun(next, { ...COMPLETED, output: event.output ?? null }, event.at_ms),
   RunFailed: (next, event) => {
-    beginEnding(next, { phase: 'cancelling', ending: failure(event.code, event.message) }, event.at_ms);
+    beginEnding(next, { phase: 'cancelling', ending: failure(event) }, event.at_ms);
   },
   UndoRequested: requestUndo,
   UndoSettled: settleUndo,
   ConsentPolicySet: (next, { policy }) => {
     next.consent = { grants: [], policy };
+  },
+  RulesAdopted: (next, { rules }) => {
+    next.rules = rules;
   },
   'user.tool_confirmation': confirmCall,
   'user.custom_tool_result': answerCustomCall,
@@ -125,7 +135,8 @@ function leaveOpening(next: NextState, atMs: number, detail: string | undefined)
   const status = next.tool_runtime_context.host_session_status;
   if (status === 'ready') beginTurn(next, atMs);
   else if (status !== null) {
-    endRun(next, failure('host_session_failed', detail ?? `the host session is ${status}`), atMs);
+    const { code, message } = codedText(rulesOf(next), 'host_session_failed', { status });
+    endRun(next, failure({ code, message: detail ?? message }), atMs);
   }
 }
 

@@ -1,9 +1,10 @@
-// Decides whether one observed call may be planned (docs/design.md, "The planner"). Each refusal has a code and a
-// message that tells the model what to do instead. The messages are recorded and must not change.
+// Decides whether one observed call may be planned (docs/design.md, "The planner"). Each refusal has a code and a text of
+// the rules, which tells the model what to do instead.
 import type { CallRejectionCode } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet, ToolVerdict } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { type RuleSet, codedText, ruleText } from './rules/rule-set.ts';
 import { isWorkflow } from './workflows.ts';
 
 export interface Refusal {
@@ -15,6 +16,7 @@ export type Judgement = { readonly tool: ToolSpec } | { readonly refusal: Refusa
 
 /** A judge for one effective set and, when given, the set the model was offered. */
 export function newCallJudge(
+  rules: RuleSet,
   tools: EffectiveToolSet,
   offer: EffectiveToolSet | null,
 ): (call: ToolCallObserved) => Judgement {
@@ -27,52 +29,49 @@ export function newCallJudge(
     const tool = effective.get(call.tool_name);
     const refusal =
       tool === undefined
-        ? refuseAbsent(call.tool_name, verdicts.get(call.tool_name), names)
-        : (refuseUnoffered(tool, offered) ?? refuseArguments(call) ?? refuseExecutor(tool));
+        ? refuseAbsent(rules, call.tool_name, verdicts.get(call.tool_name), names)
+        : (refuseUnoffered(rules, tool, offered) ?? refuseArguments(rules, call) ?? refuseExecutor(rules, tool));
     return refusal === null ? { tool: tool as ToolSpec } : { refusal };
   };
 }
 
-function refuseAbsent(name: string, verdict: ToolVerdict | undefined, names: string): Refusal {
-  if (verdict === undefined) {
-    return { code: 'tool_unknown', message: `There is no tool "${clip(name)}". Available tools: ${clip(names)}.` };
-  }
+function refuseAbsent(rules: RuleSet, called: string, verdict: ToolVerdict | undefined, names: string): Refusal {
+  const [name, tools] = [clip(called), clip(names)];
+  if (verdict === undefined) return codedText(rules, 'tool_unknown', { name, tools });
   const disabled = verdict.reasons.some((reason) => reason.startsWith('disabled_by_'));
-  if (disabled) return { code: 'tool_disabled', message: `The tool "${name}" is disabled in this session.` };
-  if (verdict.reasons.includes('not_in_profile')) {
-    return {
-      code: 'tool_not_offered',
-      message: `The tool "${name}" is not offered here. Available tools: ${clip(names)}.`,
-    };
-  }
-  const why = verdict.reasons.filter((reason) => /not_ready|ready|missing/.test(reason)).join(', ');
-  return { code: 'tool_unavailable', message: `The tool "${name}" is not available now (${why}).` };
+  if (disabled) return codedText(rules, 'tool_disabled', { name });
+  if (verdict.reasons.includes('not_in_profile')) return codedText(rules, 'tool_not_offered', { name, tools });
+  const reasons = verdict.reasons.filter((reason) => /not_ready|ready|missing/.test(reason)).join(', ');
+  return codedText(rules, 'tool_unavailable', { name, reasons });
 }
 
-function refuseUnoffered(tool: ToolSpec, offered: ReadonlyMap<string, ToolSpec> | null): Refusal | null {
-  if (offered === null || offered.get(tool.tool_name)?.tool_ref === tool.tool_ref) return null;
-  return {
-    code: 'tool_not_offered',
-    message: `The tool "${tool.tool_name}" was not offered, as it is now, when this call was made. Call it again.`,
-  };
+function refuseUnoffered(
+  rules: RuleSet,
+  { tool_name: name, tool_ref }: ToolSpec,
+  offered: ReadonlyMap<string, ToolSpec> | null,
+): Refusal | null {
+  if (offered === null || offered.get(name)?.tool_ref === tool_ref) return null;
+  return codedText(rules, 'tool_not_offered.changed', { name });
 }
 
-function refuseArguments(call: ToolCallObserved): Refusal | null {
+function refuseArguments(rules: RuleSet, call: ToolCallObserved): Refusal | null {
   const verdict = call.arguments_verdict;
   if (verdict?.valid === false) {
-    const path = verdict.path === undefined || verdict.path === '' ? '' : ` at ${clip(verdict.path)}`;
-    const message = `Invalid arguments${path}: ${clip(verdict.message ?? 'they do not fit')}.`;
-    return { code: 'tool_invalid_args', message };
+    const fault = clip(verdict.message ?? ruleText(rules, 'schema_misfit', {}));
+    const path = clip(verdict.path ?? '');
+    return path === ''
+      ? codedText(rules, 'tool_invalid_args', { fault })
+      : codedText(rules, 'tool_invalid_args.at', { path, fault });
   }
   if (call.arguments === undefined && call.arguments_text !== undefined) {
-    return { code: 'tool_invalid_args', message: 'Invalid arguments: they are not a JSON object.' };
+    return codedText(rules, 'tool_invalid_args.not_object', {});
   }
   return null;
 }
 
-function refuseExecutor(tool: ToolSpec): Refusal | null {
-  if (tool.executor.kind !== 'workflow' || isWorkflow(tool.executor.workflow)) return null;
-  return { code: 'executor_unsupported', message: `No workflow named "${tool.executor.workflow}" is built in.` };
+function refuseExecutor(rules: RuleSet, { executor }: ToolSpec): Refusal | null {
+  if (executor.kind !== 'workflow' || isWorkflow(rules, executor.workflow)) return null;
+  return codedText(rules, 'executor_unsupported', { workflow: executor.workflow });
 }
 
 const clip = (text: string): string => (text.length <= 900 ? text : `${text.slice(0, 900).toWellFormed()}…`);

@@ -14,14 +14,18 @@ import { newConflictOrder } from './conflict-order.ts';
 import { decideConsent } from './consent.ts';
 import { type Refusal, newCallJudge } from './judge-call.ts';
 import { inOrder } from './next-state.ts';
+import { newestRules } from './rules/known-rules.ts';
+import { type RuleSet, codedText } from './rules/rule-set.ts';
 
 export interface PlanContext {
+  /** The rules of the session; the newest without them. */
+  readonly rules?: RuleSet;
   /** The set the model was offered; without it, calls are judged by the effective set alone. */
   readonly offer?: EffectiveToolSet | null;
   /** Calls that the loop guard refused, by index. */
   readonly refused?: ReadonlyMap<number, Refusal>;
   /** The session's policy and grants; without it, no call asks a person. */
-  readonly consent?: ConsentState | undefined;
+  readonly consent?: ConsentState;
   /** Identical read-only calls run once. */
   readonly shareReads?: boolean;
   /** A person approved these calls with changed arguments. */
@@ -38,7 +42,8 @@ export function planBatch(
   calls: readonly ToolCallObserved[],
   context: PlanContext = {},
 ): ToolBatchPlan {
-  const judge = newCallJudge(tools, context.offer ?? null);
+  const rules = context.rules ?? newestRules();
+  const judge = newCallJudge(rules, tools, context.offer ?? null);
   const planned: PlannedToolCall[] = [];
   const rejected: RejectedToolCall[] = [];
   const seen = new Set<CallId>();
@@ -50,7 +55,7 @@ export function planBatch(
       rejected.push({ call_id: call.call_id, code, index, message, tool_name: call.tool_name });
     };
     if (seen.has(call.call_id)) {
-      refuse({ code: 'duplicate_call_id', message: `The call id "${call.call_id}" occurs twice in this batch.` });
+      refuse(codedText(rules, 'duplicate_call_id', { id: call.call_id }));
       continue;
     }
     seen.add(call.call_id);
@@ -60,8 +65,8 @@ export function planBatch(
       refuse(judged.refusal);
       continue;
     }
-    const tool = routed(judged.tool, context);
-    const consent = consentTo(call, tool, context);
+    const tool = routed(judged.tool);
+    const consent = consentTo(call, tool, { ...context, rules });
     if (consent !== null && 'code' in consent) {
       refuse(consent);
       continue;
@@ -69,8 +74,7 @@ export function planBatch(
     const plan = planCall(call, tool, consent);
     const taken = schedule.add(plan);
     if (taken !== null) planned.push(context.shareReads === true ? sharing.share(plan, tool, taken) : plan);
-    else
-      refuse({ code: 'batch_too_entangled', message: 'Too many calls wait for each other. Make it in the next turn.' });
+    else refuse(codedText(rules, 'batch_too_entangled', {}));
   }
   return sealPlan({ planned_calls: planned, rejected, execution_plan: schedule.plan() });
 }
@@ -120,6 +124,7 @@ function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent |
     interrupt_behavior: tool.interrupt_behavior,
     output_bytes_max: tool.output_bytes_max,
     parallel_safe: hint.parallel_safe,
+    read_only: tool.read_only,
     repeatable: tool.read_only || tool.idempotent,
     timeout_ms: tool.timeout_ms,
     tool_id: tool.tool_id,
@@ -132,19 +137,18 @@ function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent |
 function consentTo(
   call: ToolCallObserved,
   tool: ToolSpec,
-  { consent, amended }: PlanContext,
+  { consent, amended, rules }: PlanContext & { readonly rules: RuleSet },
 ): CallConsent | Refusal | null {
   if (consent === undefined) return null;
   const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null);
   if (decision === 'deny') {
-    const message = `The policy of this session denies the tool "${tool.tool_name}" (${reasons.join(', ')}). Do without it.`;
-    return { code: 'permission_denied', message };
+    return codedText(rules, 'permission_denied.policy', { name: tool.tool_name, reasons: reasons.join(', ') });
   }
   if (reasons.length === 0) return null;
   const { mode } = tool;
-  if (decision === 'allow') return { ask: 'nobody', mode, reasons };
+  if (decision === 'allow') return { ask: 'none', mode, reasons };
   return amended === true
-    ? { ask: 'nobody', mode, reasons: [...reasons, 'approved_with_changes'] }
+    ? { ask: 'none', mode, reasons: [...reasons, 'approved_with_changes'] }
     : { ask: 'person', mode, reasons };
 }
 
@@ -171,8 +175,8 @@ function newSharing(): Sharing {
 const customs = new WeakMap<ToolSpec, ToolSpec>();
 
 /** A person fulfils the calls of a custom tool, even when its author named another executor (openboa, "Ownership"). */
-function routed(tool: ToolSpec, { consent }: PlanContext): ToolSpec {
-  if (tool.ownership !== 'custom' || tool.executor.kind === 'custom' || consent === undefined) return tool;
+function routed(tool: ToolSpec): ToolSpec {
+  if (tool.ownership !== 'custom' || tool.executor.kind === 'custom') return tool;
   const known = customs.get(tool) ?? { ...tool, executor: { kind: 'custom' } };
   customs.set(tool, known);
   return known;

@@ -23,8 +23,9 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
   for (const [index, tool] of registry.entries()) {
     const at = (field: string, message: string): Rejection =>
       reject('registry_invalid', `/registry/${index}/${field}`, message);
-    if (ids.has(tool.tool_id)) return at('tool_id', `the tool id "${tool.tool_id}" occurs twice`);
-    if (names.has(tool.tool_name)) return at('tool_name', `the tool name "${tool.tool_name}" occurs twice`);
+    if (ids.has(tool.tool_id)) return at('tool_id', `the tool id "${tool.tool_id}" occurs twice; remove one`);
+    if (names.has(tool.tool_name))
+      return at('tool_name', `the tool name "${tool.tool_name}" occurs twice; rename or remove one`);
     if (tool.tool_ref !== toolRef(tool))
       return at('tool_ref', `must be the digest of the definition, ${toolRef(tool)}`);
     ids.add(tool.tool_id);
@@ -34,18 +35,22 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
   for (const [index, profile] of profiles.entries()) {
     const path = `/profiles/${index}`;
     if (profileIds.has(profile.profile_id)) {
-      return reject('registry_invalid', `${path}/profile_id`, `the profile id "${profile.profile_id}" occurs twice`);
+      return reject(
+        'registry_invalid',
+        `${path}/profile_id`,
+        `the profile id "${profile.profile_id}" occurs twice; remove one`,
+      );
     }
     profileIds.add(profile.profile_id);
     const unregistered = profile.tool_ids.findIndex((id) => !ids.has(id));
     if (unregistered !== -1) {
-      const message = `the profile "${profile.profile_id}" names "${profile.tool_ids[unregistered]}", which is not registered`;
+      const message = `the profile "${profile.profile_id}" names "${profile.tool_ids[unregistered]}", which is not registered; register the tool or remove it here`;
       return reject('registry_invalid', `${path}/tool_ids/${unregistered}`, message);
     }
   }
   const dangling = provider_profiles.findIndex((entry) => !profileIds.has(entry.profile_id));
   if (dangling === -1) return null;
-  const message = `there is no profile "${provider_profiles[dangling]?.profile_id}"`;
+  const message = `there is no profile "${provider_profiles[dangling]?.profile_id}"; add it to the profiles`;
   return reject('registry_invalid', `/provider_profiles/${dangling}/profile_id`, message);
 }
 

@@ -4,6 +4,7 @@ import type { RunState } from '../schemas/run.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { Refusal } from './judge-call.ts';
 import { argumentsDigest } from './planner.ts';
+import { type RuleSet, codedText } from './rules/rule-set.ts';
 
 export interface RepeatVerdict {
   readonly repeat: RunState['repeat'];
@@ -14,6 +15,7 @@ export interface RepeatVerdict {
 }
 
 export function guardRepeats(
+  rules: RuleSet,
   calls: readonly ToolCallObserved[],
   before: RunState['repeat'],
   repeatsMax: number,
@@ -28,12 +30,7 @@ export function guardRepeats(
     repeat = { arguments_digest, count: same ? repeat.count + 1 : 1, tool_name: call.tool_name };
     refusedBefore &&= same;
     if (refusedBefore) exhausted = true;
-    if (repeat.count >= repeatsMax) refused.set(index, refusal(repeat.count));
+    if (repeat.count >= repeatsMax) refused.set(index, codedText(rules, 'repeated_call', { count: repeat.count }));
   }
   return { repeat, refused, exhausted };
 }
-
-const refusal = (count: number): Refusal => ({
-  code: 'repeated_call',
-  message: `This is the same call with the same arguments for the ${count}th time in a row. It was not run. Do something else.`,
-});

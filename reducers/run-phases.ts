@@ -25,6 +25,7 @@ export const RUN_TRANSITIONS = {
   idle: {
     RunRequested: ['opening', 'generating'],
     FollowUpQueued: ['opening', 'generating'],
+    RulesAdopted: ['idle'],
   },
   opening: {
     ...keepsPhase('opening'),
@@ -130,6 +131,7 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   RunCompleted: true,
   RunFailed: true,
   ConsentPolicySet: false,
+  RulesAdopted: true,
   'user.tool_confirmation': true,
   'user.custom_tool_result': true,
   'user.interrupt': true,

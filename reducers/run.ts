@@ -1,9 +1,9 @@
 // The run loop: request, generate, batch, generate again, end (AOS P7, "Run/Turn Loop Ownership"). Each function folds one
 // kind of event; admission has decided that the event is allowed.
-import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';
 import { brand } from '../schemas/ids.ts';
-import { RUN_HISTORY_MAX } from '../schemas/limits.ts';
+import { type Content, isInline } from '../schemas/content.ts';
+import { CARD_TITLE_CHARS_MAX, RUN_HISTORY_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { FollowUp, RunCause, RunConfig, RunEnding, RunPhase, RunRecord, RunState, Usage } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
@@ -11,10 +11,12 @@ import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
 import { detachCalls } from './detached.ts';
-import { computeEffectiveTools } from './effective-tools.ts';
+import { type EffectiveToolsInput, findToolSetFault } from './effective-tools.ts';
 import { type NextState, editRun, liveRun, openBatchOf } from './next-state.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
 import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
 
 /** The config of a run: the session's config with the overrides of the request. */
@@ -26,17 +28,19 @@ export const configFor = (
   ...request.run_overrides,
 });
 
-/**
- * A run must name a provider and a model; the path points into its config. The messages are recorded when a follow-up
- * run cannot start, so they must not change.
- */
-export function findConfigFault({ provider, model }: RunConfig): Rejection | null {
-  if (provider.trim() === '') return reject('provider_missing', '/provider', 'it is empty');
-  return model.trim() === '' ? reject('model_missing', '/model', 'it is empty') : null;
+/** A run must name a provider and a model; the path points into its config. */
+export function findConfigFault({ provider, model }: RunConfig): ConfigFault | null {
+  const missing = (code: ConfigFault['code'], path: string) => ({ ...reject(code, path, 'it is empty'), code });
+  if (provider.trim() === '') return missing('provider_missing', '/provider');
+  return model.trim() === '' ? missing('model_missing', '/model') : null;
 }
+
+type ConfigFault = Rejection & { readonly code: 'provider_missing' | 'model_missing' };
 
 export function startRun(next: NextState, request: FollowUp, cause: RunCause, atMs: number): void {
   next.runs_started += 1;
+  const title = next.title ?? titleOf(request.input);
+  if (title !== null) next.title = title;
   append(next, [userEntry(request.input)]);
   next.tool_overrides = { ...next.tool_overrides, run: request.tools ?? NO_OVERRIDES };
   const config = configFor(next, request);
@@ -58,11 +62,26 @@ export function startRun(next: NextState, request: FollowUp, cause: RunCause, at
   if (!config.host_session_open || ready) beginTurn(next, atMs);
 }
 
+/**
+ * The first line of an input that is not blank, as a list of sessions shows it: without control characters, cut to
+ * CARD_TITLE_CHARS_MAX UTF-16 units; null when all lines are blank. Of an input in a blob, its excerpt counts.
+ */
+export function titleOf(input: Content): string | null {
+  const text = (isInline(input) ? input.text : input.head).slice(0, TITLE_SEARCHED_CHARS);
+  for (const line of text.split(/[\n\r\u2028\u2029]/)) {
+    const shown = line.replaceAll(/\p{Cc}+/gu, ' ').trim();
+    // Cutting may leave the first half of a surrogate pair.
+    const cut = shown.slice(0, CARD_TITLE_CHARS_MAX).replace(/[\ud800-\udbff]$/, '');
+    if (cut !== '') return cut;
+  }
+  return null;
+}
+
 /** Makes the next generate owed, with the waiting steers. Ends the run instead when its turns are used up. */
 export function beginTurn(next: NextState, atMs: number): void {
   const { config, turn, phase } = liveRun(next);
   if (turn >= config.turns_max) {
-    endRun(next, failure('turns_exceeded', `the run reached its maximum of ${config.turns_max} turns`), atMs);
+    endRun(next, failure(codedText(rulesOf(next), 'turns_exceeded', { max: config.turns_max })), atMs);
     return;
   }
   takeSteers(next);
@@ -100,18 +119,20 @@ export function observeCalls(next: NextState, event: EventOfKind<'ToolCallsObser
     endTurn(next, event);
     return;
   }
-  const guard = guardRepeats(event.calls, before.repeat, before.config.repeats_max);
+  const rules = rulesOf(state);
+  const guard = guardRepeats(rules, event.calls, before.repeat, before.config.repeats_max);
   const calls = before.calls + event.calls.length;
   const run: RunState = { ...withoutRetry(before), calls, repeat: guard.repeat, usage };
   const stop = guard.exhausted
-    ? failure('repeated_call', 'the model made the same call again after it was told to stop')
+    ? codedText(rules, 'repeated_call.again', {})
     : calls > run.config.calls_max
-      ? failure('calls_exceeded', `the run reached its maximum of ${run.config.calls_max} calls`)
-      : tokensExceeded(run);
+      ? codedText(rules, 'calls_exceeded', { max: run.config.calls_max })
+      : tokensExceeded(rules, run);
   if (stop !== null) {
     next.run = run;
-    append(next, refusalEntries(event.calls, `error: ${stop.code}: not run, ${stop.message}`));
-    endRun(next, stop, event.at_ms);
+    const message = ruleText(rules, 'not_run', { why: stop.message });
+    append(next, refusalEntries(event.calls, errorText(rules, { code: stop.code, message })));
+    endRun(next, failure(stop), event.at_ms);
     return;
   }
   openBatch(next, state, { calls: event.calls, atMs: event.at_ms, refused: guard.refused });
@@ -124,10 +145,10 @@ const addUsage = (a: Usage, b: Usage): Usage => ({
   output_tokens: Math.min(a.output_tokens + b.output_tokens, Number.MAX_SAFE_INTEGER),
 });
 
-function tokensExceeded({ usage, config }: RunState): RunEnding | null {
-  const limit = config.tokens_max ?? null;
+function tokensExceeded(rules: RuleSet, { usage, config }: RunState): CodedText | null {
+  const limit = config.tokens_max;
   if (limit === null || usage.input_tokens + usage.output_tokens <= limit) return null;
-  return failure('tokens_exceeded', `the run used more than its ${limit} tokens`);
+  return codedText(rules, 'tokens_exceeded', { max: limit });
 }
 
 /** A generate failed: it is owed again after a wait when the fault may be temporary; otherwise the run ends. */
@@ -135,7 +156,7 @@ export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed
   const run = liveRun(next);
   const failures = (run.retry?.failures ?? 0) + 1;
   const wait = retryDelay(run.config.retry, failures, event);
-  if (wait === null) endRun(next, failure(event.code, event.message), event.at_ms);
+  if (wait === null) endRun(next, failure(event), event.at_ms);
   else {
     editRun(next, (draft) => {
       draft.retry = { failures, not_before_ms: event.at_ms + wait };
@@ -147,8 +168,8 @@ export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed
 // accepted; only a further turn is refused.
 function endTurn(next: NextState, event: EventOfKind<'ToolCallsObserved'>): void {
   const run = liveRun(next);
-  const stop = run.steers.length > 0 ? tokensExceeded(run) : null;
-  if (stop !== null) endRun(next, stop, event.at_ms);
+  const stop = run.steers.length > 0 ? tokensExceeded(rulesOf(next), run) : null;
+  if (stop !== null) endRun(next, failure(stop), event.at_ms);
   else if (run.steers.length > 0) beginTurn(next, event.at_ms);
   else endRun(next, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
 }
@@ -162,7 +183,7 @@ export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettle
   const amended = state.run?.amended ?? [];
   if (terminal === null && amended.length > 0) openAmended(next, state, amended, event.at_ms);
   else if (terminal === null) beginTurn(next, event.at_ms);
-  else if (terminal.failed) endRun(next, failure('terminal_result', 'a call ended the run'), event.at_ms);
+  else if (terminal.failed) endRun(next, failure(codedText(rulesOf(next), 'terminal_result', {})), event.at_ms);
   else endRun(next, COMPLETED, event.at_ms);
 }
 
@@ -200,10 +221,13 @@ export function resumeRun(next: NextState): void {
   if (phase === 'generating' && run.offer === null) takeSteers(next);
 }
 
+/** How a run ends that is not complete. */
+type BrokenEnding = RunEnding & { readonly outcome: 'failed' | 'cancelled' | 'interrupted' };
+
 /** Starts no further call, and ends the run when the running calls have settled: at once when there are none. */
 export function beginEnding(
   next: NextState,
-  to: { readonly phase: 'interrupting' | 'cancelling'; readonly ending: RunEnding },
+  to: { readonly phase: 'interrupting' | 'cancelling'; readonly ending: BrokenEnding },
   atMs: number,
 ): void {
   if (to.phase === 'cancelling') {
@@ -213,7 +237,7 @@ export function beginEnding(
   }
   if (next.active_tool_batch !== null) {
     if (to.phase === 'interrupting') detachCalls(next);
-    cancelCalls(next, `error: cancelled: not run, the run was ${to.ending.outcome}`);
+    cancelCalls(next, to.ending.outcome);
     if (next.active_tool_batch.running > 0) {
       next.run = { ...liveRun(next), phase: to.phase, ending: to.ending };
       return;
@@ -272,12 +296,22 @@ function startFollowUp(next: NextState, atMs: number): void {
     next.follow_ups = rest;
     const tool_overrides = { ...next.tool_overrides, run: first.tools ?? NO_OVERRIDES };
     const config = configFor(next, first);
-    const tools = computeEffectiveTools({ ...next, run: { config }, tool_overrides });
-    const fault = findConfigFault(config) ?? (isLeft(tools) ? tools.left : null);
+    const fault = followUpFault(rulesOf(next), config, { ...next, run: { config }, tool_overrides });
     startRun(next, first, { kind: 'follow_up' }, atMs);
     if (fault === null) return;
-    recordRun(next, failure(fault.code, fault.message), atMs);
+    recordRun(next, failure(fault), atMs);
   }
+}
+
+function followUpFault(rules: RuleSet, config: RunConfig, input: EffectiveToolsInput): CodedText | null {
+  const missing = findConfigFault(config);
+  if (missing !== null) return codedText(rules, missing.code, {});
+  const unknown = findToolSetFault(input);
+  if (unknown === null) return null;
+  const { name, rejection } = unknown;
+  return rejection.code === 'profile_unknown'
+    ? codedText(rules, 'profile_unknown', { name })
+    : codedText(rules, 'tool_unknown.run', { name });
 }
 
 function recordRun(next: NextState, ending: RunEnding, atMs: number): void {
@@ -288,7 +322,10 @@ function recordRun(next: NextState, ending: RunEnding, atMs: number): void {
   next.tool_overrides = { ...next.tool_overrides, run: NO_OVERRIDES };
 }
 
-export const failure = (code: string, message: string): RunEnding => ({
+/** How far into an input its first line that is not blank is searched for. */
+const TITLE_SEARCHED_CHARS = 1_024;
+
+export const failure = ({ code, message }: CodedText): BrokenEnding => ({
   code,
   message,
   outcome: 'failed',
@@ -297,7 +334,7 @@ export const failure = (code: string, message: string): RunEnding => ({
 
 export const COMPLETED: RunEnding = { code: null, message: null, outcome: 'completed', output: null };
 
-export const endedBy = (outcome: 'interrupted' | 'cancelled', reason: string | undefined): RunEnding => ({
+export const endedBy = (outcome: 'interrupted' | 'cancelled', reason: string | undefined): BrokenEnding => ({
   code: null,
   message: reason ?? null,
   outcome,

@@ -1,11 +1,12 @@
-// Finds the read-only call that returns the same as a shell command, for the commands of one table (RULES). A command
+// Finds the read-only call that returns the same as a shell command, for the commands of one table (READERS). A command
 // that is not in the table has no alternative, and neither has one whose answer no read-only tool gives: a detailed
 // listing, the last lines of a file, folders found by name. Pure: it looks at no file, so a call that a tool refuses
 // (a link, a folder in place of a file) is still refused when it is made. This file reads commands and decides which
 // operation they are; which tool does an operation is in shell-read-table.ts.
 import type { Json, JsonObject } from '../schemas/json.ts';
 import { PATTERN_CHARS_MAX, SHELL_LINES_MAX } from '../schemas/limits.ts';
-import { READ_TOOLS, type ReadOperation, SKIPPED_IN_WALKS } from './shell-read-table.ts';
+import { type ReadOperation, type RuleSet, ruleText } from './rules/rule-set.ts';
+import type { ReadParameters } from './shell-read-table.ts';
 import { type ShellWord, isPlain, splitShellLine, wordsOf } from './shell-words.ts';
 
 /** A call that may be made instead of the command. */
@@ -16,8 +17,12 @@ export interface ReadAlternative {
   readonly why: string;
 }
 
-/** Where the command would run. An absolute path has a meaning only where the path of the workspace is known. */
+/**
+ * Where the command would run, and by which rules. An absolute path has a meaning only where the path of the workspace is
+ * known.
+ */
 interface Place {
+  readonly rules: RuleSet;
   readonly cwd: readonly string[];
   readonly workspace: string | undefined;
 }
@@ -28,15 +33,16 @@ interface Place {
  * there is no such call.
  */
 export function readAlternative(
+  rules: RuleSet,
   command: string | readonly string[],
   cwd = '.',
   workspace?: string,
 ): ReadAlternative | null {
   const words = typeof command === 'string' ? splitShellLine(command) : commandWords(command);
   const [program, ...rest] = words ?? [];
-  if (program === undefined || !Object.hasOwn(RULES, program.text)) return null;
-  const names = namesOf({ text: cwd, quoted: true }, { cwd: [], workspace });
-  return names === null ? null : (RULES[program.text]?.(rest, { cwd: names, workspace }) ?? null);
+  if (program === undefined || !Object.hasOwn(READERS, program.text)) return null;
+  const names = namesOf({ text: cwd, quoted: true }, { cwd: [], workspace, rules });
+  return names === null ? null : (READERS[program.text]?.(rest, { cwd: names, workspace, rules }) ?? null);
 }
 
 /** The words of a command; for `sh -c LINE`, those of the line. */
@@ -46,12 +52,13 @@ function commandWords(argv: readonly string[]): readonly ShellWord[] | null {
   return argv.length === 3 && /^-l?c$/.test(flag) ? splitShellLine(line) : null;
 }
 
-type Rule = (words: readonly ShellWord[], place: Place) => ReadAlternative | null;
+type Reader = (words: readonly ShellWord[], place: Place) => ReadAlternative | null;
 
-// `permissions_check` reports what a rule finds, and its answer is recorded in the fold. So a rule is added for a new tool,
-// which older sessions do not offer; one that recommends a tool they have would change what they fold to.
-const RULES: Readonly<Record<string, Rule>> = {
-  cat: ([file, ...more], place) => (more.length > 0 ? null : readWhole(file, place, 'it returns the text of the file')),
+// `permissions_check` reports what these functions find, and its answer is recorded in the fold. A change of what they find
+// belongs to a new rule set; test/golden/rules.json holds what they find for a corpus of commands.
+const READERS: Readonly<Record<string, Reader>> = {
+  cat: ([file, ...more], place) =>
+    more.length > 0 ? null : readWhole(file, place, ruleText(place.rules, 'alternative.file', {})),
   head: readHead,
   sed: readLines,
   wc: countBytes,
@@ -61,13 +68,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   rg: (words, place) => searchText(words, place, RIPGREP),
 };
 
-type Parameters<O extends ReadOperation> = { readonly [Name in keyof (typeof READ_TOOLS)[O]['names']]?: Json };
+type Parameters<O extends ReadOperation> = { readonly [Name in ReadParameters<O>]?: Json };
 
 /** The call that does an operation, with the parameters under the names that the tool has for them. */
-function callFor<O extends ReadOperation>(operation: O, parameters: Parameters<O>, why: string): ReadAlternative {
-  const { tool_id, names, fixed } = READ_TOOLS[operation];
-  const named: Readonly<Record<string, string>> = names;
-  const given = Object.entries<Json>(parameters as JsonObject).map(([name, value]) => [named[name] as string, value]);
+function callFor<O extends ReadOperation>(
+  { rules }: Place,
+  operation: O,
+  parameters: Parameters<O>,
+  why: string,
+): ReadAlternative {
+  const { tool_id, names, fixed } = rules.shellReads.reads[operation];
+  const given = Object.entries<Json>(parameters as JsonObject).map(([name, value]) => [names[name] as string, value]);
   return { tool_id, arguments: { ...Object.fromEntries(given), ...fixed }, why };
 }
 
@@ -78,7 +89,7 @@ function readWhole(
   more: Parameters<'readText'> = {},
 ): ReadAlternative | null {
   const path = filePath(file, place);
-  return path === null ? null : callFor('readText', { path, ...more }, why);
+  return path === null ? null : callFor(place, 'readText', { path, ...more }, why);
 }
 
 /** `head F`, `head -n N F`, `head -N F`, and `head -c N F`, which a read can do exactly. */
@@ -86,9 +97,10 @@ function readHead(words: readonly ShellWord[], place: Place): ReadAlternative | 
   const file = words.at(-1);
   const { unit, count } = headCount(words.slice(0, -1).map(({ text }) => text));
   if (count === null) return null;
-  if (unit === 'c') return readWhole(file, place, `it returns the first ${count} bytes`, { bytesMax: count });
+  const why = (key: 'alternative.first_bytes' | 'alternative.first_lines') => ruleText(place.rules, key, { count });
+  if (unit === 'c') return readWhole(file, place, why('alternative.first_bytes'), { bytesMax: count });
   if (count > SHELL_LINES_MAX) return null;
-  return readWhole(file, place, `its text begins with the first ${count} lines`);
+  return readWhole(file, place, why('alternative.first_lines'));
 }
 
 function headCount(options: readonly string[]): { readonly unit: string; readonly count: number | null } {
@@ -106,14 +118,14 @@ function readLines([flag, range, file, ...more]: readonly ShellWord[], place: Pl
   const [, from, to] = /^([1-9]\d{0,8}),([1-9]\d{0,8})p$/.exec(range?.text ?? '') ?? [];
   const [first, last] = [Number(from), Number(to)];
   if (flag?.text !== '-n' || more.length > 0 || !(first <= last) || last > SHELL_LINES_MAX) return null;
-  return readWhole(file, place, `lines ${first} to ${last} are in its text`);
+  return readWhole(file, place, ruleText(place.rules, 'alternative.lines', { first, last }));
 }
 
 /** `wc -c F`. No read-only tool counts lines or words. */
 function countBytes([flag, file, ...more]: readonly ShellWord[], place: Place): ReadAlternative | null {
   const path = filePath(file, place);
   if (flag?.text !== '-c' || more.length > 0 || path === null) return null;
-  return callFor('readSize', { path }, 'it tells the size in bytes');
+  return callFor(place, 'readSize', { path }, ruleText(place.rules, 'alternative.size', {}));
 }
 
 /** `ls [-a -A -1] [D]`. With `-l` it prints owners, modes and times, which no read-only tool returns. */
@@ -122,7 +134,7 @@ function listFolder(words: readonly ShellWord[], place: Place): ReadAlternative 
   const [folder, ...more] = rest;
   const path = folderPath(folder, place);
   if (flags === null || more.length > 0 || path === null) return null;
-  return callFor('listFolder', unlessWorkspace(path), 'it lists the folder, hidden names too');
+  return callFor(place, 'listFolder', unlessWorkspace(path), ruleText(place.rules, 'alternative.folder', {}));
 }
 
 /** `find [D] -type f -name PATTERN`, the two tests in any order. Without `-type f` it finds folders too. */
@@ -137,11 +149,8 @@ function findFiles(words: readonly ShellWord[], place: Place): ReadAlternative |
   }
   const name = nameGlob(given.get('-name')?.text);
   if (path === null || name === null || tests.length !== 4 || given.get('-type')?.text !== 'f') return null;
-  return callFor(
-    'findFiles',
-    { pattern: `**/${name}`, ...unlessWorkspace(path) },
-    `it finds files by this name at any depth; ${SKIPPED_IN_WALKS}`,
-  );
+  const why = ruleText(place.rules, 'alternative.find', {});
+  return callFor(place, 'findFiles', { pattern: `**/${name}`, ...unlessWorkspace(path) }, why);
 }
 
 interface SearchProgram {
@@ -149,20 +158,21 @@ interface SearchProgram {
   /** It searches folders without a flag for it. */
   readonly recursive: boolean;
   readonly dialect: 'basic' | 'extended';
-  readonly leftOut: string;
+  /** What a search of a folder returns. */
+  readonly why: 'alternative.grep' | 'alternative.ripgrep';
 }
 
 const GREP: SearchProgram = {
   flags: /^(?:-[niFErRH]+|--include=.+)$/,
   recursive: false,
   dialect: 'basic',
-  leftOut: `${SKIPPED_IN_WALKS}, and so are files that are not text`,
+  why: 'alternative.grep',
 };
 const RIPGREP: SearchProgram = {
   flags: /^-[niFH]+$/,
   recursive: true,
   dialect: 'extended',
-  leftOut: `${SKIPPED_IN_WALKS}; hidden and ignored files are searched too`,
+  why: 'alternative.ripgrep',
 };
 
 function searchText(words: readonly ShellWord[], place: Place, program: SearchProgram): ReadAlternative | null {
@@ -182,9 +192,10 @@ function searchText(words: readonly ShellWord[], place: Place, program: SearchPr
     return null;
   const filter = includes.map((fileGlob) => ({ fileGlob }))[0];
   return callFor(
+    place,
     'searchText',
     { pattern, ...unlessWorkspace(path), ...filter, ...(ignoreCase ? { ignoreCase: true } : {}) },
-    `it finds the same lines, each with its path and number${recursive ? `; ${program.leftOut}` : ''}`,
+    ruleText(place.rules, recursive ? program.why : 'alternative.search', {}),
   );
 }
 

@@ -4,6 +4,7 @@ import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import { freezeJson } from '../schemas/json.ts';
+import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { callStateAt } from './batch-index.ts';
@@ -29,8 +30,9 @@ export function assistantEntry(content: Content | undefined, calls: readonly Too
 /** One result for every call of a batch, in call order, settled in any order (docs/design.md, law 5). */
 export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[] {
   return withDistinctIds(batch.observed).map((call, position) => {
-    const settled = callStateAt(batch, position);
-    return toolEntry(call, settled?.output ?? { text: 'cancelled' }, settled?.status !== 'succeeded');
+    const { output = null, status } = callStateAt(batch, position) ?? {};
+    invariant(output !== null, 'every call of a batch that closes has a result');
+    return toolEntry(call, output, status !== 'succeeded');
   });
 }
 

@@ -1,6 +1,6 @@
-// The calls that a call still waits for. A plan names the minimal set: of a chain of calls only the last. A call that ended
-// without having waited (a person denied it, or the fold settled it) does not prove that the calls before it have ended, so
-// calls that wait for it also wait for those.
+// The calls that a call still waits for. A plan names the minimal set: of a chain of calls only the last. A call that may
+// have ended without having waited (it was denied, cancelled or lost, or the fold settled it) does not prove that the calls
+// before it have ended, so calls that wait for it also wait for those.
 import type { CallId } from '../schemas/ids.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import type { ActiveToolBatch, CallStatus } from '../schemas/state.ts';
@@ -26,9 +26,9 @@ export function openWaits(plan: ToolBatchPlan, id: CallId, statusOf: StatusOf): 
   return [...open];
 }
 
-/** Whether a call ended without waiting for the calls before it. */
+/** Whether a call may have ended without waiting for the calls before it. */
 export const hasNotWaited = (plan: ToolBatchPlan, id: CallId, status: CallStatus): boolean =>
-  status === 'denied' || plannedOf(plan, id)?.call.executor.kind === 'workflow';
+  (status !== 'succeeded' && status !== 'failed') || plannedOf(plan, id)?.call.executor.kind === 'workflow';
 
 /** {@link openWaits} for a call of an open batch. */
 export const openWaitsIn = (batch: ActiveToolBatch, id: CallId): readonly CallId[] =>

@@ -1,7 +1,7 @@
 // Workflow tools: pure functions of state, settled inside the fold without a bridge and without side effects
 // (docs/design.md, "Tools"). They tell the model about consent before it makes a call (openboa, "Permission policies").
-// Their answers are recorded as results, so what a workflow answers must not change, nor its name come to mean another;
-// an answer stays inline (INLINE_CHARS_MAX).
+// Their answers are recorded as results: which workflows there are, and every text they answer, belong to the rules of the
+// session. An answer stays inline (INLINE_CHARS_MAX).
 import { canonicalText } from '../schemas/canonical.ts';
 import type { Json, JsonObject } from '../schemas/json.ts';
 import { ALTERNATIVE_CHARS_MAX, DESCRIBED_CHARS_MAX, DESCRIBED_MAX } from '../schemas/limits.ts';
@@ -10,7 +10,8 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
-import { COMMAND_TOOLS } from './shell-read-table.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { type RuleSet, ruleText } from './rules/rule-set.ts';
 import { readAlternative } from './shell-read.ts';
 
 export interface WorkflowInput {
@@ -27,7 +28,8 @@ export const WORKFLOWS: Readonly<Record<string, (input: WorkflowInput) => JsonOb
   'permissions.describe': describePermissions,
 };
 
-export const isWorkflow = (name: string): boolean => Object.hasOwn(WORKFLOWS, name);
+/** Whether the rules have the workflow. A tool may name any; a call of one that they do not have is refused. */
+export const isWorkflow = (rules: RuleSet, name: string): boolean => rules.workflows.includes(name);
 
 /** The answer of the workflow, which must be one that {@link isWorkflow} knows. */
 export const runWorkflow = (name: string, input: WorkflowInput): JsonObject => WORKFLOWS[name]?.(input) ?? {};
@@ -35,9 +37,14 @@ export const runWorkflow = (name: string, input: WorkflowInput): JsonObject => W
 /** Whether a call of a tool with these arguments would ask a person, and which read-only call returns the same. */
 function checkPermission({ state, args }: WorkflowInput): JsonObject {
   const name = typeof args['tool_name'] === 'string' ? args['tool_name'].slice(0, 256).toWellFormed() : '';
+  const rules = rulesOf(state);
   const tool = state.effective_tools.ordered_tools.find((offered) => offered.tool_name === name);
   if (tool === undefined) {
-    return { tool_name: name, decision: 'not_available', explanation: 'There is no such tool here now.' };
+    return {
+      tool_name: name,
+      decision: 'not_available',
+      explanation: ruleText(rules, 'explanation.not_available', {}),
+    };
   }
   const given = args['arguments'];
   const toolArgs = isObject(given) ? given : null;
@@ -47,16 +54,10 @@ function checkPermission({ state, args }: WorkflowInput): JsonObject {
     decision,
     mode: tool.mode,
     reasons: [...reasons],
-    explanation: EXPLANATIONS[decision],
+    explanation: ruleText(rules, `explanation.${decision}`, {}),
     read_only_alternative: decision === 'allow' ? null : alternativeTo(state, tool, toolArgs),
   };
 }
-
-const EXPLANATIONS = {
-  allow: 'It runs without asking anybody.',
-  ask: 'A person is asked first, and the call waits for their answer.',
-  deny: 'The policy of this session denies it. Do without it.',
-} as const;
 
 /** The policy, the tools whose calls would ask, and the calls that wait for a person. */
 function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject {
@@ -70,9 +71,9 @@ function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject 
       : [{ tool_name: tool.tool_name, mode: tool.mode, decision, reasons: [...reasons] }];
   });
   return {
-    policy: state.consent === undefined ? null : { modes: { ...state.consent.policy.modes } },
+    policy: { modes: { ...state.consent.policy.modes } },
     asking: clipped(asking),
-    grants: clipped((state.consent?.grants ?? []).map((grant) => ({ ...grant }))),
+    grants: clipped(state.consent.grants.map((grant) => ({ ...grant }))),
     pending: clipped(
       pending.map(({ call_id, tool_name, executor }) => ({
         call_id,
@@ -96,18 +97,20 @@ function clipped(items: readonly Json[]): JsonObject {
 }
 
 const decisionOn = (state: SessionState, tool: ToolSpec, args: JsonObject | null): ConsentDecision =>
-  state.consent === undefined ? { decision: 'allow', reasons: [] } : decideConsent(state.consent, tool, args);
+  decideConsent(state.consent, tool, args);
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A read-only call that returns the same as a shell command, when the model is offered the tool for it. */
 function alternativeTo(state: SessionState, tool: ToolSpec, args: JsonObject | null): JsonObject | null {
-  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== COMMAND_TOOLS.effect_kind) return null;
-  const { [COMMAND_TOOLS.argumentList]: argv, [COMMAND_TOOLS.folder]: cwd } = args ?? {};
+  const rules = rulesOf(state);
+  const { effect_kind, argumentList, folder: folderName } = rules.shellReads.commands;
+  if (tool.executor.kind !== 'effect' || tool.executor.effect_kind !== effect_kind) return null;
+  const { [argumentList]: argv, [folderName]: cwd } = args ?? {};
   if (!Array.isArray(argv) || !argv.every((word): word is string => typeof word === 'string')) return null;
   const folder = typeof cwd === 'string' ? cwd : '.';
-  const found = readAlternative(argv, folder, state.tool_runtime_context.workspace ?? undefined);
+  const found = readAlternative(rules, argv, folder, state.tool_runtime_context.workspace ?? undefined);
   const offered = state.effective_tools.ordered_tools.find((other) => other.tool_id === found?.tool_id);
   if (found === null || offered === undefined) return null;
   const alternative = { tool_name: offered.tool_name, arguments: found.arguments, why: found.why };

@@ -52,7 +52,7 @@ export const Grant = shape(
 );
 export type Grant = TypeOf<typeof Grant>;
 
-/** Policy and grants in the state. In a session without a policy no question is asked. */
+/** Policy and grants in the state. */
 export const ConsentState = shape('ConsentState', { policy: ConsentPolicy, grants: list(Grant, GRANTS_MAX) });
 export type ConsentState = TypeOf<typeof ConsentState>;
 
@@ -73,7 +73,7 @@ export type ConsentReason = TypeOf<typeof ConsentReason>;
 
 /** The decision on one planned call; part of the plan. */
 export const CallConsent = shape('CallConsent', {
-  ask: oneOf('ask', ['person', 'nobody']),
+  ask: oneOf('ask', ['person', 'none']),
   mode: ToolMode,
   reasons: list(ConsentReason, 8),
 });

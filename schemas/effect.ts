@@ -38,8 +38,11 @@ const asked = {
   arguments_digest: Digest,
 } as const;
 
-/** A tool as the model sees it. */
+/** A tool as the model sees it, and which definition of which tool it is. */
 export const OfferedTool = shape('OfferedTool', {
+  tool_id: ToolId,
+  /** The digest of its name, description and schemas. */
+  tool_ref: Digest,
   tool_name: ToolName,
   description: text('description', { max: 8_192 }),
   input_schema: jsonObject,
@@ -61,7 +64,7 @@ export const Effect = variants('Effect', 'kind', {
     tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
   }),
   /**
-   * Run one call of the plan, after every call of `after` has settled. If it is not `repeatable`, `ToolCallStarted` must
+   * Run one call of the plan, after every call of `after` has settled. If it is not `read_only`, `ToolCallStarted` must
    * be recorded first. Answered with `ToolCallSettled`, with this batch, call, plan and attempt.
    */
   'tool.call': tagged(
@@ -79,6 +82,9 @@ export const Effect = variants('Effect', 'kind', {
       /** Calls of the same batch that must settle first and have not yet. */
       after: list(CallId, CALLS_PER_BATCH_MAX),
       group: integer('group', 0, CALLS_PER_BATCH_MAX),
+      /** The tool changes nothing: its start need not be recorded. */
+      read_only: flag,
+      /** The call may run again after its bridge died. */
       repeatable: flag,
       timeout_ms: integer('timeout_ms', 1, CALL_TIMEOUT_MS_MAX),
       output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),

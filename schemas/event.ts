@@ -4,8 +4,9 @@ import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagg
 import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
-import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, TOOLS_MAX } from './limits.ts';
-import { FollowUp, RunCause, RunConfigPatch, Usage } from './run.ts';
+import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
+import { namesRules } from './rules.ts';
+import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
 import { ToolSpec } from './tool-spec.ts';
@@ -21,12 +22,18 @@ const addressed = { batch_id: BatchId, call_id: CallId, arguments_digest: Digest
 
 /** The fields of every event: version, idempotency key, and the time the edge received it. */
 const envelope = {
-  v: integer('v', 1, 2),
+  v: integer('v', 1, 1),
   event_id: EventId,
   at_ms: TimeMs,
 } as const;
 
-/** Every kind of event, with its required and its optional fields (without the envelope). */
+/** Present exactly on an event that ends runs, of whatever kind: these runs, in the order in which they end. */
+const ending = { ends: list(RunEnd, RUN_HISTORY_MAX, 1) } as const;
+
+/**
+ * Every kind of event, with its required and its optional fields (without the envelope). A third group of fields is
+ * required too, but follows from state: a request may leave it out.
+ */
 const kinds = {
   /** Starts a run. Overrides replace fields of the session's config for this run. */
   RunRequested: [{ input: Content }, { run_overrides: RunConfigPatch, tools: ToolOverrides, cause: RunCause }],
@@ -46,14 +53,14 @@ const kinds = {
       jitter_permille: integer('jitter_permille', 800, 1_200),
     },
   ],
-  /** A call that must not run twice starts only after this event is recorded. */
+  /** A call that is not read-only runs only after this event is recorded. */
   ToolCallStarted: [
     { batch_id: BatchId, call_id: CallId, plan_hash: Digest, attempt: integer('attempt', 1), owner: OwnerId },
     {},
   ],
   ToolCallSettled: [settlementFields.required, settlementFields.optional],
   /** Every call of the batch is terminal; the results go to the model. */
-  ToolBatchSettled: [{ batch_id: BatchId, plan_hash: Digest }, {}],
+  ToolBatchSettled: [{ batch_id: BatchId, plan_hash: Digest }, {}, { results_digest: Digest }],
   /** The bridge that held a call is gone: the call is queued again, or its outcome is unknown. */
   LeaseExpired: [{ batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1) }, {}],
   HostSessionUpdated: [{ host_session: HostSessionFacts }, { detail: message }],
@@ -84,6 +91,8 @@ const kinds = {
   RunFailed: [{ run_id: RunId, code, message }, {}],
   /** Replaces the session's policy and revokes every grant. */
   ConsentPolicySet: [{ policy: ConsentPolicy }, by],
+  /** An operator moves the session to later rules, which the fold follows from here on. Only while no run is live. */
+  RulesAdopted: [namesRules, by],
   /**
    * A person's answer to a call that waits for it (openboa, "Managed tool confirmation"); it counts once. `grant` allows
    * further calls of the tool. `instead`, with a denial, is the call to make with other arguments, under a new id.
@@ -122,17 +131,29 @@ export const INGRESS_KINDS = Object.keys(kinds) as readonly IngressKind[];
 interface Tag<K> {
   readonly kind: Codec<K>;
 }
-type EventOf<K extends IngressKind> = Codec<ShapeOf<Tag<K> & Kinds[K][0] & typeof envelope, Kinds[K][1]>>;
+/** The fields of a kind that follow from state. */
+type Derived<K extends IngressKind> = Kinds[K] extends readonly [unknown, unknown, infer Fields] ? Fields : unknown;
+type EventOf<K extends IngressKind> = Codec<
+  ShapeOf<Tag<K> & Kinds[K][0] & Derived<K> & typeof envelope, Kinds[K][1] & typeof ending>
+>;
 type RequestOf<K extends IngressKind> = Codec<
-  ShapeOf<Tag<K> & Kinds[K][0], Kinds[K][1] & Pick<typeof envelope, 'event_id'>>
+  ShapeOf<Tag<K> & Kinds[K][0], Kinds[K][1] & Derived<K> & Pick<typeof envelope, 'event_id'>>
 >;
 
+const derivedOf = (kind: IngressKind) => (kinds[kind] as readonly object[])[2] ?? {};
+
 const eventCodecs = Object.fromEntries(
-  INGRESS_KINDS.map((kind) => [kind, tagged(kind, { ...kinds[kind][0], ...envelope }, kinds[kind][1])]),
+  INGRESS_KINDS.map((kind) => {
+    const required = { ...kinds[kind][0], ...derivedOf(kind), ...envelope };
+    return [kind, tagged(kind, required, { ...kinds[kind][1], ...ending })];
+  }),
 ) as unknown as { readonly [K in IngressKind]: EventOf<K> };
 
 const requestCodecs = Object.fromEntries(
-  INGRESS_KINDS.map((kind) => [kind, tagged(kind, kinds[kind][0], { ...kinds[kind][1], event_id: EventId })]),
+  INGRESS_KINDS.map((kind) => {
+    const optional = { ...kinds[kind][1], ...derivedOf(kind), event_id: EventId };
+    return [kind, tagged(kind, kinds[kind][0], optional)];
+  }),
 ) as unknown as { readonly [K in IngressKind]: RequestOf<K> };
 
 /** A recorded fact. */
@@ -146,8 +167,11 @@ export type EventOfKind<K extends IngressKind> = Extract<IngressEvent, { readonl
 export const Ingress = variants('Ingress', 'kind', requestCodecs);
 export type Ingress = TypeOf<typeof Ingress>;
 
+/** An event before it is recorded: without the fields that follow from state (`stepNew` adds them). */
+export type NewEvent = Ingress & Pick<EventOfKind<IngressKind>, keyof typeof envelope>;
+
 /** The version of the event shapes in this file. */
-export const EVENT_VERSION = 2;
+export const EVENT_VERSION = 1;
 
 /** The codec of one kind of event. */
 export const eventCodec = <K extends IngressKind>(kind: K): EventOf<K> => eventCodecs[kind];

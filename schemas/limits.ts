@@ -23,8 +23,8 @@ export const EXCERPT_CHARS = 512;
  * every recorded event fits a line that an import reads.
  */
 export const EVENT_CHARS_MAX = 20 * 1_048_576;
-/** Most events in one append. A submit with more is refused as `invalid_shape`; the engine merges submits up to it. */
-export const EVENTS_PER_APPEND_MAX = 256;
+/** Most events in one commit. A submit with more is refused as `invalid_shape`; the engine merges submits up to it. */
+export const EVENTS_PER_COMMIT_MAX = 256;
 /** Most calls in one batch. A reply of a model with more fails the generate. */
 export const CALLS_PER_BATCH_MAX = 10_000;
 /** Most edges (one call waits for another) in one plan. Calls beyond it are refused as `batch_too_entangled`. */
@@ -128,8 +128,8 @@ export const CONCURRENCY_MAX = 256;
 export const STEERS_MAX = 16;
 /** Most follow-up runs that wait. A further one is refused as `follow_up_queue_full`. */
 export const FOLLOW_UPS_MAX = 16;
-/** Ended runs kept in state. Older ones are only in the stream. */
-export const RUN_HISTORY_MAX = 16;
+/** Ended runs kept in state: as many as one event can end. Older ones are only in the stream. */
+export const RUN_HISTORY_MAX = FOLLOW_UPS_MAX + 1;
 
 /** Most undos that wait for a bridge. A further one is refused as `undo_queue_full`. */
 export const UNDOS_MAX = 16;
@@ -172,26 +172,32 @@ export const QUEUE_MAX = 1_024;
 export const LEVEL_FILES_OPEN_MAX = 64;
 /** Size of a journal file, in bytes: half of LevelDB's default, because open files take memory. */
 export const LEVEL_FILE_BYTES = 1_048_576;
-/** Records read from the journal at a time. After each page a load checks the state against its recorded digest. */
-export const READ_PAGE_RECORDS = 1_000;
+/**
+ * Events read from the journal at a time, and the rest of the last commit. After each page a load checks the state against
+ * its recorded digest.
+ */
+export const READ_PAGE_EVENTS = 1_000;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
-/** Events a follower reads from the journal at a time, so that a stalled follower holds little memory. */
-export const FOLLOW_PAGE_RECORDS = 64;
+/**
+ * Events a follower reads from the journal at a time, and the rest of the last commit, so that a stalled follower holds
+ * little memory.
+ */
+export const FOLLOW_PAGE_EVENTS = 64;
 /** Most bytes of requests that wait for one session. Further ones are refused as `queue_full`. */
 export const QUEUE_BYTES_MAX = 32 * 1_048_576;
 /** Most bytes of requests merged into one append. Further requests go into the next one. */
 export const APPEND_BYTES_MAX = 4 * 1_048_576;
 /**
- * Most idle sessions kept in memory. Beyond it the least recently used one is evicted, and loaded again on use. Active
- * sessions stay in memory and do not count.
+ * Most idle sessions kept in memory: those without work for a bridge, also when they wait for a person or a time. Beyond it
+ * the least recently used one is evicted, and loaded again on use. Active sessions stay in memory and do not count.
  */
 export const IDLE_SESSIONS_MAX = 1_024;
 /**
- * Most active sessions in one engine: with a live run, a waiting undo, or detached calls. All of them are in memory and
- * are loaded when the engine starts. Work in a further session is refused as `too_many_at_work`.
+ * Most active sessions in one engine: those that owe a bridge an effect, or of which a bridge holds a running call. All of
+ * them are in memory and are loaded when the engine starts. Work in a further session is refused as `too_many_active_sessions`.
  */
 export const ACTIVE_SESSIONS_MAX = 16_384;
 /** Most idle sessions examined to find one to evict, each time a session is loaded or becomes idle. */
@@ -204,6 +210,20 @@ export const RETRY_MS = 1_000;
 export const WAKE_CHECK_MS_MAX = 60_000;
 /** Time a client waits for an answer, on top of the wait it asked for, in milliseconds. Then the request fails. */
 export const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Longest title on the card of a session, in UTF-16 units. A longer input is cut. */
+export const CARD_TITLE_CHARS_MAX = 80;
+/** Most bytes of a card as JSON; its fields are bounded so that every card fits. */
+export const CARD_BYTES_MAX = 512;
+
+/** Most sessions in one page of their list. */
+export const SESSIONS_PAGE_MAX = 1_000;
+/** Most heads examined for one page. A page with filters may be short, and says where to continue. */
+export const SESSIONS_EXAMINED_MAX = 10_000;
+/** Sessions whose time has come that are read from the journal at a time. */
+export const WAKES_TOGETHER = 256;
+/** Sessions that cannot be loaded when their time has come, and that are remembered so as not to be loaded again for it. */
+export const WAKES_GIVEN_UP_MAX = 1_024;
 
 // The journal.
 
@@ -262,6 +282,9 @@ export const CHECKPOINT_SESSIONS_MAX = 100_000;
 export const PROOF_STEPS_MAX = 17;
 /** Largest checkpoint, key, registry or policy file that is read, in bytes. A larger one is refused. */
 export const AUDIT_FILE_BYTES_MAX = 64 * 1_048_576;
+
+/** Most breaches of laws that the check of one stream keeps. Further ones are counted. */
+export const LAW_BREACHES_MAX = 1_000;
 
 // The bridge and its providers.
 

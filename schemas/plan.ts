@@ -25,6 +25,8 @@ export const PlannedToolCall = shape(
     arguments_digest: Digest,
     parallel_safe: flag,
     claims: list(Claim, CLAIMS_PER_CALL_MAX),
+    /** The tool changes nothing. The start of any other call is recorded before it runs. */
+    read_only: flag,
     /** The call may run again after its bridge died: the tool is read-only or idempotent. */
     repeatable: flag,
     interrupt_behavior: oneOf('interrupt_behavior', ['block', 'cancel', 'continue']),

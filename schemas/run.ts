@@ -16,6 +16,17 @@ import {
 import { ToolCallObserved } from './tool-call.ts';
 import { EffectiveToolSet, ToolOverrides } from './tool-set.ts';
 
+/**
+ * How often a generate or a repeatable call is tried, and the wait before the n-th retry:
+ * `min(base_ms * 2^(n-1), cap_ms)`, multiplied by the jitter that the edge drew and recorded.
+ */
+export const RetryPolicy = shape('RetryPolicy', {
+  attempts_max: integer('attempts_max', 1, ATTEMPTS_MAX),
+  base_ms: integer('base_ms', 0, RETRY_CAP_MS_MAX),
+  cap_ms: integer('cap_ms', 0, RETRY_CAP_MS_MAX),
+});
+export type RetryPolicy = TypeOf<typeof RetryPolicy>;
+
 const configFields = {
   /** The model's provider; decides the default profile. */
   provider: text('provider', { max: 64 }),
@@ -34,21 +45,6 @@ const configFields = {
   output_tokens_max: nullable(integer('output_tokens_max', 1, 10_000_000)),
   /** `continue`: the model sees failures. `steerable`: a terminal result ends the run (see isTerminalResult). */
   completion: oneOf('completion', ['continue', 'steerable']),
-} as const;
-
-/**
- * How often a generate or a repeatable call is tried, and the wait before the n-th retry:
- * `min(base_ms * 2^(n-1), cap_ms)`, multiplied by the jitter that the edge drew and recorded.
- */
-export const RetryPolicy = shape('RetryPolicy', {
-  attempts_max: integer('attempts_max', 1, ATTEMPTS_MAX),
-  base_ms: integer('base_ms', 0, RETRY_CAP_MS_MAX),
-  cap_ms: integer('cap_ms', 0, RETRY_CAP_MS_MAX),
-});
-export type RetryPolicy = TypeOf<typeof RetryPolicy>;
-
-/** Absent in sessions older than these fields, which have no such bound, no retries and no shared results. */
-const laterConfigFields = {
   /** Input and output tokens of the whole run; when a run exceeds it and would make another call or turn, it fails. */
   tokens_max: nullable(integer('tokens_max', 1)),
   /** Wall time of the whole run, including waits for people, in milliseconds. */
@@ -62,11 +58,11 @@ const laterConfigFields = {
 export const MODEL_UNNAMED = 'default';
 
 /** The config of a session, which its runs start from, and the config of a run. */
-export const RunConfig = shape('RunConfig', configFields, laterConfigFields);
+export const RunConfig = shape('RunConfig', configFields);
 export type RunConfig = TypeOf<typeof RunConfig>;
 
 /** The fields to change; omitted fields stay. */
-export const RunConfigPatch = shape('RunConfigPatch', {}, { ...configFields, ...laterConfigFields });
+export const RunConfigPatch = shape('RunConfigPatch', {}, configFields);
 export type RunConfigPatch = TypeOf<typeof RunConfigPatch>;
 
 /** Why a run started. */
@@ -108,6 +104,15 @@ export const RunEnding = shape('RunEnding', {
   output: nullable(Content),
 });
 export type RunEnding = TypeOf<typeof RunEnding>;
+
+/** How a run ended, as the event that ended it says. Its output is in state. */
+export const RunEnd = shape('RunEnd', {
+  run_id: RunId,
+  outcome: RunOutcome,
+  code: nullable(text('code', { max: 64 })),
+  message: nullable(text('message', { max: 1_024 })),
+});
+export type RunEnd = TypeOf<typeof RunEnd>;
 
 const counters = {
   /** 1-based number of the generate that is owed or was last settled. */

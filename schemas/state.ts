@@ -7,6 +7,7 @@ import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, 
 import {
   CALLS_PER_BATCH_MAX,
   CALL_PAGE_SIZE,
+  CARD_TITLE_CHARS_MAX,
   DETACHED_MAX,
   FOLLOW_UPS_MAX,
   PROFILES_MAX,
@@ -15,6 +16,7 @@ import {
   UNDOS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
+import { namesRules } from './rules.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
 import { ToolCallObserved } from './tool-call.ts';
 import { PendingUndo } from './undo.ts';
@@ -130,7 +132,7 @@ export const SessionState = shape(
   'SessionState',
   {
     /** The version of the genesis record. */
-    v: integer('v', 1, 2),
+    v: integer('v', 1, 1),
     session_id: SessionId,
     genesis_digest: Digest,
     /** The number of events folded. */
@@ -139,6 +141,8 @@ export const SessionState = shape(
     updated_at_ms: TimeMs,
 
     config: RunConfig,
+    /** The rules it folds by: those of the genesis record, or of the last `RulesAdopted`. */
+    rules: namesRules.rules,
     run: nullable(RunState),
     run_history: list(RunRecord, RUN_HISTORY_MAX),
     follow_ups: list(FollowUp, FOLLOW_UPS_MAX),
@@ -157,14 +161,17 @@ export const SessionState = shape(
     active_tool_batch: nullable(ActiveToolBatch),
     last_tool_plan_hash: nullable(Digest),
     transcript: TranscriptState,
+    consent: ConsentState,
   },
   {
-    /** Absent in a session created without a policy, until one is set. */
-    consent: ConsentState,
     /** Calls that still run although the run does not wait for them; absent when there are none. */
     detached: list(DetachedCall, DETACHED_MAX, 1),
     /** Undos without an answer yet; absent when there are none. */
     undos: list(PendingUndo, UNDOS_MAX, 1),
+    /** The session that it was forked from; absent when it was not forked. */
+    parent: SessionId,
+    /** The beginning of the first input that is not blank, without control characters; absent before it. */
+    title: text('title', { min: 1, max: CARD_TITLE_CHARS_MAX }),
   },
 );
 export type SessionState = TypeOf<typeof SessionState>;

@@ -1,19 +1,21 @@
 // The requests and answers between clients and the engine, the same in process and over HTTP.
-import { type TypeOf, either, flag, integer, list, oneOf, shape, text } from './codec.ts';
+import { type TypeOf, either, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { ConsentPolicy } from './consent.ts';
 import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
 import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
 import {
   CALLS_PER_BATCH_MAX,
-  EVENTS_PER_APPEND_MAX,
+  EVENTS_PER_COMMIT_MAX,
   LEASE_EFFECTS_MAX,
   LEASE_WAIT_MS_MAX,
+  SESSIONS_PAGE_MAX,
   SUBMITS_TOGETHER_MAX,
   TOOLS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
+import { SessionCard, SessionStatus } from './session-head.ts';
 import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
 
@@ -25,17 +27,49 @@ export const CreateSession = shape(
 );
 export type CreateSession = TypeOf<typeof CreateSession>;
 
-/** One session in a list. `owing`: at least one effect for a bridge is owed. */
-export const SessionSummary = shape('SessionSummary', { session_id: SessionId, version: Version, owing: flag });
+/** One session in a list. `owing`: an effect for a bridge is owed, or a bridge holds a call that runs. */
+export const SessionSummary = shape('SessionSummary', {
+  session_id: SessionId,
+  version: Version,
+  owing: flag,
+  wake_at_ms: nullable(TimeMs),
+  card: SessionCard,
+});
 export type SessionSummary = TypeOf<typeof SessionSummary>;
+
+/** A page of the sessions, by id in byte order: all of them, or those that every filter lets through. */
+export const ListSessions = shape(
+  'ListSessions',
+  {},
+  {
+    /** Only sessions after this id. */
+    after: SessionId,
+    limit: integer('a number of sessions', 1, SESSIONS_PAGE_MAX),
+    /** Whether it has work for a bridge. */
+    owing: flag,
+    /** Whether it waits for a person (`requires_action`) or only for a time (`waiting`). */
+    waiting: flag,
+    status: SessionStatus,
+  },
+);
+export type ListSessions = TypeOf<typeof ListSessions>;
+
+/**
+ * `next`: ask for the sessions after this id; null at the end. A page examines at most SESSIONS_EXAMINED_MAX sessions, so a
+ * page with filters may be short, or empty, and yet have a `next`.
+ */
+export const SessionPage = shape('SessionPage', {
+  sessions: list(SessionSummary, SESSIONS_PAGE_MAX),
+  next: nullable(SessionId),
+});
+export type SessionPage = TypeOf<typeof SessionPage>;
 
 /** The state of a session, with its digest and the chain value that heads its stream. */
 export const SessionView = shape('SessionView', {
   state: SessionState,
   state_digest: Digest,
   chain: Digest,
-  /** `requires_action`: an effect waits for a person (openboa, "Managed tool confirmation"). */
-  status: oneOf('status', ['idle', 'running', 'paused', 'requires_action']),
+  status: SessionStatus,
   /** The ids of the `agent.tool_use` and `agent.custom_tool_use` effects that wait for an answer. */
   blocking_event_ids: list(EffectId, CALLS_PER_BATCH_MAX),
 });
@@ -110,8 +144,8 @@ export type LeaseGrant = TypeOf<typeof LeaseGrant>;
  */
 export const Submit = shape(
   'Submit',
-  { events: list(Ingress, EVENTS_PER_APPEND_MAX, 1) },
-  { expected_version: Version, owner: OwnerId, leases: list(HeldLease, EVENTS_PER_APPEND_MAX), lease: Wanted },
+  { events: list(Ingress, EVENTS_PER_COMMIT_MAX, 1) },
+  { expected_version: Version, owner: OwnerId, leases: list(HeldLease, EVENTS_PER_COMMIT_MAX), lease: Wanted },
 );
 export type Submit = TypeOf<typeof Submit>;
 
@@ -123,8 +157,7 @@ export const SubmitReceipt = shape(
   'SubmitReceipt',
   {
     version: Version,
-    state_digest: Digest,
-    events: list(shape('Appended', { event_id: EventId, position: Position, repeated: flag }), EVENTS_PER_APPEND_MAX),
+    events: list(shape('Appended', { event_id: EventId, position: Position, repeated: flag }), EVENTS_PER_COMMIT_MAX),
   },
   { granted: LeaseGrant },
 );

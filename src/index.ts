@@ -9,7 +9,7 @@ export { connect } from './client/http-client.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Collection, type CollectOptions, collectBlobs } from './engine/collect-blobs.ts';
 export { type Engine, type EngineOptions, type EnginePorts, openEngine, startEngine } from './engine/engine.ts';
-export type { Journal, JournalRecord, SessionHead } from './journal/journal.ts';
+export type { Journal, JournalCommit, SessionHead } from './journal/journal.ts';
 export { openLevelJournal } from './journal/level-journal.ts';
 export { openMemoryJournal } from './journal/memory-journal.ts';
 export { type ServeOptions, type Serving, serve } from './server/serve.ts';

@@ -2,9 +2,12 @@
 // disk is compared with the floor. On a shared machine its processor time says more.
 import { join } from 'node:path';
 import { canonicalText, digestText } from '../../schemas/canonical.ts';
-import { type EventId, type SessionId, type Version, brand } from '../../schemas/ids.ts';
+import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
 import { nextChain } from '../../src/core/chain.ts';
-import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
+import { initialState } from '../../src/core/initial-state.ts';
+import { benchPackage } from '../tools.ts';
+import { headFacts } from '../../src/core/session-head.ts';
+import type { Journal, JournalCommit } from '../../src/journal/journal.ts';
 import { openLevelStore } from '../../src/journal/level/store.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import type { OpenStore } from '../../src/journal/store.ts';
@@ -73,6 +76,8 @@ const counting =
 
 let rounds = 0;
 
+const HEAD = headFacts(initialState(benchGenesis(), benchPackage()));
+
 /** Returns turns per second, with two appends each: the calls of the model, and their settlements. */
 async function appendTurns(journal: Journal, sessions: number, turns: number): Promise<number> {
   rounds += 1;
@@ -81,20 +86,25 @@ async function appendTurns(journal: Journal, sessions: number, turns: number): P
     .map(({ event }) => canonicalText(event));
   const digests = texts.map(digestText);
   const digest = digestText('any');
+  const tool_package = { digest, text: '{}' };
   const startedAt = performance.now();
   const one = async (session: SessionId): Promise<void> => {
-    await must(journal.create(session, '{}'));
+    await must(journal.create(session, '{}', tool_package, HEAD));
     let chain = digest;
     for (let turn = 0; turn < turns; turn += 1) {
-      const records = texts.map((event, index): JournalRecord => {
-        const event_id: EventId = brand(`turn-${turn}/${index}`);
-        // The engine computes these two digests before it appends.
-        chain = nextChain(chain, digests[index] ?? digest, digest);
-        return { event, event_id, state_digest: digest, chain };
-      });
-      const at = turn * TURN_EVENTS;
-      await must(journal.append(session, at as Version, records.slice(0, 1), true));
-      await must(journal.append(session, (at + 1) as Version, records.slice(1), true));
+      for (const [from, to] of [
+        [0, 1],
+        [1, texts.length],
+      ] as const) {
+        const events = texts
+          .slice(from, to)
+          .map((text, index) => ({ text, event_id: brand<'EventId'>(`turn-${turn}/${from + index}`) }));
+        // The engine computes the link before it appends.
+        chain = nextChain(chain, digests.slice(from, to), digest);
+        const position = (turn * TURN_EVENTS + from) as Position;
+        const commit: JournalCommit = { position, events, state_digest: digest, chain };
+        await must(journal.append(session, [commit], HEAD));
+      }
     }
   };
   await Promise.all(Array.from({ length: sessions }, (_, index) => one(brand(`round-${rounds}-${index}`))));

@@ -35,7 +35,12 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   ];
 }
 
-async function memoryOf(bench: Bench, what: 'sessions' | 'events', count: number): Promise<MemoryUsed> {
+/** The memory that a process of its own needs for this. */
+export async function memoryOf(
+  bench: Bench,
+  what: 'sessions' | 'waiting' | 'events',
+  count: number,
+): Promise<MemoryUsed> {
   const argv = ['--expose-gc', MEMORY_PROCESS, await bench.directory(), what, String(count)];
   const report = (reached: number): void => bench.progress(`memory: ${reached} of ${count} ${what}`);
   report(0);

@@ -11,6 +11,7 @@ import { type Bench, type Figure, sized } from '../figure.ts';
 import { type Random, seeded } from '../random.ts';
 import { type Row, atLeast, atMost, rowOf } from '../row.ts';
 import { benchGenesis } from '../stream.ts';
+import { benchPackage } from '../tools.ts';
 
 const SIZES = [10, 100, 1_000, 10_000] as const;
 type Size = (typeof SIZES)[number];
@@ -21,7 +22,7 @@ const REACH_GROWTH = 2;
 export const planner: Figure = { name: 'planner', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const tools = initialState(benchGenesis()).effective_tools;
+  const tools = initialState(benchGenesis(), benchPackage()).effective_tools;
   const runs = sized(bench, 1, 7);
   const rows: Row[] = [];
   const usPerCall = new Map<Size, readonly number[]>();

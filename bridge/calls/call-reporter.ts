@@ -10,6 +10,9 @@ import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { HeldCall } from './held-call.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
+import { type BridgeClock, sleep } from '../../src/clock.ts';
+import { BACKOFF_MS_BASE, BACKOFF_MS_MAX } from '../../schemas/limits.ts';
+import { backoffMs } from '../engine-link/backoff.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import { unreportableSettlement } from './settlement.ts';
 
@@ -20,6 +23,8 @@ interface CallReporterOptions {
   readonly leases: HeldLeases;
   readonly outbox: Outbox;
   readonly ledger: BridgeLedger;
+  readonly clock: BridgeClock;
+  readonly random: () => number;
 }
 
 export interface CallReporter {
@@ -31,7 +36,8 @@ export interface CallReporter {
   settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>>;
 }
 
-export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger }: CallReporterOptions): CallReporter {
+export function newCallReporter(options: CallReporterOptions): CallReporter {
+  const { owner, nonce, schedule, leases, outbox, ledger, clock, random } = options;
   async function recordStart(call: HeldCall): Promise<boolean> {
     const { effect_id, session_id, batch_id, call_id, plan_hash, attempt } = call.effect;
     const answer = await outbox.report(
@@ -76,14 +82,31 @@ export function newCallReporter({ owner, nonce, schedule, leases, outbox, ledger
 
   /** A report that is refused as malformed is replaced by one that is always well-formed. */
   async function report(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
-    const { session_id, effect_id, repeatable } = call.effect;
+    const { repeatable } = call.effect;
     // Sent to the ledger and to the engine at the same time: either may outlive this process.
     if (!repeatable) void ledger.ended(call.effect, event);
-    const answer = await outbox.report(session_id, event, effect_id);
+    const answer = await send(call, event);
     if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
     const plain = unreportableSettlement(call.effect, answer.left);
     if (!repeatable) void ledger.ended(call.effect, plain);
-    return await outbox.report(session_id, plain, effect_id);
+    return await send(call, plain);
+  }
+
+  /**
+   * Sends a report. One that is refused because the call must wait for another is kept and sent again, until that one has
+   * settled or the call is stopped.
+   */
+  async function send(
+    { effect: { session_id, effect_id }, stop }: HeldCall,
+    event: Ingress,
+  ): Promise<Either<Rejection, void>> {
+    for (let attempt = 0; ; attempt += 1) {
+      const answer = await outbox.report(session_id, event, effect_id);
+      if (isRight(answer) || answer.left.code !== 'call_not_ready') return answer;
+      if (stop.why !== null) return answer;
+      const ms = backoffMs(attempt, random, { baseMs: BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX });
+      await sleep(clock, ms, stop.signal);
+    }
   }
 
   return { recordStart, noteStart, settle };

@@ -1,4 +1,4 @@
-// Runs one leased call: checks it against the plan, records its start if it must not run twice, runs it, reports it, and
+// Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { OwnerId } from '../../schemas/ids.ts';
@@ -31,6 +31,7 @@ export interface CallRunnerOptions {
   readonly ledger: BridgeLedger;
   readonly putBlob: PutBlob;
   readonly clock: BridgeClock;
+  readonly random: () => number;
   readonly log: Log;
   /** Starts other calls that may run now; called when a call has settled or no longer runs. */
   readonly startReady: () => void;
@@ -65,25 +66,26 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
 
   /** How it ended; null when it never ran and another bridge may run it. */
   async function endOf(call: HeldCall): Promise<CallEnd | null> {
-    const checked = await planCheck.check(call.effect, call.batch.plan);
+    const { effect } = call;
+    const checked = await planCheck.check(effect, call.batch.plan);
+    const executor = options.executors.find(effect.tool_id);
+    // On record before the call runs, or before it is reported as failed: the engine accepts no other outcome.
+    if (!effect.read_only && !(await reporter.recordStart(call))) return null;
     if (isLeft(checked)) return notRun(checked.left);
-    const executor = options.executors.find(call.effect.tool_id);
     if (executor === null) {
-      const message = `no executor of this bridge runs "${call.effect.tool_id}"`;
-      return notRun(failedReport('executor_missing', message));
+      return notRun(failedReport('executor_missing', `no executor of this bridge runs "${effect.tool_id}"`));
     }
-    if (!call.effect.repeatable) {
-      if (!(await reporter.recordStart(call))) return null;
+    if (!effect.repeatable) {
       const fault = await reporter.noteStart(call);
       if (fault !== null) return notRun(fault);
     }
     // If this process was suspended meanwhile, another bridge may hold the call by now, or run calls that conflict with it.
-    if (!leases.isFresh(call.effect)) return call.started ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
-    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = call.effect;
+    if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
+    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
     const { stop } = call;
     const context = contextOf(stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
-    const act = (args: JsonObject) => async () => await executor.run(call.effect, args, context);
+    const act = (args: JsonObject) => async () => await executor.run(effect, args, context);
     return await runBounded(act(checked.right), { clock, timeoutMs: timeout_ms, stop });
   }
 
@@ -112,8 +114,8 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   return {
     run,
     stop(call, why) {
-      if (call.phase === 'running') call.stop.stop(why);
-      else if (call.phase === 'waiting') drop(call, why);
+      if (call.phase === 'waiting') drop(call, why);
+      else call.stop.stop(why);
     },
   };
 }
@@ -121,9 +123,12 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';
 
-// Stopped before its start was recorded, and not cancelled by the engine: it stays owed, and another bridge runs it.
-const isAbandoned = ({ started, stop: { why } }: HeldCall): boolean =>
-  !started && (why === 'lost' || why === 'stopping');
+/** Its start is recorded and it must not run twice, so no other bridge will run it: this one reports its end. */
+const mustEnd = ({ started, effect }: HeldCall): boolean => started && !effect.repeatable;
+
+// Stopped while another bridge may run it, and not cancelled by the engine: it stays owed.
+const isAbandoned = (call: HeldCall): boolean =>
+  !mustEnd(call) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
 
 /** Random text that distinguishes this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

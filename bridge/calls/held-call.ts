@@ -14,7 +14,7 @@ export interface HeldCall {
   /** Calls of the batch that must settle first. */
   readonly waitsFor: Set<CallId>;
   phase: 'waiting' | 'running' | 'reporting';
-  /** Its start is recorded: no other bridge will run it, so its end is reported even when the lease is lost. */
+  /** Its start is recorded. If it must not run twice, its end is reported even when the lease is lost. */
   started: boolean;
 }
 

@@ -66,6 +66,7 @@ const plannedFields = [
   'tool_id',
   'tool_name',
   'arguments_digest',
+  'read_only',
   'repeatable',
   'timeout_ms',
   'output_bytes_max',

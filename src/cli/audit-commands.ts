@@ -23,10 +23,12 @@ export function addAudit(program: Program): void {
       const { verifyCommand } = await import('./commands/verify.ts');
       const kept = given(options, { checkpoint: 'checkpoint', publicKey: 'publicKey' });
       const all = options['all'] === true;
-      return await verifyCommand({ sources, all, ...kept, dataDir: await dataDir(options) }, output);
+      const laws = options['laws'] === true;
+      return await verifyCommand({ sources, all, laws, ...kept, dataDir: await dataDir(options) }, output);
     },
   )
     .option('--all', 'every session of the data directory')
+    .option('--laws', 'also judge each record: plan, results, answers, starts and denials')
     .option('--checkpoint <file>', 'compare them with this checkpoint or proof')
     .option('--public-key <file>', 'the public key of the expected signer of the checkpoint');
 
@@ -37,12 +39,14 @@ export function addAudit(program: Program): void {
     async (options, [a = '', b = ''], output) => {
       const { diffCommand } = await import('./commands/diff.ts');
       const pathsMax = wholeNumber(options, 'max', 1);
+      const at = options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) };
       return await diffCommand(
-        { a, b, strict: options['strict'] === true, pathsMax, dataDir: await dataDir(options) },
+        { a, b, strict: options['strict'] === true, pathsMax, ...at, dataDir: await dataDir(options) },
         output,
       );
     },
   )
+    .option('--at <n>', 'compare the first n events (default: all)')
     .option('--strict', 'compare ids, times and digests too')
     .option('--max <n>', 'the most paths to show for each comparison', '20');
 
@@ -143,6 +147,7 @@ export function addWhatIf(program: Program): void {
           all: options['all'] === true,
           strict: options['strict'] === true,
           changesMax: wholeNumber(options, 'max', 1),
+          ...(options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) }),
           ...given(options, { registry: 'registry', profile: 'profile', policy: 'policy' }),
           dataDir: await dataDir(options),
         },
@@ -154,6 +159,7 @@ export function addWhatIf(program: Program): void {
     .option('--profile <id>', 'this profile for every run')
     .option('--policy <file>', 'this consent policy, or the name of a preset')
     .option('--all', 'every session of the data directory')
+    .option('--at <n>', 'only the turns of the first n events (default: all)')
     .option('--strict', 'count a changed offer as a change')
     .option('--max <n>', 'the most lines to show for one session', '40');
 }

@@ -1,6 +1,8 @@
 // The options and help of the commands that run, serve and store sessions, in the order of `refold --help`.
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
+import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
   type Program,
   command,
@@ -11,6 +13,15 @@ import {
   textOption,
   wholeNumber,
 } from './command.ts';
+
+/** Not read from the codec, which is loaded only when a command runs. */
+const STATUSES: Readonly<Record<SessionStatus, true>> = {
+  idle: true,
+  running: true,
+  waiting: true,
+  requires_action: true,
+  paused: true,
+};
 
 export function addRuns(program: Program): void {
   const demo = command(
@@ -89,7 +100,9 @@ export function addProcesses(program: Program): void {
           allowRemote: options['allowRemote'] === true,
           exitWithParent: options['exitWithParent'] === true,
           ...(options['leaseTtl'] === undefined ? {} : { leaseTtlMs: wholeNumber(options, 'leaseTtl', 100) }),
-          ...(options['atWorkMax'] === undefined ? {} : { atWorkMax: wholeNumber(options, 'atWorkMax', 1) }),
+          ...(options['activeSessionsMax'] === undefined
+            ? {}
+            : { activeSessionsMax: wholeNumber(options, 'activeSessionsMax', 1) }),
         },
         output,
       );
@@ -99,7 +112,7 @@ export function addProcesses(program: Program): void {
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-remote', 'allow an address that is not loopback')
     .option('--lease-ttl <ms>', 'how long a bridge may be silent before its leases expire')
-    .option('--at-work-max <n>', 'the most sessions that may be active at a time (default: 16384)')
+    .option('--active-sessions-max <n>', 'the most sessions that may be active at a time (default: 16384)')
     .option('--exit-with-parent', 'exit when standard input ends');
 
   command(
@@ -137,8 +150,17 @@ export function addProcesses(program: Program): void {
 export function addInspection(program: Program): void {
   command(program, 'sessions', 'list the sessions', async (options, _args, output) => {
     const { sessionsCommand } = await import('./commands/sessions.ts');
-    return await sessionsCommand(await dataDir(options), output);
-  });
+    const status = options['status'] as SessionStatus | undefined;
+    const filters = {
+      ...(options['owing'] === true ? { owing: true } : {}),
+      ...(options['waiting'] === true ? { waiting: true } : {}),
+      ...(status === undefined ? {} : { status }),
+    };
+    return await sessionsCommand({ dataDir: await dataDir(options), filters }, output);
+  })
+    .option('--owing', 'only those with work for a bridge')
+    .option('--waiting', 'only those that wait for a person or only for a time')
+    .addOption(new Option('--status <status>', 'only those with this status').choices(Object.keys(STATUSES)));
 
   command(
     program,
@@ -167,16 +189,17 @@ export function addInspection(program: Program): void {
     'fold a recorded session again and check every digest',
     async (options, [source = ''], output) => {
       const { replayCommand } = await import('./commands/replay.ts');
-      return await replayCommand({ source, dataDir: await dataDir(options) }, output);
+      const at = options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) };
+      return await replayCommand({ source, ...at, dataDir: await dataDir(options) }, output);
     },
-  );
+  ).option('--at <n>', 'only the first n events (default: all)');
 }
 
 export function addTransfer(program: Program): void {
   command(
     program,
     'export <session>',
-    'write a session as JSON Lines: the genesis record, then events with their digests',
+    'write a session as JSON Lines: its tool package, the genesis record, then its commits',
     async (options, [id = ''], output) => {
       const { exportCommand } = await import('./commands/export.ts');
       const file = textOption(options, 'output');

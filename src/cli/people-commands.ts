@@ -97,6 +97,19 @@ export function addSteering(program: Program): void {
   ).option('--tool <id=permission,…>', 'exceptions for single tools: always_allow, always_ask or deny');
 }
 
+export function addRules(program: Program): void {
+  command(
+    program,
+    'rules <session> [number]',
+    'show the rules that a session follows, or move it to later ones',
+    async (options, [id = '', adopt], output) => {
+      const { rulesCommand } = await import('./commands/rules.ts');
+      const change = { id: await sessionArgument(id), ...(adopt === undefined ? {} : { adopt }) };
+      return await rulesCommand(await dataDir(options), change, output);
+    },
+  );
+}
+
 const answerOf = async (options: Options, call: string) => {
   const session = textOption(options, 'session');
   return {

@@ -6,7 +6,7 @@ import { addAudit, addCheckpoint, addFork, addTimeline, addWhatIf } from './audi
 import type { Program } from './command.ts';
 import { addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
 import type { Streams } from './output.ts';
-import { addAnswers, addSteering } from './people-commands.ts';
+import { addAnswers, addRules, addSteering } from './people-commands.ts';
 
 /** Runs one command line and returns its exit code. */
 export async function runCommandLine(args: readonly string[], streams: Streams): Promise<number> {
@@ -36,6 +36,7 @@ function newProgram(streams: Streams): Program {
   addRuns(program);
   addAnswers(program);
   addSteering(program);
+  addRules(program);
   addUndo(program);
   addProcesses(program);
   addInspection(program);

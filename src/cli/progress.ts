@@ -3,45 +3,74 @@ import pc from 'picocolors';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
 import type { EventOfKind, IngressEvent, IngressKind } from '../../schemas/event.ts';
+import type { RunEnd } from '../../schemas/run.ts';
 import type { CallId } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { upcast } from '../../schemas/upcast.ts';
 import { visible } from './preview/visible.ts';
-import type { Watched } from './watch.ts';
+import type { FoldedEvent } from '../core/folded-event.ts';
 
 const WIDTH = 100;
 
 /** The lines of one event; none for events that people need not see. */
-export function progressLines(watched: Watched): readonly string[] {
-  const event = upcast(watched.record.event);
-  const describe = LINES[event.kind] as ((watched: Watched, event: IngressEvent) => readonly string[]) | undefined;
-  return [...(describe?.(watched, event) ?? []), ...endLines(watched.before, watched.after)];
+export function progressLines(watched: FoldedEvent): readonly string[] {
+  const event = upcast(watched.event);
+  const line = LINES[event.kind] as Describe<IngressEvent> | Unseen;
+  const own = typeof line === 'function' ? line(watched, event) : [];
+  return [...own, ...(event.ends ?? []).map(endLine), ...queuedRunLines(watched.before, watched.after)];
 }
 
-type LinesByKind = { readonly [K in IngressKind]?: (watched: Watched, event: EventOfKind<K>) => readonly string[] };
+type Describe<E> = (watched: FoldedEvent, event: E) => readonly string[];
 
+/** A kind without a line of its own, and why people need none. */
+interface Unseen {
+  readonly unseen: string;
+}
+
+type LinesByKind = { readonly [K in IngressKind]: Describe<EventOfKind<K>> | Unseen };
+
+/** What a person sees of each kind. When an event ends a run, a line of the end follows. */
 const LINES: LinesByKind = {
-  RunRequested: ({ after }, event) => [
-    pc.bold(`${after.run?.run_id ?? 'run'} `) + textOf(event.input),
-    offerLine(after),
-  ],
+  RunRequested: ({ after }, event) => startLines(after, event.input),
   ToolCallsObserved: ({ after }, event) => turnLines(event, after),
+  GenerateFailed: ({ after }, event) => {
+    const again = after.run?.retry?.not_before_ms ?? null;
+    const then = again === null ? '' : pc.dim(`; retrying in ${again - event.at_ms} ms`);
+    return [pc.red(`  ! the model request failed: ${event.code}: ${visible(event.message)}`) + then];
+  },
   ToolCallStarted: ({ before }, event) => {
     const { call, group } = callOf(before.active_tool_batch, event.call_id);
     return [`  ${pc.blue('▸')} ${pc.dim(`g${group}`)} ${describeCall(call)} ${pc.dim('started')}`];
   },
   ToolCallSettled: ({ before, after }, event) => [settledLine(event, before), ...hostLines(before, after)],
-  ToolBatchSettled: ({ before, after }) => (after.run === null || sameOffer(before, after) ? [] : [offerLine(after)]),
+  ToolBatchSettled: ({ before, after }) => offerLines(before, after),
+  LeaseExpired: (_, event) => [pc.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
-  TimeReached: ({ before, after }) => hostLines(before, after),
-  LeaseExpired: (_, event) => [pc.yellow(`  ! ${event.call_id}: its bridge was lost`)],
-  GenerateFailed: ({ after }, event) => {
-    const again = after.run?.retry?.not_before_ms ?? null;
-    const then = again === null ? '' : pc.dim(`; retrying in ${again - event.at_ms} ms`);
-    return [pc.red(`  ! the model request failed: ${event.code}: ${event.message}`) + then];
-  },
+  ToolRegistrySet: ({ before, after }, { registry }) => [
+    pc.dim(`  tools replaced: ${registry.length} registered`),
+    ...offerLines(before, after),
+  ],
+  ToolProfileSelected: ({ before, after }, { profile_id }) => [
+    pc.dim(`  profile ${visible(profile_id)} selected`),
+    ...offerLines(before, after),
+  ],
+  ToolOverridesSet: ({ before, after }, event) => [overridesLine(event), ...offerLines(before, after)],
+  SessionConfigured: (_, { config }) => [pc.dim(`  config of later runs: ${visible(JSON.stringify(config))}`)],
+  RunSteered: (_, event) => [pc.dim(`  steered: ${textOf(event.input)}`)],
+  FollowUpQueued: ({ before, after }, { follow_up: { input } }) =>
+    before.run === null && after.run !== null
+      ? startLines(after, input)
+      : [pc.dim(`  follow-up run queued: ${textOf(input)}`)],
+  RunPaused: () => [pc.dim('  paused')],
+  RunResumed: () => [pc.dim('  resumed')],
+  RunCancelled: ({ after }) => endingLines(after, 'cancelling'),
+  RunCompleted: { unseen: 'it always ends the run, which the line of the end says' },
+  RunFailed: ({ after }, { code, message }) => endingLines(after, `failing: ${code}, ${visible(message)}`),
   ConsentPolicySet: (_, { by }) => [pc.dim(`  policy set${byPerson(by)}; earlier grants are revoked`)],
+  RulesAdopted: ({ before }, { rules, by }) => [
+    pc.dim(`  moved from rules ${before.rules} to rules ${rules}${byPerson(by)}`),
+  ],
   'user.tool_confirmation': ({ before }, event) => [confirmationLine(event, before)],
   'user.custom_tool_result': ({ before }, event) => {
     const { call } = callOf(before.active_tool_batch, event.call_id);
@@ -53,10 +82,34 @@ const LINES: LinesByKind = {
   'user.interrupt': (_, { input, by }) => [
     pc.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${textOf(input)}`),
   ],
-  RunSteered: (_, event) => [pc.dim(`  steered: ${textOf(event.input)}`)],
-  RunPaused: () => [pc.dim('  paused')],
-  RunResumed: () => [pc.dim('  resumed')],
+  UndoRequested: (_, { call_id, changes = [] }) => [
+    pc.dim(`  undo of ${visible(call_id)} requested: ${visible(changes.map(({ path }) => path).join(', '))}`),
+  ],
+  UndoSettled: (_, { call_id, success, code, message }) => {
+    if (success) return [`  ${pc.green('✓')} ${visible(call_id)} ${pc.dim('undone')}`];
+    const why = [code, message].filter((part) => part !== undefined).join(', ');
+    return [`  ${pc.red('✗')} ${visible(call_id)} ${pc.red('not undone')}${why === '' ? '' : `: ${visible(why)}`}`];
+  },
+  TimeReached: ({ before, after }) => hostLines(before, after),
 };
+
+/** The first lines of a run; none when it could not start. */
+function startLines({ run, ...state }: SessionState, input: Content): readonly string[] {
+  if (run === null) return [];
+  return [`${pc.bold(run.run_id)} ${textOf(input)}`, offerLine({ ...state, run })];
+}
+
+/** A run that ends when its running calls have settled; none when it has ended already. */
+const endingLines = ({ run, active_tool_batch: batch }: SessionState, how: string): readonly string[] =>
+  run === null ? [] : [pc.yellow(`  ${how}`) + pc.dim(`; ${batch?.running ?? 0} running`)];
+
+function overridesLine({ scope, ...lists }: EventOfKind<'ToolOverridesSet'>): string {
+  const parts = (['enable', 'disable', 'force'] as const).flatMap((list) => {
+    const ids = lists[list] ?? [];
+    return ids.length === 0 ? [] : [`${list} ${visible(ids.join(' '))}`];
+  });
+  return pc.dim(`  overrides of the ${scope}: ${parts.length === 0 ? 'none' : parts.join('; ')}`);
+}
 
 const byPerson = (by: string | undefined): string => (by === undefined ? '' : ` by ${visible(by)}`);
 
@@ -122,7 +175,9 @@ function hostLines(before: SessionState, after: SessionState): readonly string[]
   return [pc.magenta(`  host session ${now.host_session_status ?? 'unknown'}${sandbox}`)];
 }
 
-const sameOffer = (before: SessionState, after: SessionState): boolean => offerLine(before) === offerLine(after);
+/** The line of the offer when the live run has another one now. */
+const offerLines = (before: SessionState, after: SessionState): readonly string[] =>
+  after.run === null || offerLine(before) === offerLine(after) ? [] : [offerLine(after)];
 
 function offerLine(state: SessionState): string {
   const offer = state.run?.offer;
@@ -131,14 +186,17 @@ function offerLine(state: SessionState): string {
   return pc.dim(`  offered (${offer.profile_id}): ${names}`);
 }
 
-function endLines(before: SessionState, after: SessionState): readonly string[] {
-  if (before.run === null || after.run?.run_id === before.run.run_id) return [];
-  const record = after.run_history.at(-1);
-  if (record === undefined) return [];
-  const { outcome, code, message } = record.ending;
+function endLine({ run_id, outcome, code, message }: RunEnd): string {
   const colour = outcome === 'completed' ? pc.green : pc.red;
-  const why = code === null ? '' : `: ${code}${message === null ? '' : `, ${message}`}`;
-  return [colour(pc.bold(`${record.run_id} ${outcome}`) + why)];
+  const why = [code, message].filter((part) => part !== null).join(', ');
+  return colour(pc.bold(`${run_id} ${outcome}`) + (why === '' ? '' : `: ${visible(why)}`));
+}
+
+/** The first lines of a run that waited in the queue until another one had ended. */
+function queuedRunLines(before: SessionState, after: SessionState): readonly string[] {
+  if (before.run === null || after.run === null || after.run.run_id === before.run.run_id) return [];
+  const started = before.follow_ups[before.follow_ups.length - after.follow_ups.length - 1];
+  return started === undefined ? [] : startLines(after, started.input);
 }
 
 /** A call as short text: its tool and its most telling arguments. */

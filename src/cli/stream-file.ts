@@ -2,11 +2,10 @@
 import { createReadStream } from 'node:fs';
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { decode } from '../../schemas/codec.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Json, parseJson } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
-import { StreamRecord } from '../../schemas/record.ts';
+import { BLOB_BYTES_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { type StreamRecord, decodeStreamRecord, versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
 import { cannotRead } from './files.ts';
@@ -20,10 +19,7 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
     number += 1;
     const parsed = readLine(line);
     if (parsed === null) continue;
-    const record = pipe(
-      parsed,
-      E.chain((value) => decode(StreamRecord, value)),
-    );
+    const record = pipe(parsed, E.chain(decodeStreamRecord));
     if (E.isLeft(record)) {
       const { code, path: at, message } = record.left;
       throw new CommandFailure(code, `${path}, line ${number}: ${message}${at === '' ? '' : ` at ${at}`}`, 1);
@@ -77,18 +73,15 @@ async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** The records of a session, read page by page: all of them, or the events from a position on. */
+/** The records of a session, read page by page: all of them, or the commits from the one that contains a position. */
 export async function* readSession(client: EngineClient, id: SessionId, from?: number): AsyncGenerator<StreamRecord> {
   let page = await must(client.records(id, from));
-  let position: number = from ?? 0;
-  for (;;) {
-    let events = 0;
-    for (const record of page) {
-      yield record;
-      if (record.kind === 'event') events += 1;
-    }
-    if (events < READ_PAGE_RECORDS) return;
-    position += events;
+  for (let position = from ?? 0; ;) {
+    yield* page;
+    const last = page.at(-1);
+    const end = last?.kind === 'commit' ? versionAfter(last) : position;
+    if (end - position < READ_PAGE_EVENTS) return;
+    position = end;
     page = await must(client.records(id, position));
   }
 }

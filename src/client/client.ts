@@ -2,7 +2,7 @@
 // in a TaskEither; call the task to run it: `await client.submit(id, {...})()`.
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
-import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
+import type { CommitRecord, StreamEvent, StreamRecord } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
@@ -12,12 +12,19 @@ import type {
   HeartbeatReply,
   LeaseGrant,
   LeaseRequest,
+  ListSessions,
   Release,
+  SessionPage,
   SessionSummary,
   SessionView,
   Submit,
   SubmitReceipt,
 } from '../../schemas/wire.ts';
+
+export interface FollowOptions {
+  readonly from?: number;
+  readonly signal?: AbortSignal;
+}
 
 export interface EngineClient {
   info(): TaskEither<Rejection, EngineInfo>;
@@ -25,18 +32,21 @@ export interface EngineClient {
   createSession(request?: CreateSession): TaskEither<Rejection, SessionSummary>;
   /** Creates a session from the first events of another one. What runs there does not run again unless requested. */
   fork(id: SessionId, request?: ForkRequest): TaskEither<Rejection, SessionSummary>;
-  sessions(): TaskEither<Rejection, readonly SessionSummary[]>;
+  /** One page of the sessions, by id in byte order; `allSessions` reads all pages. */
+  sessions(request?: ListSessions): TaskEither<Rejection, SessionPage>;
   /** State, digest and chain as of the last durable event. */
   session(id: SessionId): TaskEither<Rejection, SessionView>;
   /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */
   submit(id: SessionId, request: Submit): TaskEither<Rejection, SubmitReceipt>;
-  /** The stream from a position, at most `limit` events; from the genesis record when `from` is absent. */
+  /**
+   * The commits from the one that contains position `from` on, until they contain `limit` events from there; without `from`
+   * the tool package, the genesis record and the first commits.
+   */
   records(id: SessionId, from?: number, limit?: number): TaskEither<Rejection, readonly StreamRecord[]>;
   /** Events from a position (0 by default), then each new one as it becomes durable, until aborted. */
-  follow(
-    id: SessionId,
-    options?: { readonly from?: number; readonly signal?: AbortSignal },
-  ): AsyncIterable<EventRecord>;
+  follow(id: SessionId, options?: FollowOptions): AsyncIterable<StreamEvent>;
+  /** The same as whole commits, with their digests, from the one that contains position `from`. */
+  followCommits(id: SessionId, options?: FollowOptions): AsyncIterable<CommitRecord>;
   /** Leases effects; waits for the first. An aborted request is granted nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;

@@ -4,20 +4,23 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, list, shape } from '../../schemas/codec.ts';
 import { Digest, SessionId } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
-import { StreamRecord } from '../../schemas/record.ts';
+import { BLOB_BYTES_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { type CommitRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import {
   EngineInfo,
   HeartbeatReply,
   LeaseGrant,
+  ListSessions,
+  SessionPage,
   SessionSummary,
   SessionView,
   SubmitReceipt,
 } from '../../schemas/wire.ts';
 import type { EngineClient } from './client.ts';
+import { eventsFrom } from './events-from.ts';
 import { followStart } from './follow-start.ts';
-import { followEvents } from './http-follow.ts';
+import { followCommits } from './http-follow.ts';
 import { newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
@@ -39,6 +42,11 @@ export function connect(url: string, token: string): EngineClient {
     work: (id: A) => TE.TaskEither<Rejection, B>,
   ): TE.TaskEither<Rejection, B> => pipe(TE.fromEither(decode(codec, id)), TE.chain(work));
 
+  async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
+    const start = followStart(id, from);
+    yield* followCommits(transport, { path: session(start.id), from: start.from, signal });
+  }
+
   return {
     info: () => call(EngineInfo, { method: 'GET', path: '/v1' }),
     createSession: (request = {}) => call(SessionSummary, { method: 'POST', path: '/v1/sessions', json: request }),
@@ -46,7 +54,12 @@ export function connect(url: string, token: string): EngineClient {
       withArgument(SessionId, id, (known) =>
         call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: orNull(request) }),
       ),
-    sessions: () => call(SessionSummaries, { method: 'GET', path: '/v1/sessions' }),
+    sessions: (request = {}) =>
+      withArgument(ListSessions, request, (asked) => {
+        const query = new URLSearchParams();
+        for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
+        return call(SessionPage, { method: 'GET', path: `/v1/sessions?${query.toString()}` });
+      }),
     session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
     submit: (id, request) => withArgument(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
@@ -56,10 +69,8 @@ export function connect(url: string, token: string): EngineClient {
         if (limit !== undefined) query.set('limit', String(limit));
         return call(StreamRecords, { method: 'GET', path: `${session(known)}/records?${query.toString()}` });
       }),
-    async *follow(id, { from = 0, signal } = {}) {
-      const start = followStart(id, from);
-      yield* followEvents(transport, { path: session(start.id), from: start.from, signal });
-    },
+    follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
+    followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
     lease: (request, signal) =>
       call(LeaseGrant, {
         method: 'POST',
@@ -90,8 +101,7 @@ export function connect(url: string, token: string): EngineClient {
   };
 }
 
-const SessionSummaries = list(SessionSummary, Number.MAX_SAFE_INTEGER);
-const StreamRecords = list(StreamRecord, READ_PAGE_RECORDS + 1);
+const StreamRecords = list(StreamRecord, READ_PAGE_EVENTS + 2);
 const StoredBlob = shape('StoredBlob', { ref: Digest });
 
 // A request that is undefined is sent as null, which the engine refuses, and not as a request without a body.

@@ -1,10 +1,10 @@
-// Follows a stream over HTTP: server-sent events. After a broken connection it reconnects and resumes after the last event
+// Follows a stream over HTTP: server-sent events. After a broken connection it reconnects and resumes after the last commit
 // it saw, so that a reader does not notice a restart of the engine.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
-import { EventRecord } from '../../schemas/record.ts';
+import { CommitRecord, versionAfter } from '../../schemas/record.ts';
 import type { Rejection, RejectionCode } from '../../schemas/rejection.ts';
 import { FollowRefused } from './follow-refused.ts';
 import type { Transport } from './http-transport.ts';
@@ -21,19 +21,20 @@ export interface Followed {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Yields event records in order until aborted. Throws when the engine refuses; waits while it does not answer. */
-export async function* followEvents(transport: Transport, followed: Followed): AsyncGenerator<EventRecord> {
+/** Yields commits in order, from the one that contains `from`, until aborted. Throws when the engine refuses; waits while it does not answer. */
+export async function* followCommits(transport: Transport, followed: Followed): AsyncGenerator<CommitRecord> {
   const { signal, release } = joinSignals(followed.signal, transport.closed);
   let at = followed.from;
   let pauseMs = PAUSE_MS_MIN;
   try {
     while (!signal.aborted) {
       const from = at;
-      for await (const record of connection(transport, `${followed.path}/events?from=${from}`, signal)) {
-        // A record at any other position belongs to another stream.
-        if (record.position !== at) break;
-        at += 1;
-        yield record;
+      for await (const commit of connection(transport, `${followed.path}/events?from=${from}`, signal)) {
+        const end = versionAfter(commit);
+        // Only the first commit may begin before the position asked for. One at any other position is of another stream.
+        if (commit.position > at || (commit.position < at && at !== followed.from) || end <= at) break;
+        at = end;
+        yield commit;
         if (signal.aborted) return;
       }
       if (signal.aborted) return;
@@ -46,8 +47,8 @@ export async function* followEvents(transport: Transport, followed: Followed): A
   }
 }
 
-/** The records of one connection, until it ends. Throws when the engine refuses permanently. */
-async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<EventRecord> {
+/** The commits of one connection, until it ends. Throws when the engine refuses permanently. */
+async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<CommitRecord> {
   const opened = await transport.send({ path, signal });
   if (isLeft(opened)) {
     if (TRANSIENT.has(opened.left.code)) return;
@@ -60,11 +61,11 @@ async function* connection(transport: Transport, path: string, signal: AbortSign
         if (TRANSIENT.has(message.fault.code)) return;
         throw new FollowRefused(message.fault);
       }
-      yield message.record;
+      yield message.commit;
     }
   } finally {
     release();
-    // Closes a connection that was left early, so that the engine reads no further records for it.
+    // Closes a connection that was left early, so that the engine reads no further commits for it.
     await response.body?.cancel().catch(() => undefined);
   }
 }
@@ -77,7 +78,7 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_unknown',
 ]);
 
-type Message = { readonly record: EventRecord } | { readonly fault: Rejection };
+type Message = { readonly commit: CommitRecord } | { readonly fault: Rejection };
 
 async function* messagesOf(response: Response): AsyncGenerator<Message> {
   const ready: (Message | null)[] = [];
@@ -109,8 +110,8 @@ function messageOf(event: string | undefined, data: string): Message | null {
       const fault = rejectionFrom(value);
       return fault === null ? null : { fault };
     }
-    const decoded = decode(EventRecord, value);
-    return isLeft(decoded) ? null : { record: decoded.right };
+    const decoded = decode(CommitRecord, value);
+    return isLeft(decoded) ? null : { commit: decoded.right };
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 // The sub-path `refold/client`: the client of an engine in any process.
+export { type SessionFilters, allSessions } from './all-sessions.ts';
 export type { EngineClient } from './client.ts';
 export { FollowRefused } from './follow-refused.ts';
 export { connect } from './http-client.ts';

@@ -3,7 +3,7 @@
 // truncated or rewritten with a new chain, or that a whole session was deleted.
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
-import type { StreamRecord } from '../../schemas/record.ts';
+import { type StreamRecord, versionAfter } from '../../schemas/record.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import { leafDigest, merklePath, merkleRoot, rootFromPath } from './merkle.ts';
 import { newReplayer } from './replay.ts';
@@ -78,16 +78,21 @@ export function newCheckpointWatch({ session_id, version, chain }: CheckpointLea
   });
   return {
     add(record) {
+      if (record.kind === 'package') return;
       if (record.kind === 'genesis') id = record.genesis.session_id;
-      events += 1;
+      events = record.kind === 'genesis' ? 0 : versionAfter(record);
       if (events === version) found = record.chain;
     },
     finish() {
       if (id === null)
         return fault(-1, 'deleted', `the checkpoint holds it with ${version} events, but the log does not hold it`);
       if (id !== session_id) return fault(-1, 'swapped', `the stream under this id is that of session ${id}`);
-      if (found === null) {
+      if (events < version) {
         return fault(events, 'truncated', `the checkpoint holds ${version} events, and ${events} are left`);
+      }
+      if (found === null) {
+        const message = `the checkpoint was made after ${version} events, and no commit ends there now`;
+        return fault(version - 1, 'rewritten', message);
       }
       if (found === chain) return null;
       const where = version === 0 ? 'the genesis record' : `one of the first ${version} events or the genesis record`;
@@ -111,15 +116,13 @@ export function compareWithCheckpoint(leaves: readonly CheckpointLeaf[], streams
 function compareStream(leaf: CheckpointLeaf, records: Iterable<StreamRecord>): CheckpointFault | null {
   const watch = newCheckpointWatch(leaf);
   const replayer = newReplayer();
-  let position = -1;
   for (const record of records) {
     if (!addSafely(replayer, record)) {
-      const { divergence } = replayer.result();
+      const { divergence, events } = replayer.result();
       const message = divergence?.message ?? 'the event cannot be folded';
-      return { session_id: leaf.session_id, what: 'altered', position: divergence?.position ?? position, message };
+      return { session_id: leaf.session_id, what: 'altered', position: divergence?.position ?? events, message };
     }
     watch.add(record);
-    position += 1;
   }
   return watch.finish();
 }

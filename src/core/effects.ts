@@ -22,10 +22,6 @@ export function effects(state: SessionState): readonly Effect[] {
   ];
 }
 
-/** True when an effect is owed that a bridge does; wakes do not count. */
-export const owesBridge = (state: SessionState): boolean =>
-  state.undos !== undefined || (state.run !== null && !state.run.phase.startsWith('paused_'));
-
 function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   const { session_id } = state;
   if (run.phase === 'opening') {
@@ -64,7 +60,9 @@ function offeredTools(tools: Offered): readonly OfferedTool[] {
   const known = offered.get(tools);
   if (known !== undefined) return known;
   const made = Object.freeze(
-    tools.map(({ tool_name, description, input_schema }) => Object.freeze({ tool_name, description, input_schema })),
+    tools.map(({ tool_id, tool_ref, tool_name, description, input_schema }) =>
+      Object.freeze({ tool_id, tool_ref, tool_name, description, input_schema }),
+    ),
   );
   if (Object.isFrozen(tools)) offered.set(tools, made);
   return made;
@@ -195,6 +193,7 @@ function callEffect(
     arguments_digest: call.arguments_digest,
     after: openWaitsIn(batch, call.call_id),
     group,
+    read_only: call.read_only,
     repeatable: call.repeatable,
     timeout_ms: call.timeout_ms,
     output_bytes_max: call.output_bytes_max,

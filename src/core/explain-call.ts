@@ -7,13 +7,14 @@ import type { CallConsent } from '../../schemas/consent.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, OwnerId, RunId, ToolId } from '../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
-import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
+import type { StreamRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { Claim, ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolReason } from '../../schemas/tool-set.ts';
-import { type FoldedEvent, type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 import { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
+import type { FoldedEvent } from './folded-event.ts';
 import { newReplayer } from './replay.ts';
 
 export interface CallExplanation {
@@ -55,7 +56,9 @@ export interface PlannedPlace {
   readonly groups: number;
   readonly parallel_safe: boolean;
   readonly claims: readonly Claim[];
-  /** The call may run again after its bridge was lost; then its start need not be recorded. */
+  /** The tool changes nothing, so its start need not be recorded. */
+  readonly read_only: boolean;
+  /** The call may run again after its bridge was lost. */
   readonly repeatable: boolean;
   readonly waited_for: readonly WaitedFor[];
 }
@@ -79,7 +82,7 @@ export interface Settled extends Moment {
 
 /** Collects what happens to the calls with one id while a stream is folded. */
 export interface CallHistory {
-  add(record: EventRecord, before: SessionState, after: SessionState): void;
+  add(folded: FoldedEvent): void;
   /** Every call with this id so far, in the order they were made. */
   result(): readonly CallExplanation[];
 }
@@ -87,12 +90,12 @@ export interface CallHistory {
 export function newCallHistory(id: CallId): CallHistory {
   let calls: readonly CallExplanation[] = [];
   return {
-    add(record, before, after) {
-      calls = calls.map((call) => (isOpen(call, before) ? advance(call, { record, before, after }) : call));
-      const made = callsMade({ record, before, after });
+    add(folded) {
+      calls = calls.map((call) => (isOpen(call, folded.before) ? advance(call, folded) : call));
+      const made = callsMade(folded);
       if (made === null) return;
       for (const [index, call] of made.calls.entries()) {
-        if (call.call_id === id) calls = [...calls, observe(call, index, { record, before, after, ...made })];
+        if (call.call_id === id) calls = [...calls, observe(call, index, { ...folded, ...made })];
       }
     },
     result: () => calls,
@@ -101,28 +104,22 @@ export function newCallHistory(id: CallId): CallHistory {
 
 /** Explains every call with this id in a whole stream. Stops where the stream does not fold as recorded. */
 export function explainCall(records: Iterable<StreamRecord>, id: CallId): readonly CallExplanation[] {
-  const replayer = newReplayer();
   const history = newCallHistory(id);
-  let before: SessionState | null = null;
-  for (const record of records) {
-    if (!replayer.add(record)) break;
-    const after = replayer.result().state;
-    if (record.kind === 'event' && before !== null && after !== null) history.add(record, before, after);
-    before = after;
-  }
+  const replayer = newReplayer((folded) => history.add(folded));
+  for (const record of records) if (!replayer.add(record)) break;
   return history.result();
 }
 
 function observe(
   call: ToolCallObserved,
   index: number,
-  { record, run_id, turn, before, after }: FoldedEvent & MadeCalls,
+  { position, event, run_id, turn, before, after }: FoldedEvent & MadeCalls,
 ): CallExplanation {
   // A turn that ends the run opens no batch, and no batch was open before it.
   const batch = after.active_tool_batch;
-  const moment = momentOf(record);
+  const moment = momentOf({ position, event });
   const { rejected, status, code } = batch === null ? refusedWith(after) : beginningOf(batch, index);
-  const settled = { ...moment, attempt: 1, by: upcast(record.event).kind, duration_ms: null, status, code };
+  const settled = { ...moment, attempt: 1, by: upcast(event).kind, duration_ms: null, status, code };
   return {
     call,
     index,
@@ -188,12 +185,12 @@ function placeOf({ plan }: ActiveToolBatch, id: CallId): PlannedPlace | null {
   if (found === undefined) return null;
   const { call, group } = found;
   const { groups, after } = plan.execution_plan;
-  const { parallel_safe, claims, repeatable } = call;
+  const { parallel_safe, claims, read_only, repeatable } = call;
   const waited_for = (after[id] ?? []).flatMap((earlier) => {
     const at = plannedOf(plan, earlier);
     return at === undefined ? [] : [waitOf(at.call, call, at.group)];
   });
-  return { group, groups: groups.length, parallel_safe, claims, repeatable, waited_for };
+  return { group, groups: groups.length, parallel_safe, claims, read_only, repeatable, waited_for };
 }
 
 const waitOf = (earlier: PlannedToolCall, later: PlannedToolCall, group: number): WaitedFor => ({
@@ -208,13 +205,13 @@ const isOpen = ({ batch_id, answered }: CallExplanation, { active_tool_batch }: 
   answered === null && batch_id !== null && active_tool_batch?.batch_id === batch_id;
 
 function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
-  const { record, before, after } = folded;
+  const { before, after } = folded;
   const batch = batchAfter(folded);
   const was = before.active_tool_batch === null ? undefined : callStateAt(before.active_tool_batch, call.index);
   const now = batch === null ? undefined : callStateAt(batch, call.index);
   if (batch === null || was === undefined || now === undefined) return call;
-  const moment = momentOf(record);
-  const event = upcast(record.event);
+  const moment = momentOf(folded);
+  const event = upcast(folded.event);
   const { status, code, attempt } = now;
   const starts = startOf(was.status, now, moment);
   const settles = !isTerminal(was.status) && isTerminal(status);
@@ -225,7 +222,7 @@ function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
     status,
     planned: call.planned === null ? null : { ...call.planned, waited_for: waitsAfter(call.planned, batch, moment) },
     starts: [...call.starts, ...starts],
-    confirmations: [...call.confirmations, ...confirmationsIn(record, call.call.call_id)],
+    confirmations: [...call.confirmations, ...confirmationsIn(folded, call.call.call_id)],
     losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt, why }] : call.losses,
     settled: settles ? { ...moment, ...by, status, code, attempt } : call.settled,
     answered: after.active_tool_batch?.batch_id === batch.batch_id ? null : moment,

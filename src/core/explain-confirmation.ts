@@ -1,6 +1,6 @@
 // The confirmations of one call by people, as `explain` reports them: who answered, when, and what they granted.
 import type { CallId, Digest } from '../../schemas/ids.ts';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { StreamEvent } from '../../schemas/record.ts';
 
 /** Where in the stream something happened to a call. */
 export interface Moment {
@@ -21,13 +21,13 @@ export interface Confirmation extends Moment {
   readonly instead: CallId | null;
 }
 
-export const momentOf = ({ position, event }: EventRecord): Moment => ({ position, at_ms: event.at_ms });
+export const momentOf = ({ position, event }: StreamEvent): Moment => ({ position, at_ms: event.at_ms });
 
 /** The confirmation of a call in an event; at most one. */
-export function confirmationsIn(record: EventRecord, id: CallId): readonly Confirmation[] {
-  const { event } = record;
+export function confirmationsIn(recorded: StreamEvent, id: CallId): readonly Confirmation[] {
+  const { event } = recorded;
   if (event.kind !== 'user.tool_confirmation' || event.call_id !== id) return [];
   const { result, by = null, message = null, arguments_digest, grant, instead } = event;
   const given = { result, by, message, arguments_digest };
-  return [{ ...momentOf(record), ...given, granted: grant !== undefined, instead: instead?.call_id ?? null }];
+  return [{ ...momentOf(recorded), ...given, granted: grant !== undefined, instead: instead?.call_id ?? null }];
 }

@@ -1,7 +1,7 @@
 // Why tools are or are not in the effective set, as codes and as text, and since when (docs/design.md, "Effective tools").
-import type { EventRecord } from '../../schemas/record.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolReason, ToolVerdict } from '../../schemas/tool-set.ts';
+import type { FoldedEvent } from './folded-event.ts';
 
 /** One row per registered tool, by tool id, with its reason codes. */
 export const explain = (state: Pick<SessionState, 'effective_tools'>): readonly ToolVerdict[] =>
@@ -22,7 +22,7 @@ export interface ToolExplanation extends Omit<ToolVerdict, 'reasons'> {
 
 /** Keeps, while a stream is folded, which event last changed the verdict on each tool. */
 export interface ToolHistory {
-  add(record: EventRecord, before: SessionState, after: SessionState): void;
+  add(folded: FoldedEvent): void;
   /** Explains every registered tool of the current state, by tool id. */
   explain(state: SessionState): readonly ToolExplanation[];
 }
@@ -30,7 +30,7 @@ export interface ToolHistory {
 export function newToolHistory(): ToolHistory {
   const changes = new Map<string, NonNullable<ToolExplanation['since']>>();
   return {
-    add({ position, event }, before, after) {
+    add({ position, event, before, after }) {
       if (before.effective_tools === after.effective_tools) return;
       const known = new Map(before.effective_tools.verdicts.map((verdict) => [verdict.tool_id, verdict]));
       for (const verdict of after.effective_tools.verdicts) {

@@ -1,29 +1,35 @@
 // A fork: a new stream with the first events of another one, independent from there on. The shared events are equal byte
-// for byte; the digests differ, because the genesis record of the fork names its source (`forked_from`). Pure: the caller
-// reads the source and writes the fork.
+// for byte, and grouped into the same commits; the shared events of a commit that goes on beyond the fork are committed anew,
+// together with the fork's own first facts. The digests differ, because the genesis record of the fork names its source
+// (`forked_from`). Pure: the caller reads the source and writes the fork.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
+import { inOrder } from '../../reducers/next-state.ts';
+import { rulesOf } from '../../reducers/rules/known-rules.ts';
+import { type RuleSet, codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts';
 import { phaseOf, transitionsOf } from '../../reducers/run-phases.ts';
 import { digestJson } from '../../schemas/canonical.ts';
-import { EVENT_VERSION, type EventOfKind, type Ingress, type IngressEvent } from '../../schemas/event.ts';
+import { EVENT_VERSION, type EventOfKind, type Ingress } from '../../schemas/event.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
 import { type Digest, type Position, type SessionId, brand } from '../../schemas/ids.ts';
-import type { EventRecord, GenesisRecord, StreamRecord } from '../../schemas/record.ts';
+import { type CommitRecord, type GenesisRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
+import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject, invariant } from '../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 import type { PendingUndo } from '../../schemas/undo.ts';
+import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
 import { eventDigest, genesisChain, nextChain } from './chain.ts';
 import { newReplayer } from './replay.ts';
 import { stateDigest } from './state-digest.ts';
-import { step } from './step.ts';
+import { foldNew } from './step.ts';
 
 export interface ForkOrder {
   /** The new stream. */
   readonly session_id: SessionId;
   /** How many events it shares with its source. */
   readonly at: number;
-  /** The source's chain value after them. */
+  /** The source's chain value after the last commit that is shared whole. */
   readonly chain: Digest;
   /** What happens to a run that is live there. */
   readonly run: ForkedRun;
@@ -31,72 +37,101 @@ export interface ForkOrder {
   readonly at_ms: number;
 }
 
-/** Takes the records of the source from its genesis on, and returns those of the fork. */
+/** Takes the records of the source from the first one on, and returns those of the fork. */
 export interface Forker {
-  /** The fork's record for the next one of the source; `damaged` when the source does not verify. */
-  add(record: StreamRecord): Either<Rejection, StreamRecord>;
-  /** The facts after the shared events. Refused before all shared events were added. */
+  /**
+   * The fork's record for the next one of the source; null for a commit that is not shared whole, whose first events come
+   * with `finish`. `damaged` when the source does not verify.
+   */
+  add(record: StreamRecord): Either<Rejection, StreamRecord | null>;
+  /** What follows the whole commits. Refused before all shared events were added. */
   finish(): Either<Rejection, ForkEnd>;
 }
 
 export interface ForkEnd {
-  /** The first facts that only the fork has. */
-  readonly facts: readonly EventRecord[];
+  /** The shared events of a commit that is not shared whole, and the first facts that only the fork has. */
+  readonly commits: readonly CommitRecord[];
   readonly state: SessionState;
-  /** Transcript pages that the facts sealed; they must be stored as blobs before the facts. */
+  /** Transcript pages that the facts sealed; they must be stored as blobs before the commits. */
   readonly sealed: readonly string[];
 }
 
 export function newForker(order: ForkOrder): Forker {
-  const source = newReplayer();
+  let stateAt: SessionState | null = null;
+  const source = newReplayer(({ position, after }) => {
+    if (position === order.at - 1) stateAt = after;
+  });
   let genesis: Genesis | null = null;
-  let chain: Digest | null = null;
+  let head: StreamHead | null = null;
+  let sourceChain: Digest | null = null;
+  let split: readonly RecordedEvent[] = [];
 
-  function verified(record: StreamRecord): Either<Rejection, SessionState> {
-    if (source.add(record)) {
-      const { state } = source.result();
-      invariant(state !== null, 'an accepted record leads to a state');
-      return right(state);
-    }
-    const { divergence } = source.result();
-    return left(reject('damaged', '', `the source, at position ${divergence?.position}: ${divergence?.message}`));
-  }
-
-  /** The source's state with the two fields that name the stream replaced; its parts, with their digests, are shared. */
-  const renamed = (state: SessionState, of: Genesis): SessionState =>
-    Object.freeze({ ...state, session_id: of.session_id, genesis_digest: digestJson(of) });
+  /** The source's state with the fields that name the stream replaced; its parts, with their digests, are shared. */
+  const renamed = (state: SessionState, of: Genesis): SessionState => {
+    const parent = of.forked_from?.session_id ?? state.session_id;
+    return Object.freeze(inOrder({ ...state, session_id: of.session_id, genesis_digest: digestJson(of), parent }));
+  };
 
   function addGenesis(record: GenesisRecord, state: SessionState): StreamRecord {
     const forked = forkedGenesis(record.genesis, order);
-    genesis = forked;
-    chain = genesisChain(forked);
-    return { kind: 'genesis', format: 1, genesis: forked, state_digest: stateDigest(renamed(state, forked)), chain };
+    const initial = renamed(state, forked);
+    const chain = genesisChain(initial);
+    if (order.at === 0) stateAt = state;
+    [genesis, head, sourceChain] = [forked, { version: 0, chain }, record.chain];
+    return { kind: 'genesis', format: 2, genesis: forked, state_digest: stateDigest(initial), chain };
+  }
+
+  function addCommit(record: CommitRecord, state: SessionState): StreamRecord | null {
+    invariant(genesis !== null && head !== null, 'a genesis record comes first');
+    if (versionAfter(record) > order.at) {
+      // Commits after the one that is split share nothing.
+      if (record.position < order.at) split = record.events.slice(0, order.at - record.position);
+      return null;
+    }
+    const commit = commitOf(head, record.events, renamed(state, genesis));
+    head = { version: versionAfter(commit), chain: commit.chain };
+    sourceChain = record.chain;
+    return commit;
   }
 
   return {
     add(record) {
-      const taken = verified(record);
-      if (isLeft(taken)) return taken;
-      if (record.kind === 'genesis') return right(addGenesis(record, taken.right));
-      invariant(genesis !== null && chain !== null, 'a genesis record comes first');
-      const state_digest = stateDigest(renamed(taken.right, genesis));
-      chain = nextChain(chain, record.event_digest, state_digest);
-      return right({ ...record, state_digest, chain });
+      if (!source.add(record)) {
+        const { divergence } = source.result();
+        return left(reject('damaged', '', `the source, at position ${divergence?.position}: ${divergence?.message}`));
+      }
+      if (record.kind === 'package') return right(record);
+      const { state } = source.result();
+      invariant(state !== null, 'an accepted record leads to a state');
+      return right(record.kind === 'genesis' ? addGenesis(record, state) : addCommit(record, state));
     },
     finish() {
-      const { state, events, chain: head } = source.result();
-      if (state === null || genesis === null || chain === null || events !== order.at) {
+      const { events } = source.result();
+      if (stateAt === null || genesis === null || head === null) {
         return left(
           reject('position_unknown', '/at', `the source has ${events} events, so it cannot be forked at ${order.at}`),
         );
       }
-      if (head !== order.chain) {
-        const message = `the chain value of the source at ${order.at} is ${head}, not ${order.chain}`;
+      if (sourceChain !== order.chain) {
+        const message = `the chain value of the source at ${order.at} is ${sourceChain}, not ${order.chain}`;
         return left(reject('damaged', '', message));
       }
-      return right(settleFork(renamed(state, genesis), chain, order));
+      return right(endFork({ state: renamed(stateAt, genesis), split }, head, order));
     },
   };
+}
+
+/** The end of a stream: the number of its events, and its chain value. */
+interface StreamHead {
+  readonly version: number;
+  readonly chain: Digest;
+}
+
+/** The commit of these events after the head, which lead to the state. */
+function commitOf(head: StreamHead, events: readonly RecordedEvent[], state: SessionState): CommitRecord {
+  const state_digest = stateDigest(state);
+  const chain = nextChain(head.chain, events.map(eventDigest), state_digest);
+  return { kind: 'commit', position: head.version as Position, events, state_digest, chain };
 }
 
 /** The genesis record of a fork: that of its source, with another session id and `forked_from`. */
@@ -109,36 +144,41 @@ export const forkedGenesis = (
   forked_from: { session_id: genesis.session_id, position: at as Position, chain },
 });
 
-/** Adds the facts that make the fork independent of the bridges of its source. */
-function settleFork(from: SessionState, chainBefore: Digest, order: ForkOrder): ForkEnd {
-  const facts: EventRecord[] = [];
+/** Where the fork stands at its position: the state there, and the shared events that no whole commit holds. */
+interface ForkPoint {
+  readonly state: SessionState;
+  readonly split: readonly RecordedEvent[];
+}
+
+/** Commits the shared events of a split commit, and the facts that make the fork independent of the bridges of its source. */
+function endFork(point: ForkPoint, from: StreamHead, order: ForkOrder): ForkEnd {
+  const commits: CommitRecord[] = [];
   const sealed: string[] = [];
-  let state = from;
-  let chain = chainBefore;
-  for (let fact = nextFact(state, order); fact !== null; fact = nextFact(state, order)) {
+  let { state, split: events } = point;
+  let head = from;
+  const close = (): void => {
+    if (events.length === 0) return;
+    const commit = commitOf(head, events, state);
+    commits.push(commit);
+    head = { version: versionAfter(commit), chain: commit.chain };
+    events = [];
+  };
+  for (let made = 1, fact = nextFact(state, order); fact !== null; fact = nextFact(state, order), made += 1) {
+    if (events.length === EVENTS_PER_COMMIT_MAX) close();
     const envelope = {
       v: EVENT_VERSION,
-      event_id: brand<'EventId'>(`fork-${order.at}-${order.chain.slice(7, 23)}-${facts.length + 1}`),
+      event_id: brand<'EventId'>(`fork-${order.at}-${order.chain.slice(7, 23)}-${made}`),
       at_ms: Math.max(state.updated_at_ms, order.at_ms),
     };
-    const event = { ...fact, ...envelope } as IngressEvent;
-    const stepped = step(state, event);
-    invariant(!isLeft(stepped), `a fork settles what its state holds: ${isLeft(stepped) ? stepped.left.message : ''}`);
-    const { state: next, stateDigest: state_digest, sealed: page } = stepped.right;
+    const folded = foldNew(state, { ...fact, ...envelope });
+    invariant(!isLeft(folded), `a fork settles what its state holds: ${isLeft(folded) ? folded.left.message : ''}`);
+    const { event, state: next, sealed: page } = folded.right;
     if (page !== null) sealed.push(page.text);
-    const event_digest = eventDigest(event);
-    chain = nextChain(chain, event_digest, state_digest);
-    facts.push({
-      kind: 'event',
-      position: state.version as number as Position,
-      event,
-      event_digest,
-      state_digest,
-      chain,
-    });
+    events = [...events, event];
     state = next;
   }
-  return { facts, state, sealed };
+  close();
+  return { commits, state, sealed };
 }
 
 type FactKind = 'LeaseExpired' | 'ToolCallSettled' | 'UndoSettled' | 'RunPaused' | 'RunCancelled';
@@ -153,51 +193,47 @@ type Fact = Extract<Ingress, { readonly kind: FactKind }>;
  */
 function nextFact(state: SessionState, order: ForkOrder): Fact | null {
   const { run, active_tool_batch: batch } = state;
+  const rules = rulesOf(state);
   const takes = (kind: 'RunPaused' | 'RunCancelled'): boolean => transitionsOf(phaseOf(state), kind) !== null;
   if (run !== null && order.run === 'end' && takes('RunCancelled')) {
-    return { kind: 'RunCancelled', run_id: run.run_id, reason: `forked after ${order.at} events` };
+    return { kind: 'RunCancelled', run_id: run.run_id, reason: ruleText(rules, 'forked.run', { at: order.at }) };
   }
   // Pause first: a bridge must not work for a fork that was stored only in part.
   if (run !== null && order.run === 'pause' && takes('RunPaused')) return { kind: 'RunPaused', run_id: run.run_id };
   const [undo] = state.undos ?? [];
-  if (undo !== undefined) return refuseUndo(undo);
-  return batch === null ? null : firstUnsettled(batch, order);
+  if (undo !== undefined) return refuseUndo(rules, undo);
+  return batch === null ? null : firstUnsettled(rules, batch, order);
 }
 
-const refuseUndo = ({ position, batch_id, call_id }: PendingUndo): Fact => ({
+const refuseUndo = (rules: RuleSet, { position, batch_id, call_id }: PendingUndo): Fact => ({
   kind: 'UndoSettled',
   position,
   batch_id,
   call_id,
   success: false,
-  code: 'forked',
-  message: 'the session that this one was forked from was asked to undo it',
+  ...codedText(rules, 'forked.undo', {}),
 });
 
-function firstUnsettled(batch: ActiveToolBatch, order: ForkOrder): Fact | null {
+function firstUnsettled(rules: RuleSet, batch: ActiveToolBatch, order: ForkOrder): Fact | null {
   const { batch_id, plan } = batch;
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
     if (call?.status === 'running') return { kind: 'LeaseExpired', batch_id, call_id, attempt: call.attempt };
     const planned = plannedOf(plan, call_id)?.call;
     if (call?.status !== 'queued' || planned?.repeatable === true || planned?.executor.kind === 'custom') continue;
-    return answerUnrun({ batch_id, call_id, attempt: call.attempt, plan_hash: plan.plan_hash }, order);
+    return answerUnrun(rules, { batch_id, call_id, attempt: call.attempt, plan_hash: plan.plan_hash }, order);
   }
   return null;
 }
 
 type Unrun = Pick<EventOfKind<'ToolCallSettled'>, 'batch_id' | 'call_id' | 'attempt' | 'plan_hash'>;
 
-const answerUnrun = (call: Unrun, { at }: ForkOrder): Fact => ({
+const answerUnrun = (rules: RuleSet, call: Unrun, { at }: ForkOrder): Fact => ({
   kind: 'ToolCallSettled',
   ...call,
   outcome: 'cancelled',
   code: 'forked',
   // A result with these flags does not end the run under any completion rule.
   result: { success: false, needsFollowup: true },
-  output: {
-    text:
-      `error: forked: not run. This session was forked from another one after ${at} events, amid this batch, and the ` +
-      'call may have run there. Look at the state of things before you make it again.',
-  },
+  output: { text: errorText(rules, codedText(rules, 'forked', { at })) },
 });

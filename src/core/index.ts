@@ -2,10 +2,11 @@
 export { computeEffectiveTools, type EffectiveToolsInput } from '../../reducers/effective-tools.ts';
 export { decideConsent, type ConsentDecision } from '../../reducers/consent.ts';
 export { planBatch, planHash, type PlanContext } from '../../reducers/planner.ts';
+export type { RuleSet } from '../../reducers/rules/rule-set.ts';
 export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
 export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
 export { canonicalBytes, digest } from '../../schemas/canonical.ts';
-export { eventDigest, genesisChain, nextChain } from './chain.ts';
+export { eventDigest, genesisChain, genesisDigest, nextChain } from './chain.ts';
 export {
   type CheckpointFault,
   type CheckpointWatch,
@@ -30,14 +31,18 @@ export { effects } from './effects.ts';
 export { type CallExplanation, type CallHistory, explainCall, newCallHistory } from './explain-call.ts';
 export { type ToolExplanation, type ToolHistory, explain, newToolHistory } from './explain-tools.ts';
 export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './fork.ts';
-export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis } from './genesis.ts';
-export { genesisText, readGenesisText } from './genesis-text.ts';
-export { checkGenesis, initialState } from './initial-state.ts';
+export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis, defaultOrigin } from './genesis.ts';
+export type { FoldedEvent } from './folded-event.ts';
+export { type Origin, checkGenesis, initialState } from './initial-state.ts';
+export { type LawCheck, newLawCheck } from './law-check.ts';
+export type { LawBreach, LawOnRecord } from './laws/breach.ts';
+export { packageDigest } from './package-parts.ts';
 export { type LineageCheck, type LineageFault, newLineageCheck } from './lineage.ts';
 export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';
 export { stateBytes, stateDigest } from './state-digest.ts';
 export { type RequiredAction, type SessionStatus, requiredActions, sessionStatus } from './status.ts';
-export { type Step, decodeEvent, step } from './step.ts';
+export { type NewStep, type Step, decodeEvent, step, stepNew } from './step.ts';
+export { resultsDigest } from '../../reducers/results-digest.ts';
 export { type CallSpan, type CallTimeline, type Timeline, type TurnTimeline, newTimeline } from './timeline.ts';
 export { type Alternative, type Judged, type TurnWhatIf, type WhatIf, newWhatIf, toolsUnder } from './what-if.ts';
 export type { CallChange, CallDecision } from './what-if-calls.ts';

@@ -1,12 +1,15 @@
 // Tool packages are large, and thousands of sessions share a few of them. The parts derived from a package are computed
 // once for each digest and shared, so that its specs and their digests are in memory once.
+import { type Either, chain, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
-import { canonicalText, digestJson } from '../../schemas/canonical.ts';
+import { canonicalText, digestJson, digestText } from '../../schemas/canonical.ts';
+import { decode } from '../../schemas/codec.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import { freezeJson } from '../../schemas/json.ts';
-import { PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
-import type { ToolPackage, ToolProfiles, ToolRegistry } from '../../schemas/tool-set.ts';
+import { freezeJson, parseJson } from '../../schemas/json.ts';
+import { BLOB_BYTES_MAX, PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { ToolPackage, type ToolProfiles, type ToolRegistry } from '../../schemas/tool-set.ts';
 
 export interface PackageParts {
   readonly digest: Digest;
@@ -56,5 +59,27 @@ export function partsOf(tool_package: ToolPackage): PackageParts {
   return parts;
 }
 
-/** The parts of a package in the cache; null when it is not there. */
-export const knownParts = (digest: Digest): PackageParts | null => shared.get(digest) ?? null;
+/** The package of a stored text, frozen and shared; or a rejection when the text has another digest or no valid package. */
+export function readPackageText(text: string, digest: Digest): Either<Rejection, ToolPackage> {
+  const known = shared.get(digest);
+  if (known?.text === text) return right(known.tool_package);
+  if (digestText(text) !== digest) return left(otherPackage(digest));
+  return pipe(
+    parseJson(text, BLOB_BYTES_MAX),
+    chain((value) => decode(ToolPackage, value)),
+    chain((tool_package) => checkPackage(tool_package, digest)),
+  );
+}
+
+/** The given package, frozen and shared, when it has this digest and is valid. */
+export function checkPackage(tool_package: ToolPackage, digest: Digest): Either<Rejection, ToolPackage> {
+  const parts = partsOf(tool_package);
+  if (parts.digest !== digest) return left(otherPackage(digest));
+  return parts.fault === null ? right(parts.tool_package) : left(parts.fault);
+}
+
+const otherPackage = (digest: Digest): Rejection =>
+  reject('digest_mismatch', '/tool_package', `the tool package does not have the digest ${digest}`);
+
+/** The package with this digest when it is in the cache, else null. */
+export const knownPackage = (digest: Digest): ToolPackage | null => shared.get(digest)?.tool_package ?? null;

@@ -1,26 +1,43 @@
 // Replay: folds a recorded stream again and compares every digest with the recorded one (docs/design.md, law 1).
-import { isLeft } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SealedPage } from '../../reducers/transcript.ts';
 import type { Digest, Position } from '../../schemas/ids.ts';
-import type { GenesisRecord, StreamRecord } from '../../schemas/record.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
+import {
+  type CommitRecord,
+  type GenesisRecord,
+  type PackageRecord,
+  type StreamRecord,
+  eventsIn,
+} from '../../schemas/record.ts';
+import { type Rejection, type RejectionCode, unreachable } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { upcast } from '../../schemas/upcast.ts';
 import { eventDigest, genesisChain, nextChain } from './chain.ts';
+import type { FoldedEvent } from './folded-event.ts';
 import { checkGenesis, initialState } from './initial-state.ts';
+import { checkPackage } from './package-parts.ts';
 import { stateDigest } from './state-digest.ts';
-import { step } from './step.ts';
+import { foldEvent } from './step.ts';
 
-/** The first fault of a replay: its position (-1 is the genesis record) and how it differs from the record. */
+/** The first fault of a replay, and how it differs from the record. */
 export interface Divergence {
+  /**
+   * The event that cannot be folded, or the last event of the commit whose digests differ; -1 is the genesis record, or its
+   * tool package.
+   */
   readonly position: number;
-  readonly what: 'record' | 'event' | 'event_digest' | 'state_digest' | 'chain';
+  /** The position of the first event of its commit; null before the first commit. */
+  readonly commit: number | null;
+  readonly what: 'record' | 'event' | 'state_digest' | 'chain';
   readonly message: string;
+  /** Of a record that this version refuses. */
+  readonly code?: RejectionCode;
   readonly recorded?: string;
   readonly replayed?: string;
 }
 
 export interface Replay {
-  /** The last state that agrees with the record. */
+  /** The state after the last commit that agrees with the record. */
   readonly state: SessionState | null;
   readonly stateDigest: Digest | null;
   readonly chain: Digest | null;
@@ -34,74 +51,158 @@ export interface Replay {
 export interface Replayer {
   /** False when this record diverged; no further record is accepted. */
   add(record: StreamRecord): boolean;
-  /** The transcript page that the last record sealed, a blob that the state refers to; null when it sealed none. */
-  sealed(): SealedPage | null;
+  /** The transcript pages that the last commit sealed, blobs that the state refers to. */
+  sealed(): readonly SealedPage[];
+  /** What was folded so far. A stream without a genesis record diverges at position -1. */
   result(): Replay;
 }
 
-export function newReplayer(): Replayer {
-  let state: SessionState | null = null;
-  let chain: Digest | null = null;
-  let events = 0;
-  let sealed: SealedPage | null = null;
+/**
+ * A replayer of one stream. `onEvent` is called with each event that was folded, before the digests of its commit are
+ * compared.
+ */
+export function newReplayer(onEvent: OnEvent = () => undefined): Replayer {
+  let tools: PackageRecord | null = null;
+  let head: Head | null = null;
+  let sealed: readonly SealedPage[] = [];
   let divergence: Divergence | null = null;
 
-  function diverge(what: Divergence['what'], message: string, pair: Partial<Divergence> = {}): boolean {
-    divergence = { position: state === null ? -1 : events, what, message, ...pair };
-    return false;
+  /** What a record leads to; null when it diverges, which is then noted. */
+  function taken<T>(found: Either<Divergence, T>): T | null {
+    if (!isLeft(found)) return found.right;
+    divergence = found.left;
+    return null;
   }
 
-  function differs(what: Divergence['what'], recorded: Digest, replayed: Digest): boolean {
-    return recorded === replayed || diverge(what, `the ${what} differs`, { recorded, replayed });
-  }
-
-  function addGenesis(record: GenesisRecord): boolean {
-    if (state !== null) return diverge('record', 'the stream has a second genesis record');
-    const checked = checkGenesis(record.genesis);
-    if (isLeft(checked)) return diverge('record', describe(checked.left));
-    const initial = initialState(checked.right);
-    const start = genesisChain(checked.right);
-    if (!differs('chain', record.chain, start)) return false;
-    if (!differs('state_digest', record.state_digest, stateDigest(initial))) return false;
-    state = initial;
-    chain = start;
+  function addCommit(record: CommitRecord): boolean {
+    const next = taken(foldCommit(head, record, onEvent));
+    if (next === null) return false;
+    ({ head, sealed } = next);
     return true;
   }
 
-  function addEvent(record: Extract<StreamRecord, { kind: 'event' }>): boolean {
-    if (state === null || chain === null) return diverge('record', 'the stream does not begin with a genesis record');
-    if (record.position !== (events as Position)) {
-      return diverge('record', `the position is ${record.position}; it must be ${events}`);
+  const add = (record: StreamRecord): boolean => {
+    switch (record.kind) {
+      case 'package':
+        tools = taken(readPackage(record, tools, head)) ?? tools;
+        return divergence === null;
+      case 'genesis':
+        head = taken(begin(record, tools, head)) ?? head;
+        return divergence === null;
+      case 'commit':
+        return addCommit(record);
+      default:
+        return unreachable(record);
     }
-    const digest = eventDigest(record.event);
-    if (!differs('event_digest', record.event_digest, digest)) return false;
-    const stepped = step(state, record.event);
-    if (isLeft(stepped)) return diverge('event', describe(stepped.left));
-    if (!differs('state_digest', record.state_digest, stepped.right.stateDigest)) return false;
-    const next = nextChain(chain, digest, stepped.right.stateDigest);
-    if (!differs('chain', record.chain, next)) return false;
-    ({ state, sealed } = stepped.right);
-    chain = next;
-    events += 1;
-    return true;
-  }
+  };
 
   return {
-    add(record) {
-      if (divergence !== null) return false;
-      return record.kind === 'genesis' ? addGenesis(record) : addEvent(record);
-    },
+    add: (record) => divergence === null && add(record),
     sealed: () => sealed,
-    result() {
-      if (state === null && divergence === null) diverge('record', 'the stream is empty');
-      return { state, stateDigest: state === null ? null : stateDigest(state), chain, events, divergence };
-    },
+    result: () => ({
+      state: head?.state ?? null,
+      stateDigest: head === null ? null : stateDigest(head.state),
+      chain: head?.chain ?? null,
+      events: head?.state.version ?? 0,
+      divergence: divergence ?? (head === null ? EMPTY : null),
+    }),
   };
 }
 
-const describe = ({ code, path, message }: Rejection): string => `${code} at "${path}": ${message}`;
+type OnEvent = (folded: FoldedEvent) => void;
+type Place = Pick<Divergence, 'position' | 'commit'>;
 
-/** Replays a whole stream: the genesis record, then its events. */
+/** What was folded so far. */
+interface Head {
+  readonly state: SessionState;
+  readonly chain: Digest;
+}
+
+function readPackage(
+  { digest, tool_package }: PackageRecord,
+  before: PackageRecord | null,
+  head: Head | null,
+): Either<Divergence, PackageRecord> {
+  if (before !== null) return left(badRecord(afterOf(head), 'the stream has a second tool package'));
+  const checked = checkPackage(tool_package, digest);
+  if (isLeft(checked)) return left(refused(BEFORE, 'record', checked.left));
+  return right({ kind: 'package', digest, tool_package: checked.right });
+}
+
+function begin(record: GenesisRecord, tools: PackageRecord | null, head: Head | null): Either<Divergence, Head> {
+  if (head !== null) return left(badRecord(afterOf(head), 'the stream has a second genesis record'));
+  const { tool_package_digest: named } = record.genesis;
+  if (tools?.digest !== named) {
+    const found = tools === null ? 'no tool package' : `the tool package ${tools.digest}`;
+    return left(badRecord(BEFORE, `the genesis record names the tool package ${named}, and ${found} comes before it`));
+  }
+  const checked = checkGenesis(record.genesis, tools.tool_package);
+  if (isLeft(checked)) return left(refused(BEFORE, 'record', checked.left));
+  const state = initialState(checked.right, tools.tool_package);
+  return comparedWith(record, BEFORE, { state, chain: genesisChain(state) });
+}
+
+interface FoldedCommit {
+  readonly head: Head;
+  readonly sealed: readonly SealedPage[];
+}
+
+function foldCommit(from: Head | null, record: CommitRecord, onEvent: OnEvent): Either<Divergence, FoldedCommit> {
+  if (from === null) return left(badRecord(BEFORE, 'the stream does not begin with a genesis record'));
+  const commit = from.state.version as number;
+  if (record.position !== (commit as Position)) {
+    return left(badRecord(afterOf(from), `the position is ${record.position}; it must be ${commit}`));
+  }
+  const digests: Digest[] = [];
+  const sealed: SealedPage[] = [];
+  let { state } = from;
+  for (const { position, event } of eventsIn(record)) {
+    const folded = foldEvent(state, event);
+    if (isLeft(folded)) return left(refused({ position, commit }, 'event', folded.left));
+    digests.push(eventDigest(event));
+    const { state: after, sealed: page } = folded.right;
+    onEvent({ position, event: upcast(event), before: state, after, sealed: page });
+    if (page !== null) sealed.push(page);
+    state = after;
+  }
+  const head = { state, chain: nextChain(from.chain, digests, stateDigest(state)) };
+  const compared = comparedWith(record, { position: state.version - 1, commit }, head);
+  return isLeft(compared) ? compared : right({ head, sealed });
+}
+
+/** What was folded, when the record has its digests. */
+function comparedWith(
+  record: Pick<CommitRecord, 'state_digest' | 'chain'>,
+  at: Place,
+  head: Head,
+): Either<Divergence, Head> {
+  const replayed = { state_digest: stateDigest(head.state), chain: head.chain };
+  for (const what of ['state_digest', 'chain'] as const) {
+    if (record[what] === replayed[what]) continue;
+    return left({ ...at, what, message: `the ${what} differs`, recorded: record[what], replayed: replayed[what] });
+  }
+  return right(head);
+}
+
+/** The place of faults before the first commit. */
+const BEFORE = { position: -1, commit: null } as const;
+
+/** The place right after what was folded. */
+const afterOf = (head: Head | null): Place =>
+  head === null ? BEFORE : { position: head.state.version, commit: head.state.version };
+
+const EMPTY: Divergence = { ...BEFORE, what: 'record', message: 'the stream has no genesis record' };
+
+const badRecord = (at: Place, message: string): Divergence => ({ ...at, what: 'record', message });
+
+const refused = (at: Place, what: Divergence['what'], { code, path, message }: Rejection): Divergence => ({
+  ...at,
+  what,
+  message: `${code} at "${path}": ${message}`,
+  code,
+});
+
+/** Replays a whole stream: the tool package, the genesis record, then the commits. */
 export function replay(records: Iterable<StreamRecord>): Replay {
   const replayer = newReplayer();
   for (const record of records) if (!replayer.add(record)) break;

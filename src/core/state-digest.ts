@@ -1,5 +1,5 @@
-// The state digest: a Merkle digest over the state tree (docs/design.md, "Bytes and digests"), in the form that the
-// genesis record of the session pins. Frozen parts that two states share are digested once.
+// The state digest: a Merkle digest over the state tree (docs/design.md, "Bytes and digests"). Frozen parts that two states
+// share are digested once.
 import { planHash } from '../../reducers/planner.ts';
 import { canonicalText, digestJson, digestText, sortedKeys } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
@@ -7,12 +7,10 @@ import { type Json, type JsonObject, freezeJson } from '../../schemas/json.ts';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { fieldName } from './field-name.ts';
-import { stateDigestForm1 } from './state-digest-form-1.ts';
 
 /** The Merkle digest of a state. The fold returns frozen states, so their digests can be cached. */
 export function stateDigest(state: SessionState): Digest {
-  const fixed = Object.isFrozen(state) ? state : freezeJson(JSON.parse(canonicalText(state)) as SessionState);
-  return fixed.v === 1 ? stateDigestForm1(fixed) : rootDigest(fixed);
+  return rootDigest(Object.isFrozen(state) ? state : freezeJson(JSON.parse(canonicalText(state)) as SessionState));
 }
 
 /** The text that replaces a part of the state in the text of the part around it. */

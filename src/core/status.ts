@@ -1,22 +1,31 @@
-// The status of a session for clients: idle, running, paused, or waiting for a person (openboa, "Managed tool
-// confirmation": `requires_action`).
+// The status of a session for clients: idle, running, paused, waiting for a time, or waiting for a person (openboa, "Managed
+// tool confirmation": `requires_action`).
+import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { EffectId } from '../../schemas/ids.ts';
+import type { SessionStatus as Status } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { effects } from './effects.ts';
+import { needsPerson, owesBridge } from './owing.ts';
 
 export interface SessionStatus {
-  readonly status: 'idle' | 'running' | 'paused' | 'requires_action';
+  readonly status: Status;
   /** The ids of the effects that a person must answer. Calls that do not wait for them continue meanwhile. */
   readonly blocking_event_ids: readonly EffectId[];
 }
 
 export function sessionStatus(state: SessionState): SessionStatus {
-  const { run } = state;
-  if (run === null) return { status: 'idle', blocking_event_ids: [] };
   const blocking_event_ids = requiredActions(state).map((effect) => effect.effect_id);
-  if (blocking_event_ids.length > 0) return { status: 'requires_action', blocking_event_ids };
-  return { status: run.phase.startsWith('paused_') ? 'paused' : 'running', blocking_event_ids };
+  return { status: statusOf(state), blocking_event_ids };
+}
+
+/** The status alone; it costs no pass over the calls of a batch. */
+export function statusOf(state: SessionState): Status {
+  const { run } = state;
+  if (run === null) return 'idle';
+  if (needsPerson(state)) return 'requires_action';
+  if (run.phase.startsWith('paused_')) return 'paused';
+  return !owesBridge(state) && nextDeadline(state) !== null ? 'waiting' : 'running';
 }
 
 /** An effect that only a person can settle. */

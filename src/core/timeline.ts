@@ -5,11 +5,11 @@ import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../../schemas/limits.ts';
-import type { EventRecord } from '../../schemas/record.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
-import { type FoldedEvent, type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import { type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
+import type { FoldedEvent } from './folded-event.ts';
 
 /** A span in the life of a call: it waited for a person, waited in the queue, or ran. */
 export interface CallSpan {
@@ -43,7 +43,7 @@ export interface TurnTimeline {
 /** Measures the turns of a stream while it is folded. It keeps the open turn only. */
 export interface Timeline {
   /** Returns the turn that this event ended; null when it ended none. */
-  add(record: EventRecord, before: SessionState, after: SessionState): TurnTimeline | null;
+  add(folded: FoldedEvent): TurnTimeline | null;
   /** The turn that is still open after the last event; null when there is none. */
   open(): TurnTimeline | null;
 }
@@ -52,14 +52,14 @@ export function newTimeline(): Timeline {
   let asked: number | null = null;
   let open: OpenTurn | null = null;
   return {
-    add(record, before, after) {
-      const folded = { record, before, after };
-      const { at_ms } = record.event;
+    add(folded) {
+      const { event, before, after } = folded;
+      const { at_ms } = event;
       let over = open === null ? null : advance(open, folded);
       if (over !== null) open = null;
       const made = callsMade(folded);
       if (made !== null) {
-        open = begin(made, folded, record.event.kind === 'ToolCallsObserved' ? asked : null);
+        open = begin(made, folded, event.kind === 'ToolCallsObserved' ? asked : null);
         if (after.active_tool_batch === null) [over, open] = [turnOf(open, at_ms), null];
       }
       if (isAsked(after) && !(isAsked(before) && isSameTurn(before, after))) asked = at_ms;
@@ -88,9 +88,9 @@ const isAsked = ({ run }: SessionState): boolean => run?.phase === 'generating' 
 const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
   a?.run_id === b?.run_id && a?.turn === b?.turn;
 
-function begin({ calls, run_id, turn }: MadeCalls, { record, after }: FoldedEvent, asked_ms: number | null): OpenTurn {
+function begin({ calls, run_id, turn }: MadeCalls, { event, after }: FoldedEvent, asked_ms: number | null): OpenTurn {
   const batch = after.active_tool_batch;
-  const { at_ms } = record.event;
+  const { at_ms } = event;
   const begun = calls.map((call, index): OpenCall => {
     const state = batch === null ? undefined : callStateAt(batch, index);
     const planned = batch === null || state?.status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id);
@@ -113,17 +113,17 @@ function beginSpan({ status, custom, spans }: OpenCall, at_ms: number): void {
 
 /** Applies an event to the calls of the open turn; returns the turn when the event ended it. */
 function advance(open: OpenTurn, folded: FoldedEvent): TurnTimeline | null {
-  const { record, before, after } = folded;
+  const { event, before, after } = folded;
   const was = before.active_tool_batch;
   const now = batchAfter(folded);
   if (was !== null && now !== null) {
     for (const index of changedBetween(was, now)) {
       const call = open.calls[index];
       const state = callStateAt(now, index);
-      if (call !== undefined && state !== undefined) updateCall(call, state, record);
+      if (call !== undefined && state !== undefined) updateCall(call, state, event);
     }
   }
-  return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, record.event.at_ms);
+  return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, event.at_ms);
 }
 
 /** The positions of the changed calls. Unchanged pages are shared by both states and are skipped. */
@@ -136,7 +136,7 @@ function* changedBetween(was: ActiveToolBatch, now: ActiveToolBatch): Generator<
   }
 }
 
-function updateCall(call: OpenCall, { status, code }: CallState, { event }: EventRecord): void {
+function updateCall(call: OpenCall, { status, code }: CallState, event: RecordedEvent): void {
   if (status === call.status) return;
   const last = call.spans.at(-1);
   const at_ms = Math.max(event.at_ms, last?.from_ms ?? 0);

@@ -7,12 +7,12 @@ import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
 import { planBatch } from '../../reducers/planner.ts';
 import { profilesOf, registryOf } from '../../reducers/registry.ts';
 import { guardRepeats } from '../../reducers/repeat-guard.ts';
+import { rulesOf } from '../../reducers/rules/known-rules.ts';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { ConsentPolicy, ConsentState } from '../../schemas/consent.ts';
 import type { EventOfKind } from '../../schemas/event.ts';
 import type { ProfileId, RunId, ToolId } from '../../schemas/ids.ts';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
-import type { EventRecord } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { Claim, SchemaVerdict, ToolCallObserved } from '../../schemas/tool-call.ts';
@@ -24,7 +24,7 @@ import type {
   ToolRegistry,
 } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
-import type { FoldedEvent } from './batch-steps.ts';
+import type { FoldedEvent } from './folded-event.ts';
 import { type CallChange, compareCalls } from './what-if-calls.ts';
 
 /** What is different. Omitted fields are as recorded, at each position. */
@@ -76,7 +76,7 @@ export interface TurnWhatIf {
 /** Decides each turn again while a stream is folded. */
 export interface WhatIf {
   /** The calls to judge before this event is added. */
-  toJudge(record: EventRecord, before: SessionState): readonly CallToJudge[];
+  toJudge(folded: Pick<FoldedEvent, 'event' | 'before'>): readonly CallToJudge[];
   /** Returns the decisions for the turn of this event; null for every kind but `ToolCallsObserved`. */
   add(folded: FoldedEvent, judged?: ReadonlyMap<number, Judged>): TurnWhatIf | null;
 }
@@ -93,10 +93,10 @@ export function newWhatIf(alternative: Alternative): WhatIf {
     offer = pinned === null ? null : toolsUnder(alternative, state);
   }
 
-  function decide({ record, before, after }: FoldedEvent, judged: ReadonlyMap<number, Judged>): TurnWhatIf | null {
-    const { event, position } = record;
+  function decide(folded: FoldedEvent, judged: ReadonlyMap<number, Judged>): TurnWhatIf | null {
+    const { event, position, before, after } = folded;
     if (event.kind !== 'ToolCallsObserved') return null;
-    const wanted = toJudge(record, before);
+    const wanted = toJudge(folded);
     const turn = {
       position,
       run_id: event.run_id,
@@ -122,7 +122,7 @@ export function newWhatIf(alternative: Alternative): WhatIf {
     return { ...turn, offer: offered, changes, fault: null };
   }
 
-  const toJudge: WhatIf['toJudge'] = ({ event }, before) => {
+  const toJudge: WhatIf['toJudge'] = ({ event, before }) => {
     if (event.kind !== 'ToolCallsObserved' || alternative.registry === undefined) return [];
     const recorded = byName(Object.values(before.tool_registry));
     const other = byName(alternative.registry);
@@ -206,17 +206,20 @@ function replan({ event, before, now, pinned, wanted, judged, policy }: Replanne
   const open = new Set(wanted.map(({ index }) => index));
   const calls = event.calls.map((call, index) => (open.has(index) ? judgedCall(call, judged.get(index)) : call));
   const { run } = before;
-  const refused = run === null ? undefined : guardRepeats(event.calls, run.repeat, run.config.repeats_max).refused;
+  const rules = rulesOf(before);
+  const refused =
+    run === null ? undefined : guardRepeats(rules, event.calls, run.repeat, run.config.repeats_max).refused;
   return planBatch(now, calls, {
     offer: pinned,
     consent: consentUnder(policy, before),
+    rules,
     shareReads: run?.config.share_reads ?? false,
     ...(refused === undefined ? {} : { refused }),
   });
 }
 
-const consentUnder = (policy: Alternative['policy'], { consent }: SessionState): ConsentState | undefined =>
-  policy === undefined ? consent : { policy, grants: consent?.grants ?? [] };
+const consentUnder = (policy: Alternative['policy'], { consent }: SessionState): ConsentState =>
+  policy === undefined ? consent : { policy, grants: consent.grants };
 
 function judgedCall(call: ToolCallObserved, found: Judged | undefined): ToolCallObserved {
   const { claims: _ofAnotherTool, ...rest } = call;

@@ -6,10 +6,12 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { decode } from '../../schemas/codec.ts';
 import { type Digest, type Position, type SessionId, brand } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, GC_GRACE_MS, READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, GC_GRACE_MS, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type SessionState, TranscriptPage } from '../../schemas/state.ts';
 import type { Blobs } from '../blobs/blobs.ts';
+import { sessionPages } from '../client/all-sessions.ts';
 import type { Journal } from '../journal/journal.ts';
 import { loadSession } from './sessions/load-session.ts';
 
@@ -47,14 +49,7 @@ export const collectBlobs =
     for await (const ref of blobs.list()) candidates.add(ref);
     const all = candidates.size;
     return await pipe(
-      journal.sessions(),
-      TE.chain((sessions) => async () => {
-        for (const { session_id } of sessions) {
-          const kept = await keepReferenced({ journal, blobs }, session_id, candidates);
-          if (isLeft(kept)) return kept;
-        }
-        return right(undefined);
-      }),
+      () => keepAll({ journal, blobs }, candidates),
       TE.chain(() => () => findOld(options, candidates)),
       TE.chainFirst((unreferenced) => () => deleteAll(blobs, remove ? unreferenced : [])),
       TE.map((unreferenced) => ({
@@ -92,6 +87,18 @@ interface Stores {
   readonly blobs: Blobs;
 }
 
+/** Removes from `candidates` what any session refers to. */
+async function keepAll(stores: Stores, candidates: Set<Digest>): Answer<void> {
+  for await (const page of sessionPages((request) => stores.journal.sessions(request))) {
+    if (isLeft(page)) return page;
+    for (const { session_id } of page.right) {
+      const kept = await keepReferenced(stores, session_id, candidates);
+      if (isLeft(kept)) return kept;
+    }
+  }
+  return right(undefined);
+}
+
 /** Removes from `candidates` what a session refers to; the rejection when that is unknown. */
 const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: Set<Digest>): Answer<void> =>
   pipe(
@@ -107,10 +114,13 @@ const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: S
 const keepInEvents =
   (journal: Journal, { session_id, version }: SessionState, candidates: Set<Digest>): TE.TaskEither<Rejection, void> =>
   async () => {
-    for (let from = 0; from < version; from += READ_PAGE_RECORDS) {
-      const page = await journal.read(session_id, from as Position, READ_PAGE_RECORDS)();
+    for (let from = 0; from < version;) {
+      const page = await journal.read(session_id, from as Position, READ_PAGE_EVENTS)();
       if (isLeft(page)) return page;
-      for (const { event } of page.right) keepNamed(event, candidates);
+      for (const commit of page.right) {
+        for (const { text } of commit.events) keepNamed(text, candidates);
+        from = versionAfter(commit);
+      }
     }
     return right(undefined);
   };

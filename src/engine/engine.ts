@@ -22,11 +22,12 @@ import { type Clock, backgroundClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
+import { refuseAsBridge } from './operator-facts.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
-import { type WakeTimers, newWakeTimers } from './sessions/wake-timers.ts';
+import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
   /** The directory of the journal (`journal/`) and the blobs (`blobs/`); created when it does not exist. */
@@ -39,7 +40,7 @@ export interface EngineOptions {
   /** A number from 0 to below 1, for the jitter of retries. */
   readonly random?: () => number;
   /** How many sessions may be active at a time, at least 1; 16,384 by default. Any number may be idle. */
-  readonly atWorkMax?: number;
+  readonly activeSessionsMax?: number;
   /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
 }
@@ -58,7 +59,7 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
 
 export interface Engine {
   readonly client: EngineClient;
-  /** The faults of sessions that have work pending and could not be loaded; the other sessions are served. */
+  /** The faults of sessions that have work for a bridge and could not be loaded; the other sessions are served. */
   readonly faults: readonly Rejection[];
   /** What the operator should know about the stores when they were opened: torn last writes, and damaged files. */
   readonly notices: readonly string[];
@@ -118,12 +119,12 @@ export const startEngine =
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
-    const { sessions, leases, wakeTimers, snapshots } = assemble(ports, { clock, notices, epochs });
+    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
       sessions.close();
-      wakeTimers.close();
+      wakes.close();
       leases.close();
       notices.close();
       await snapshots.close();
@@ -138,16 +139,20 @@ export const startEngine =
       await close();
       return loaded;
     }
+    wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
     return right({ client, faults: loaded.right, notices: [], close });
   };
 
-const BOUNDS = { leaseTtlMs: integer('milliseconds', 1), atWorkMax: integer('a number of sessions', 1) } as const;
+const BOUNDS = {
+  leaseTtlMs: integer('milliseconds', 1),
+  activeSessionsMax: integer('a number of sessions', 1),
+} as const;
 
 /** A lease of 0 ms would be lost before it is used, and an engine that allows no active session could do no work. */
 function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejection | null {
-  for (const name of ['leaseTtlMs', 'atWorkMax'] as const) {
+  for (const name of ['leaseTtlMs', 'activeSessionsMax'] as const) {
     const decoded = options[name] === undefined ? null : decode(BOUNDS[name], options[name]);
     if (decoded !== null && isLeft(decoded)) return { ...decoded.left, path: `/${name}` };
   }
@@ -157,7 +162,7 @@ function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejectio
 interface EngineParts {
   readonly sessions: Sessions;
   readonly leases: LeaseTable;
-  readonly wakeTimers: WakeTimers;
+  readonly wakes: Wakes;
   readonly snapshots: SnapshotWriter;
 }
 
@@ -176,13 +181,15 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
     // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
-  const wakeTimers = newWakeTimers(clock, (session, due_at_ms) =>
-    sessions.report(session, { kind: 'TimeReached', due_at_ms }),
-  );
+  const wakes = new Wakes({
+    clock,
+    journal,
+    report: (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }),
+  });
   const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
-    ...(ports.atWorkMax === undefined ? {} : { activeMax: ports.atWorkMax }),
+    ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
     ports: {
       journal,
       blobs,
@@ -191,24 +198,26 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
-      refuseReport: (session, ingress, request) => leases.refuseReport(session, ingress, request),
+      refuseReport: (session, ingress, request) =>
+        refuseAsBridge(ingress, request) ?? leases.refuseReport(session, ingress, request),
     },
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);
-      wakeTimers.update(session.id, session.state());
+      wakes.update(session.id, session.state());
       notices.notify(session.id);
       snapshots.consider(session);
     },
     onLoaded: (session) => {
       leases.load(session.id, session.state());
-      wakeTimers.update(session.id, session.state());
+      wakes.update(session.id, session.state());
       notices.notify(session.id);
       // A session with a wrong snapshot gets its next one only after an event, so that `refold verify` can still find it.
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
     onGone: (id) => leases.forget(id),
-    isWatched: (id) => notices.hasReaders(id),
+    onEvicted: (id) => leases.suspend(id),
+    isHeld: (id) => leases.holdsAny(id),
   });
-  return { sessions, leases, wakeTimers, snapshots };
+  return { sessions, leases, wakes, snapshots };
 }

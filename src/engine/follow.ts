@@ -1,21 +1,20 @@
-// Follows a stream: first the stored events, then each new one. A slow reader costs no memory: it reads from the
-// journal at its own pace, and is only notified of new events.
+// Follows a stream: first the stored commits, then each new one. A slow reader costs no memory: it reads from the
+// journal at its own pace, and is only notified of new commits. A reader that waits does not keep its session in memory: a
+// session is loaded before it adopts anything.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
-import { FOLLOW_PAGE_RECORDS } from '../../schemas/limits.ts';
-import type { EventRecord } from '../../schemas/record.ts';
+import { FOLLOW_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import type { Journal } from '../journal/journal.ts';
-import { eventRecords } from './sessions/records.ts';
+import { commitRecords } from './sessions/records.ts';
 
 export interface ChangeNotices {
   /** The session was loaded or has adopted events: every reader that waits for it continues to read. */
   notify(id: SessionId): void;
   /** Resolves with the next change of this session, or when aborted. */
   nextChange(id: SessionId, signal: AbortSignal): Promise<void>;
-  /** Whether a reader waits for the next change of this session. */
-  hasReaders(id: SessionId): boolean;
   /** Ends all waits. */
   close(): void;
 }
@@ -43,7 +42,6 @@ export function newChangeNotices(): ChangeNotices {
         signal.addEventListener('abort', done, { once: true });
         if (signal.aborted) done();
       }),
-    hasReaders: (id) => waiting.has(id),
     close() {
       for (const id of Array.from(waiting.keys())) notify(id);
     },
@@ -59,12 +57,12 @@ export interface Followed {
   readonly signal: AbortSignal;
 }
 
-/** Yields event records in order until aborted. Throws {@link FollowRefused} when reading fails. */
+/** Yields commits in order, from the one that contains `from`, until aborted. Throws {@link FollowRefused} when reading fails. */
 export async function* follow(
   journal: Journal,
   notices: ChangeNotices,
   followed: Followed,
-): AsyncGenerator<EventRecord> {
+): AsyncGenerator<CommitRecord> {
   const { id, version, load, signal } = followed;
   let at: number = followed.from;
   while (!signal.aborted) {
@@ -78,13 +76,13 @@ export async function* follow(
       await notices.nextChange(id, signal);
       continue;
     }
-    const page = await eventRecords(journal, id, at as Position, Math.min(FOLLOW_PAGE_RECORDS, now - at));
+    const page = await commitRecords(journal, id, at as Position, Math.min(FOLLOW_PAGE_EVENTS, now - at));
     if (signal.aborted) return;
     if (isLeft(page)) throw new FollowRefused(page.left);
     for (const record of page.right) {
       if (signal.aborted) return;
       yield record;
-      at += 1;
+      at = versionAfter(record);
     }
   }
 }

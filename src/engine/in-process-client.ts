@@ -4,8 +4,8 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, integer } from '../../schemas/codec.ts';
 import { Digest, Position, SessionId } from '../../schemas/ids.ts';
-import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
-import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
+import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import type { CommitRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import {
   CreateSession,
@@ -13,12 +13,14 @@ import {
   ForkSession,
   Heartbeat,
   LeaseRequest,
+  ListSessions,
   Release,
   Submit,
 } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { followStart } from '../client/follow-start.ts';
+import { eventsFrom } from '../client/events-from.ts';
 import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
@@ -26,7 +28,7 @@ import type { Journal } from '../journal/journal.ts';
 import { type ChangeNotices, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
-import { eventRecords, genesisRecord } from './sessions/records.ts';
+import { commitRecords, firstRecords } from './sessions/records.ts';
 import { submitAndLease } from './submit-and-lease.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
@@ -47,7 +49,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
   const intake = newIntake(closed);
 
-  async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<EventRecord> {
+  async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
     const start = followStart(id, from);
     const joined = joinSignals(signal, closed);
     try {
@@ -63,12 +65,12 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
   }
 
   async function records(id: SessionId, from: Position | undefined, limit: number): Answer<readonly StreamRecord[]> {
-    if (from !== undefined) return await eventRecords(journal, id, from, limit);
+    if (from !== undefined) return await commitRecords(journal, id, from, limit);
     return await pipe(
-      () => eventRecords(journal, id, FIRST, limit),
-      TE.bindTo('events'),
-      TE.bind('genesis', () => () => genesisRecord(journal, id)),
-      TE.map(({ genesis, events }): readonly StreamRecord[] => [genesis, ...events]),
+      () => commitRecords(journal, id, FIRST, limit),
+      TE.bindTo('commits'),
+      TE.bind('first', () => () => firstRecords(journal, id)),
+      TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
     )();
   }
 
@@ -79,7 +81,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       intake.withArgument(SessionId, id, (known) =>
         intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
       ),
-    sessions: () => intake.whileOpen(() => sessions.list()),
+    sessions: (request = {}) => intake.withRequest(ListSessions, request, (asked) => sessions.list(asked)),
     session: (id) =>
       intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
@@ -92,16 +94,17 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       intake.withArgument(SessionId, id, (known) =>
         intake.withRequest(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
       ),
-    records: (id, from, limit = READ_PAGE_RECORDS) =>
+    records: (id, from, limit = READ_PAGE_EVENTS) =>
       intake.withArgument(SessionId, id, (known) =>
         pipe(
           TE.Do,
           TE.bind('from', () => (from === undefined ? TE.right(from) : decodeAt('/from', Position, from))),
           TE.bind('limit', () => decodeAt('/limit', RecordLimit, limit)),
-          TE.chain((asked) => () => records(known, asked.from, Math.min(asked.limit, READ_PAGE_RECORDS))),
+          TE.chain((asked) => () => records(known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
         )(),
       ),
-    follow: (id, { from = 0, signal } = {}) => following(id, from, signal),
+    follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
+    followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
     lease: (request, signal) =>
       intake.withRequest(LeaseRequest, request, async (asked) => {
         const granted = await leases.lease(asked, signal);
@@ -118,7 +121,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
 const FIRST = 0 as Position;
 
-const RecordLimit = integer('a number of records', 1);
+const RecordLimit = integer('a number of events', 1);
 
 const decodeAt = <A>(path: string, codec: Codec<A>, value: unknown): TE.TaskEither<Rejection, A> =>
   pipe(

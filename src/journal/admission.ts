@@ -2,18 +2,22 @@
 // arrival, against the stored streams and the earlier writes of the group. There is no other writer, so of two appends at
 // the same version exactly one is admitted.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
+import type { Digest, EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, unreachable } from '../../schemas/rejection.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
 import { eventRepeated, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
-import { META_KEY, genesisKey, headKey } from './keys.ts';
-import { encodeHead, encodeMeta } from './stored-values.ts';
-import type { Put } from './store.ts';
+import { META_KEY, genesisKey, headKey, packageKey } from './keys.ts';
+import { type Indexed, NOT_INDEXED, indexChanges } from './head-index.ts';
+import { type StoredHead, encodeHead, encodeMeta } from './stored-values.ts';
+import type { Change, Put } from './store.ts';
 
 export interface CreateWrite {
   readonly kind: 'create';
   readonly session: SessionId;
-  /** In its stored form. */
+  /** Both in their stored form. */
   readonly genesis: Uint8Array;
+  readonly tool_package: { readonly digest: Digest; readonly value: Uint8Array };
+  readonly head: HeadFacts;
 }
 
 export interface AppendWrite {
@@ -21,83 +25,116 @@ export interface AppendWrite {
   readonly session: SessionId;
   readonly expected: Version;
   readonly events: readonly EventId[];
-  /** The stretches and index entries, in their stored form for a stream at `expected`. */
+  /** The commits and index entries, in their stored form for a stream at `expected`. */
   readonly puts: readonly Put[];
-  readonly owing: boolean;
+  readonly head: HeadFacts;
 }
 
-export type Write = CreateWrite | AppendWrite;
+/** New facts in a head, without events. */
+export interface RestateWrite {
+  readonly kind: 'restate';
+  readonly session: SessionId;
+  readonly expected: Version;
+  readonly head: HeadFacts;
+}
 
-/** The stored version of a session, null when the session does not exist, or the rejection when it cannot be read. */
-export type StoredVersion = Either<Rejection, Version | null>;
+export type Write = CreateWrite | AppendWrite | RestateWrite;
+
+/** What the next write to a session needs to know of its head. */
+export interface KnownHead extends Indexed {
+  readonly version: Version;
+}
+
+/** The stored head of a session, null when the session does not exist, or the rejection when it cannot be read. */
+export type StoredHeadOf = Either<Rejection, KnownHead | null>;
 
 /** What is stored before the group. */
 export interface StreamFacts {
-  readonly versionOf: (session: SessionId) => StoredVersion;
+  readonly headOf: (session: SessionId) => StoredHeadOf;
   /** Whether the stream of a session contains an event id, before this group. */
   readonly holds: (session: SessionId, event: EventId) => boolean;
+  readonly hasPackage: (digest: Digest) => boolean;
   readonly sessionCount: number;
 }
 
 export interface Admission {
   /** For each write: the version of its stream after it, or its refusal. */
   readonly answers: readonly Either<Rejection, Version>[];
-  readonly puts: readonly Put[];
-  /** The versions, after the group, of the sessions that it changed. */
-  readonly versions: ReadonlyMap<SessionId, Version>;
+  readonly changes: readonly Change[];
+  /** The heads, after the group, of the sessions that it changed. */
+  readonly heads: ReadonlyMap<SessionId, KnownHead>;
   readonly sessionCount: number;
 }
 
 export function admitWrites(group: readonly Write[], stored: StreamFacts): Admission {
-  const puts: Put[] = [];
-  const versions = new Map<SessionId, Version>();
+  const changes: Change[] = [];
+  const heads = new Map<SessionId, KnownHead>();
   const added = new Map<SessionId, Set<EventId>>();
+  const packages = new Set<Digest>();
   let { sessionCount } = stored;
 
-  const versionOf = (session: SessionId): StoredVersion => {
-    const written = versions.get(session);
-    return written === undefined ? stored.versionOf(session) : right(written);
+  const headOf = (session: SessionId): StoredHeadOf => {
+    const written = heads.get(session);
+    return written === undefined ? stored.headOf(session) : right(written);
   };
 
-  function create({ session, genesis }: CreateWrite, version: Version | null): Either<Rejection, Version> {
-    if (version !== null) return left(sessionExists(session));
-    const first = 0 as Version;
-    sessionCount += 1;
-    versions.set(session, first);
-    puts.push(
-      { key: genesisKey(session), value: genesis },
-      { key: headKey(session), value: encodeHead({ version: first, owing: false }) },
-      { key: META_KEY, value: encodeMeta(sessionCount) },
-    );
-    return right(first);
+  function putHead(session: SessionId, before: KnownHead | null, after: StoredHead): Either<Rejection, Version> {
+    const { version, owing, wake_at_ms } = after;
+    changes.push({ key: headKey(session), value: encodeHead(after) });
+    changes.push(...indexChanges(session, before ?? NOT_INDEXED, after));
+    heads.set(session, { version, owing, wake_at_ms });
+    return right(version);
   }
 
-  function append(write: AppendWrite, version: Version | null): Either<Rejection, Version> {
-    const { session, expected, events, owing } = write;
-    if (version === null) return left(unknownSession(session));
-    if (version !== expected) return left(versionConflict(session, expected, version));
+  function create(
+    { session, genesis, tool_package: { digest, value }, head }: CreateWrite,
+    before: KnownHead | null,
+  ): Either<Rejection, Version> {
+    if (before !== null) return left(sessionExists(session));
+    sessionCount += 1;
+    if (!packages.has(digest) && !stored.hasPackage(digest)) changes.push({ key: packageKey(digest), value });
+    packages.add(digest);
+    changes.push({ key: genesisKey(session), value: genesis }, { key: META_KEY, value: encodeMeta(sessionCount) });
+    return putHead(session, null, { ...head, version: 0 as Version });
+  }
+
+  function restate({ session, expected, head }: RestateWrite, before: KnownHead | null): Either<Rejection, Version> {
+    const refused = refusalAt(session, expected, before);
+    return refused === null ? putHead(session, before, { ...head, version: expected }) : left(refused);
+  }
+
+  function append(write: AppendWrite, before: KnownHead | null): Either<Rejection, Version> {
+    const { session, expected, events, head } = write;
+    const refused = refusalAt(session, expected, before);
+    if (refused !== null) return left(refused);
     const ids = added.get(session) ?? new Set<EventId>();
     const repeated = events.find((event) => ids.has(event) || stored.holds(session, event));
     if (repeated !== undefined) return left(eventRepeated(session, repeated));
-    const after = (version + events.length) as Version;
-    puts.push(...write.puts, { key: headKey(session), value: encodeHead({ version: after, owing }) });
     for (const event of events) ids.add(event);
     added.set(session, ids);
-    versions.set(session, after);
-    return right(after);
+    changes.push(...write.puts);
+    return putHead(session, before, { ...head, version: (expected + events.length) as Version });
   }
 
   const answers = group.map((write): Either<Rejection, Version> => {
-    const version = versionOf(write.session);
-    if (isLeft(version)) return version;
+    const before = headOf(write.session);
+    if (isLeft(before)) return before;
     switch (write.kind) {
       case 'create':
-        return create(write, version.right);
+        return create(write, before.right);
       case 'append':
-        return append(write, version.right);
+        return append(write, before.right);
+      case 'restate':
+        return restate(write, before.right);
       default:
         return unreachable(write);
     }
   });
-  return { answers, puts, versions, sessionCount };
+  return { answers, changes, heads, sessionCount };
+}
+
+/** Why a write at this version is refused, or null. */
+function refusalAt(session: SessionId, expected: Version, stored: KnownHead | null): Rejection | null {
+  if (stored === null) return unknownSession(session);
+  return stored.version === expected ? null : versionConflict(session, expected, stored.version);
 }

@@ -1,8 +1,9 @@
 // The refusals that all adapters share, with the same messages.
-import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
+import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
+import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
-import type { JournalRecord } from './journal.ts';
+import type { JournalCommit } from './journal.ts';
 
 export const unknownSession = (session: SessionId): Rejection =>
   reject('unknown_session', '', `there is no session ${session}`);
@@ -10,26 +11,39 @@ export const unknownSession = (session: SessionId): Rejection =>
 export const sessionExists = (session: SessionId): Rejection =>
   reject('session_exists', '', `session ${session} exists already; use another id`);
 
+export const packageLost = (digest: Digest): Rejection =>
+  reject(
+    'damaged',
+    '',
+    `the journal has lost the tool package ${digest}; restore the data directory from a backup, or import an export of a session that names it`,
+  );
+
 export const versionConflict = (session: SessionId, expected: Version, actual: Version): Rejection =>
   reject('version_conflict', '', `session ${session} is at version ${actual}, not at the expected ${expected}`);
 
 export const eventRepeated = (session: SessionId, event: EventId): Rejection =>
   reject('version_conflict', '', `session ${session} already contains the event id ${event}`);
 
-/** Refuses an append that no stream can accept: too many records, or the same event id twice. */
-export function checkRecords(session: SessionId, records: readonly JournalRecord[]): Rejection | null {
-  invariant(records.length > 0, `an append to session ${session} without records`);
-  if (records.length > EVENTS_PER_APPEND_MAX) {
-    return reject(
-      'too_large',
-      '',
-      `${records.length} events; one append takes at most ${EVENTS_PER_APPEND_MAX}, so split it`,
-    );
-  }
+/** Refuses an append that no stream can accept: a commit with too many events, or the same event id twice. */
+export function checkCommits(session: SessionId, commits: readonly JournalCommit[]): Rejection | null {
+  invariant(commits.length > 0, `an append to session ${session} without commits`);
   const seen = new Set<EventId>();
-  for (const record of records) {
-    if (seen.has(record.event_id)) return eventRepeated(session, record.event_id);
-    seen.add(record.event_id);
+  let next: number = commits[0]?.position ?? 0;
+  for (const commit of commits) {
+    const { position, events } = commit;
+    invariant(
+      position === (next as Position) && events.length > 0,
+      `an append to session ${session} with a gap at ${next}`,
+    );
+    next = versionAfter(commit);
+    if (events.length > EVENTS_PER_COMMIT_MAX) {
+      const message = `${events.length} events; one commit takes at most ${EVENTS_PER_COMMIT_MAX}, so split it`;
+      return reject('too_large', '', message);
+    }
+    for (const { event_id } of events) {
+      if (seen.has(event_id)) return eventRepeated(session, event_id);
+      seen.add(event_id);
+    }
   }
   return null;
 }

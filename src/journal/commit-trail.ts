@@ -10,8 +10,8 @@
 //
 // A trail does not name the sessions that its own commit writes to: the positions of their new events state their versions.
 //
-// The covered range is counted in puts, because LevelDB numbers every put: the numbers that a hole lost follow from the
-// puts on both of its sides.
+// The covered range is counted in writes, because LevelDB numbers every put and every deletion: the numbers that a hole lost
+// follow from the writes on both of its sides.
 import { Buffer } from 'node:buffer';
 import { SessionId, type Version } from '../../schemas/ids.ts';
 import { TRAIL_KEY } from './keys.ts';
@@ -26,9 +26,9 @@ const INTERVAL_BYTES = [4_096, 32_768];
 const FREE_COMMITS_MAX = 64;
 
 export interface Trail {
-  /** How many puts right before the commit belong only to these sessions and to those that the commit writes to. */
+  /** How many writes right before the commit belong only to these sessions and to those that the commit writes to. */
   readonly back: number;
-  /** The versions after those puts. */
+  /** The versions after those writes. */
   readonly sessions: Versions;
 }
 
@@ -36,15 +36,15 @@ export interface Trail {
 export interface TrailWriter {
   /** The trail to include in a commit that leads to these versions. */
   put(versions: Versions): Put;
-  /** Notes a commit that is on disk, with this many puts and bytes. */
-  written(versions: Versions, puts: number, bytes: number): void;
+  /** Notes a commit that is on disk, with this many puts and deletions, and bytes. */
+  written(versions: Versions, writes: number, bytes: number): void;
   /** Forgets all commits, because a new log began. */
   forget(): void;
 }
 
 interface Commit {
   readonly versions: Versions;
-  readonly puts: number;
+  readonly writes: number;
 }
 
 interface Interval {
@@ -78,12 +78,12 @@ export function newTrailWriter(): TrailWriter {
         for (const [session, version] of commit.versions) {
           if (!sessions.has(session) && !versions.has(session)) sessions.set(session, version);
         }
-        back += commit.puts;
+        back += commit.writes;
       }
       return { key: TRAIL_KEY, value: encodeTrail({ back, sessions }) };
     },
-    written(versions, puts, bytes) {
-      recent.push({ versions, puts });
+    written(versions, writes, bytes) {
+      recent.push({ versions, writes });
       for (const interval of intervals) {
         const isDue = interval.since >= interval.bytes;
         interval.since = isDue ? 0 : interval.since + bytes;
@@ -109,7 +109,7 @@ function addsNames(commit: Versions, named: Versions, own: Versions): boolean {
 const newIntervals = (): readonly Interval[] =>
   INTERVAL_BYTES.map((bytes) => ({ bytes, since: 0, commits: 0, before: 0 }));
 
-/** The covered number of puts; then, for each session, its version, the length of its id and its id. */
+/** The covered number of writes; then, for each session, its version, the length of its id and its id. */
 export function encodeTrail({ back, sessions }: Trail): Uint8Array {
   const parts = [encodeNumber(back)];
   for (const [session, version] of sessions) {

@@ -1,16 +1,16 @@
-// Commits groups of writes: looks up the versions of their streams, admits writes, makes one write to the store, and
+// Commits groups of writes: looks up the heads of their streams, admits writes, makes one write to the store, and
 // answers each request according to what is on disk.
 import * as E from 'fp-ts/lib/Either.js';
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
+import type { Digest, EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { type Admission, type StoredVersion, type StreamFacts, type Write, admitWrites } from './admission.ts';
-import { eventKey } from './keys.ts';
+import { type Admission, type StoredHeadOf, type StreamFacts, type Write, admitWrites } from './admission.ts';
+import { eventKey, packageKey } from './keys.ts';
 import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
-import type { Put, StoreView } from './store.ts';
+import type { Change, StoreView } from './store.ts';
 import { locateEvent, readHead, readSessionCount } from './stream-reads.ts';
 import { newTrailWriter } from './commit-trail.ts';
 
@@ -25,18 +25,22 @@ export function openCommitter(handle: StoreHandle): Commit {
 
   /** Reads nothing when all facts are cached: a group of appends then costs exactly one write. */
   async function factsOf(group: readonly Write[]): Promise<StreamFacts> {
-    const unread = group.filter(({ session }) => known.version(session) === undefined);
+    const unread = group.filter(({ session }) => known.head(session) === undefined);
     const asked = idsToLookUp(group, known);
+    const unknown = packagesToLookUp(group, known);
     const count = sessionCount;
-    if (unread.length === 0 && asked.length === 0 && count !== null) return joinFacts(known, EMPTY, EMPTY_IDS, count);
+    if (unread.length + asked.length + unknown.length === 0 && count !== null) {
+      return joinFacts(known, { ...NOTHING_READ, sessionCount: count });
+    }
     return await handle.use((store) =>
       store.view(async (view) => {
-        const [sessions, held, counted] = await Promise.all([
-          readVersions(view, unread),
+        const [sessions, held, packages, counted] = await Promise.all([
+          readKnownHeads(view, unread),
           readHeld(view, asked),
+          readPackages(view, unknown),
           count ?? readSessionCount(view),
         ]);
-        return joinFacts(known, sessions, held, counted);
+        return joinFacts(known, { sessions, held, packages, sessionCount: counted });
       }),
     );
   }
@@ -49,23 +53,9 @@ export function openCommitter(handle: StoreHandle): Commit {
     known.forget();
     trail.forget();
     sessionCount = null;
-    const stored = await versionsAfterFailure(handle, group);
-    const code = failure.code === 'storage_full' ? 'storage_full' : 'storage_failed';
-    const notRecorded = (): Rejection => reject(code, '', failure.message);
-    return group.map(({ session }, index) =>
-      pipe(
-        answers[index] ?? left(notRecorded()),
-        // A refusal may be due to an admitted write of this group that is not recorded now, so refused writes fail too.
-        E.mapLeft(notRecorded),
-        E.chain((version) =>
-          pipe(
-            stored.get(session) ?? right(null),
-            E.mapLeft((cause) => outcomeUnknown(session, failure, cause)),
-            // The group is atomic and there is no other writer: the stream is at this version only if the group is on disk.
-            E.chain((at) => (at !== null && at >= version ? right(version) : left(notRecorded()))),
-          ),
-        ),
-      ),
+    const stored = await headsAfterFailure(handle, group);
+    return group.map((write, index) =>
+      answerFrom(answers[index] ?? null, { write, failure, stored: stored.get(write.session) ?? right(null) }),
     );
   }
 
@@ -77,23 +67,55 @@ export function openCommitter(handle: StoreHandle): Commit {
       const failure = rejectionOf(error);
       return group.map(() => left(failure));
     }
-    const { answers, versions } = admission;
-    if (admission.puts.length === 0) return answers;
-    const puts = [trail.put(versions), ...admission.puts];
+    const { answers, heads } = admission;
+    if (admission.changes.length === 0) return answers;
+    const versions = versionsOf(heads);
+    const changes = [trail.put(versions), ...admission.changes];
     try {
-      await handle.use((store) => store.write(puts));
+      await handle.use((store) => store.write(changes));
     } catch (error) {
       return answerFailedWrite(group, answers, rejectionOf(error));
     }
-    trail.written(versions, puts.length, bytesOf(puts));
+    trail.written(versions, changes.length, bytesOf(changes));
     known.remember(
       group.filter((_, index) => answers[index]?._tag === 'Right'),
-      versions,
+      heads,
     );
     ({ sessionCount } = admission);
     return answers;
   };
 }
+
+interface AfterFailure {
+  readonly write: Write;
+  readonly failure: Rejection;
+  /** What the reopened store contains of the session. */
+  readonly stored: StoredHeadOf;
+}
+
+/** The answer to a write of a group whose write to the store failed. */
+function answerFrom(answer: Answer | null, { write, failure, stored }: AfterFailure): Answer {
+  // The version does not show whether new facts of a head were recorded.
+  if (write.kind === 'restate') return left(reject('storage_unknown', '', failure.message));
+  const code = failure.code === 'storage_full' ? 'storage_full' : 'storage_failed';
+  const notRecorded = (): Rejection => reject(code, '', failure.message);
+  return pipe(
+    answer ?? left(notRecorded()),
+    // A refusal may be due to an admitted write of this group that is not recorded now, so refused writes fail too.
+    E.mapLeft(notRecorded),
+    E.chain((version) =>
+      pipe(
+        stored,
+        E.mapLeft((cause) => outcomeUnknown(write.session, failure, cause)),
+        // The group is atomic and there is no other writer: the stream is at this version only if the group is on disk.
+        E.chain((at) => (at !== null && at.version >= version ? right(version) : left(notRecorded()))),
+      ),
+    ),
+  );
+}
+
+const versionsOf = (heads: Admission['heads']): ReadonlyMap<SessionId, Version> =>
+  new Map(Array.from(heads, ([session, { version }]) => [session, version]));
 
 const idOf = (session: SessionId, event: EventId): string => `${session}\0${event}`;
 
@@ -104,39 +126,42 @@ const outcomeUnknown = (session: SessionId, failure: Rejection, cause: Rejection
     `a write to session ${session} failed (${failure.message}), and so did finding out whether it was recorded (${cause.message}); look the event id up`,
   );
 
-const EMPTY: ReadonlyMap<SessionId, StoredVersion> = new Map();
+/** What was read of the store because it was not cached. */
+interface ReadFacts {
+  readonly sessions: ReadonlyMap<SessionId, StoredHeadOf>;
+  readonly held: ReadonlySet<string>;
+  readonly packages: ReadonlySet<Digest>;
+  readonly sessionCount: number;
+}
+
 const EMPTY_IDS: ReadonlySet<string> = new Set();
+const NOTHING_READ = { sessions: new Map<SessionId, StoredHeadOf>(), held: EMPTY_IDS, packages: new Set<Digest>() };
 
 /** The cached facts, completed with those that were read. */
-const joinFacts = (
-  known: KnownStreams,
-  sessions: ReadonlyMap<SessionId, StoredVersion>,
-  held: ReadonlySet<string>,
-  sessionCount: number,
-): StreamFacts => ({
-  versionOf: (session) => {
-    const version = known.version(session);
-    return version === undefined ? (sessions.get(session) ?? right(null)) : right(version);
+const joinFacts = (known: KnownStreams, { sessions, held, packages, sessionCount }: ReadFacts): StreamFacts => ({
+  headOf: (session) => {
+    const head = known.head(session);
+    return head === undefined ? (sessions.get(session) ?? right(null)) : right(head);
   },
   holds: (session, event) => known.holds(session, event) ?? held.has(idOf(session, event)),
+  hasPackage: (digest) => known.hasPackage(digest) || packages.has(digest),
   sessionCount,
 });
 
-/** The stored version of each session of a group. */
-async function readVersions(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, StoredVersion>> {
+/** The stored head of each session of a group. */
+async function readKnownHeads(view: StoreView, group: readonly Write[]): Promise<ReadonlyMap<SessionId, StoredHeadOf>> {
   const sessions = [...new Set(group.map(({ session }) => session))];
-  const read = sessions.map(async (session): Promise<[SessionId, StoredVersion]> => [
+  const read = sessions.map(async (session): Promise<[SessionId, StoredHeadOf]> => [
     session,
-    await readVersion(view, session),
+    await readKnownHead(view, session),
   ]);
   return new Map(await Promise.all(read));
 }
 
 /** A damaged stream must not fail the other streams of its group, so its rejection is returned, not thrown. */
-async function readVersion(view: StoreView, session: SessionId): Promise<StoredVersion> {
+async function readKnownHead(view: StoreView, session: SessionId): Promise<StoredHeadOf> {
   try {
-    const head = await readHead(view, session);
-    return right(head?.version ?? null);
+    return right(await readHead(view, session));
   } catch (error) {
     return left(rejectionOf(error));
   }
@@ -154,6 +179,19 @@ const idsToLookUp = (group: readonly Write[], known: KnownStreams): readonly Ask
     const { session, events } = write;
     return events.flatMap((event) => (known.holds(session, event) === undefined ? [{ session, event }] : []));
   });
+
+/** The tool packages of a group that must be looked up in the store. */
+const packagesToLookUp = (group: readonly Write[], known: KnownStreams): readonly Digest[] =>
+  group.flatMap((write) =>
+    write.kind === 'create' && !known.hasPackage(write.tool_package.digest) ? [write.tool_package.digest] : [],
+  );
+
+/** The tool packages among these that are stored. */
+async function readPackages(view: StoreView, asked: readonly Digest[]): Promise<ReadonlySet<Digest>> {
+  if (asked.length === 0) return NOTHING_READ.packages;
+  const found = await view.getMany(asked.map((digest) => packageKey(digest)));
+  return new Set(asked.filter((_, index) => found[index] !== undefined));
+}
 
 /** The event ids among these that their streams already contain. */
 async function readHeld(view: StoreView, asked: readonly AskedId[]): Promise<ReadonlySet<string>> {
@@ -180,17 +218,17 @@ async function isHeld(view: StoreView, { session, event }: AskedId, indexed: Uin
   }
 }
 
-const bytesOf = (puts: readonly Put[]): number =>
-  puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+const bytesOf = (changes: readonly Change[]): number =>
+  changes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
 
-/** The stored versions after a failed write, read from the reopened store: only its recovery decides what is on disk. */
-async function versionsAfterFailure(
+/** The stored heads after a failed write, read from the reopened store: only its recovery decides what is on disk. */
+async function headsAfterFailure(
   handle: StoreHandle,
   group: readonly Write[],
-): Promise<ReadonlyMap<SessionId, StoredVersion>> {
+): Promise<ReadonlyMap<SessionId, StoredHeadOf>> {
   try {
     await handle.reopen();
-    return await handle.use((store) => store.view((view) => readVersions(view, group)));
+    return await handle.use((store) => store.view((view) => readKnownHeads(view, group)));
   } catch (error) {
     const cause = rejectionOf(error);
     return new Map(group.map(({ session }) => [session, left(cause)]));

@@ -4,21 +4,48 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
+import type { ListSessions, SessionPage } from '../../schemas/wire.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** One stored event: its canonical text (RFC 8785), and the digests of the state and the chain after it. */
-export interface JournalRecord {
-  readonly event: string;
+/** One stored event. */
+export interface JournalEvent {
+  /** Its canonical text (RFC 8785). */
+  readonly text: string;
   readonly event_id: EventId;
+}
+
+/** One stored commit: its events, and the digests of the state and the chain after the last of them. */
+export interface JournalCommit {
+  /** The position of its first event: the version of the stream before it. */
+  readonly position: Position;
+  /** 1 to EVENTS_PER_COMMIT_MAX. */
+  readonly events: readonly JournalEvent[];
   readonly state_digest: Digest;
   readonly chain: Digest;
 }
 
-/** The version of a stream, and whether its session owed effects after its last append. */
-export interface SessionHead {
+/** A tool package as it is stored, once for all sessions that name its digest. */
+export interface StoredPackage {
+  readonly digest: Digest;
+  /** Its canonical text. */
+  readonly text: string;
+}
+
+/** The version of a stream, and the facts that were stored with its last append. */
+export interface SessionHead extends HeadFacts {
   readonly session_id: SessionId;
   readonly version: Version;
-  readonly owing: boolean;
+}
+
+/** A request for a page, with its limit. */
+export type SessionsRequest = ListSessions & { readonly limit: number };
+
+/** A session and the next time that it waits for. */
+export interface Wake {
+  readonly session_id: SessionId;
+  /** In milliseconds since 1970. */
+  readonly at_ms: number;
 }
 
 /**
@@ -27,33 +54,54 @@ export interface SessionHead {
  * `damaged`, `closing`.
  */
 export interface Journal {
-  /** Creates a stream with its genesis text. Refused as `session_exists` when the stream exists. */
-  create(session: SessionId, genesis: string): TaskEither<Rejection, void>;
+  /**
+   * Creates a stream with its genesis text, and stores the tool package that it names unless it is stored already, in one
+   * write. Refused as `session_exists` when the stream exists.
+   */
+  create(
+    session: SessionId,
+    genesis: string,
+    tool_package: StoredPackage,
+    head: HeadFacts,
+  ): TaskEither<Rejection, void>;
 
   genesis(session: SessionId): TaskEither<Rejection, string>;
 
-  /**
-   * Appends all records (1 to EVENTS_PER_APPEND_MAX) in one durable, atomic write and returns the new version. Refused as
-   * `version_conflict` unless the stream is at `expected` and contains none of the event ids. `owing`: whether the session
-   * owes effects afterwards; stored in the same write.
-   */
-  append(
-    session: SessionId,
-    expected: Version,
-    records: readonly JournalRecord[],
-    owing: boolean,
-  ): TaskEither<Rejection, Version>;
+  /** The text of a tool package that a stored genesis names; `damaged` when it is missing. The caller checks its digest. */
+  toolPackage(digest: Digest): TaskEither<Rejection, string>;
 
-  /** The records from `from` on: at most `limit` and READ_PAGE_RECORDS of them, fewer only at the end of the stream. */
-  read(session: SessionId, from: Position, limit: number): TaskEither<Rejection, readonly JournalRecord[]>;
+  /**
+   * Appends commits that follow each other in one durable, atomic write and returns the new version. Refused as
+   * `version_conflict` unless the stream is at the position of the first one and contains none of the event ids. `head`: the
+   * facts after the last commit; stored in the same write.
+   */
+  append(session: SessionId, commits: readonly JournalCommit[], head: HeadFacts): TaskEither<Rejection, Version>;
+
+  /**
+   * Whole commits, from the one that contains `from` on, until they contain `limit` or READ_PAGE_EVENTS events from there;
+   * fewer only at the end of the stream, none beyond it.
+   */
+  read(session: SessionId, from: Position, limit: number): TaskEither<Rejection, readonly JournalCommit[]>;
 
   head(session: SessionId): TaskEither<Rejection, SessionHead>;
 
   /** The position of an event id in a stream, or null. Shows whether an append of unknown outcome was recorded. */
   find(session: SessionId, event: EventId): TaskEither<Rejection, Position | null>;
 
-  /** Every session, by id in byte order. */
-  sessions(): TaskEither<Rejection, readonly SessionHead[]>;
+  /**
+   * Writes the facts of a head anew, without an append: a rebuilt journal may not know them. Refused as `version_conflict`
+   * unless the stream is at this version.
+   */
+  restate(session: SessionId, version: Version, head: HeadFacts): TaskEither<Rejection, void>;
+
+  /** One page of the sessions. */
+  sessions(request: SessionsRequest): TaskEither<Rejection, SessionPage>;
+
+  /**
+   * The sessions whose next time is not after `untilMs`, in order of time, then of id: at most `limit`, and only those that
+   * come after `after` in this order.
+   */
+  due(untilMs: number, limit: number, after?: Wake): TaskEither<Rejection, readonly Wake[]>;
 
   /** Snapshots, which only make loading faster. */
   readonly snapshots: Snapshots;

@@ -4,30 +4,37 @@
 //   e <hash of session and event id>  position of the event
 //   g <session>                       genesis text
 //   m                                 [layout, number of sessions]
-//   s <session> 00 <first position>   a stretch: events of one append with their digests, as one value
+//   o <session>                       the session owes (head-index.ts)
+//   p <digest, 32 bytes>              text of a tool package
+//   s <session> 00 <first position>   a commit
 //   t                                 the trail: the sessions that earlier commits wrote to (commit-trail.ts)
-//   v <session>                       version, and whether the session owes effects
+//   v <session>                       the head: version, what the session owes, its next time, its card
+//   w <time> <session>                the next time that the session waits for (head-index.ts)
 //
 // Ids are ASCII and contain no byte below 0x21, so the zero byte after a session id ends it: the keys of two
 // sessions do not mix when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
-// Layout 1 uses other letters where it stores values in another form (salvage/layout-1.ts), so the two cannot be confused.
 import { Buffer } from 'node:buffer';
 import { digestText } from '../../schemas/canonical.ts';
-import { type EventId, type Position, SessionId } from '../../schemas/ids.ts';
+import { type Digest, type EventId, type Position, SessionId } from '../../schemas/ids.ts';
+import type { Wake } from './journal.ts';
 import type { KeyRange } from './store.ts';
-import { decodeNumber, encodeNumber } from './stored-numbers.ts';
+import { decodeNumber, decodeWhole, encodeNumber, readNumber } from './stored-numbers.ts';
 
-/** The number of this layout. A store of layout 1 is converted when it is opened; any other layout is refused. */
-export const LAYOUT = 2;
+/** The number of this layout. A store of any other layout is refused (layout.ts). */
+export const LAYOUT = 3;
 
 /** Two ids may share a hash, by chance or on purpose. Look-ups compare the event itself, so this costs only time. */
 const HASH_HEX = 16;
 const DIGEST_PREFIX = 'sha256:'.length;
+const DIGEST_BYTES = 32;
 
 export const GENESIS_LETTER = 'g';
 export const META_LETTER = 'm';
-export const STRETCH_LETTER = 's';
+export const PACKAGE_LETTER = 'p';
+export const COMMIT_LETTER = 's';
 export const HEAD_LETTER = 'v';
+const OWING_LETTER = 'o';
+const WAKE_LETTER = 'w';
 
 export const META_KEY: Uint8Array = ascii(META_LETTER);
 export const TRAIL_KEY: Uint8Array = ascii('t');
@@ -39,49 +46,95 @@ export const HEAD_RANGE: KeyRange = { gte: ascii(HEAD_LETTER), lt: ascii('w') };
 export const genesisKey = (session: SessionId): Uint8Array => ascii(`${GENESIS_LETTER}${session}`);
 export const headKey = (session: SessionId): Uint8Array => ascii(`${HEAD_LETTER}${session}`);
 
+export const owingKey = (session: SessionId): Uint8Array => ascii(`${OWING_LETTER}${session}`);
+
+/** The heads of the sessions after this one. */
+export const sessionsAfter = (session: SessionId): KeyRange => ({
+  gte: ascii(`${HEAD_LETTER}${session}\0`),
+  lt: HEAD_RANGE.lt,
+});
+
+/** The sessions that owe, after this one. */
+export const owingAfter = (session: SessionId | null): KeyRange => ({
+  gte: ascii(session === null ? OWING_LETTER : `${OWING_LETTER}${session}\0`),
+  lt: ascii('p'),
+});
+
+/** Times are encoded like positions, so byte order is their order. */
+export const wakeKey = (atMs: number, session: SessionId): Uint8Array =>
+  Buffer.concat([ascii(WAKE_LETTER), encodeNumber(atMs), ascii(session)]);
+
+/** The times up to `untilMs`, after a known one. */
+export const wakesBetween = (after: Wake | null, untilMs: number): KeyRange => ({
+  gte: after === null ? ascii(WAKE_LETTER) : Buffer.concat([wakeKey(after.at_ms, after.session_id), ascii('\0')]),
+  // No session id has a byte above 0x7e.
+  lt: Buffer.concat([ascii(WAKE_LETTER), encodeNumber(untilMs), Buffer.of(0xff)]),
+});
+
+/** The time and the session in the key of a time; null when it does not decode. */
+export function wakeOfKey(key: Uint8Array): Wake | null {
+  const wake = decodeWhole(key.subarray(1), (reader) => {
+    const at_ms = readNumber(reader);
+    let session = '';
+    while (!reader.atEnd) session += String.fromCodePoint(reader.byte());
+    return { at_ms, session };
+  });
+  return wake !== null && SessionId.is(wake.session) ? { at_ms: wake.at_ms, session_id: wake.session } : null;
+}
+
 export const eventKey = (session: SessionId, event: EventId): Uint8Array =>
   Buffer.from(`65${digestText(`${session}\0${event}`).slice(DIGEST_PREFIX, DIGEST_PREFIX + HASH_HEX)}`, 'hex');
 
-export const stretchKey = (session: SessionId, first: Position): Uint8Array =>
-  Buffer.concat([ascii(`${STRETCH_LETTER}${session}\0`), encodeNumber(first)]);
+export const packageKey = (digest: Digest): Uint8Array =>
+  Buffer.concat([ascii(PACKAGE_LETTER), Buffer.from(digest.slice(DIGEST_PREFIX), 'hex')]);
 
-/** The stretches of a session that begin at one of these positions. */
-export const stretchRange = (session: SessionId, from: Position, to: Position): KeyRange => ({
-  gte: stretchKey(session, from),
-  lt: stretchKey(session, to),
+/** The digest in the key of a tool package; null when the key is not one. */
+export function digestInKey(key: Uint8Array): Digest | null {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  if (bytes.length !== 1 + DIGEST_BYTES || bytes.toString('latin1', 0, 1) !== PACKAGE_LETTER) return null;
+  return `sha256:${bytes.toString('hex', 1)}` as Digest;
+}
+
+export const commitKey = (session: SessionId, first: Position): Uint8Array =>
+  Buffer.concat([ascii(`${COMMIT_LETTER}${session}\0`), encodeNumber(first)]);
+
+/** The commits of a session that begin at one of these positions. */
+export const commitRange = (session: SessionId, from: Position, to: Position): KeyRange => ({
+  gte: commitKey(session, from),
+  lt: commitKey(session, to),
 });
 
-/** The stretches of a session that begin at a position or after it. */
-export const stretchesFrom = (session: SessionId, from: Position): KeyRange => ({
-  gte: stretchKey(session, from),
+/** The commits of a session that begin at a position or after it. */
+export const commitsFrom = (session: SessionId, from: Position): KeyRange => ({
+  gte: commitKey(session, from),
   lt: streamRange(session).lt,
 });
 
-/** Every stretch of a session. */
+/** Every commit of a session. */
 export const streamRange = (session: SessionId): KeyRange => ({
-  gte: ascii(`${STRETCH_LETTER}${session}\0`),
-  lt: ascii(`${STRETCH_LETTER}${session}\x01`),
+  gte: ascii(`${COMMIT_LETTER}${session}\0`),
+  lt: ascii(`${COMMIT_LETTER}${session}\x01`),
 });
 
-export interface StretchPlace {
+export interface CommitPlace {
   readonly session: SessionId;
   readonly first: Position;
 }
 
-/** The session and the first position of a stretch, from its key; null when the key is not a stretch key. */
-export function placeOfStretch(key: Uint8Array): StretchPlace | null {
+/** The session and the first position of a commit, from its key; null when the key is not one of a commit. */
+export function placeOfCommit(key: Uint8Array): CommitPlace | null {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
   const end = bytes.indexOf(0);
-  if (end === -1 || bytes.toString('latin1', 0, 1) !== STRETCH_LETTER) return null;
+  if (end === -1 || bytes.toString('latin1', 0, 1) !== COMMIT_LETTER) return null;
   const session = bytes.toString('latin1', 1, end);
   const first = decodeNumber(bytes.subarray(end + 1));
   return SessionId.is(session) && first !== null ? { session, first: first as Position } : null;
 }
 
-/** The session whose genesis, stretch or head has this key; null for any other key. */
+/** The session whose genesis, commit or head has this key; null for any other key. */
 export function sessionIn(key: Uint8Array): SessionId | null {
   const letter = String.fromCodePoint(key[0] ?? 0);
-  if (letter === STRETCH_LETTER) return placeOfStretch(key)?.session ?? null;
+  if (letter === COMMIT_LETTER) return placeOfCommit(key)?.session ?? null;
   return letter === HEAD_LETTER || letter === GENESIS_LETTER ? sessionOfKey(key) : null;
 }
 

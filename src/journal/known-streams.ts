@@ -1,24 +1,35 @@
-// A cache for the only writer of a journal: the versions of its streams, and all event ids of the streams that it created.
+// A cache for the only writer of a journal: what it needs of the heads of its streams, all event ids of the streams that it created, and
+// the tool packages that it stored.
 // It is bounded, reflects the last successful write, and is cleared when a write fails.
-import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
-import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
-import type { Write } from './admission.ts';
+import type { Digest, EventId, SessionId } from '../../schemas/ids.ts';
+import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX, PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
+import type { KnownHead, Write } from './admission.ts';
 
 export interface KnownStreams {
-  version(session: SessionId): Version | undefined;
+  head(session: SessionId): KnownHead | undefined;
   /** Whether a stream holds an event id; undefined when it must be read from the store. */
   holds(session: SessionId, event: EventId): boolean | undefined;
-  /** Notes writes that are on disk, and the versions after them. */
-  remember(written: readonly Write[], versions: ReadonlyMap<SessionId, Version>): void;
+  /** Whether a tool package is known to be stored. */
+  hasPackage(digest: Digest): boolean;
+  /** Notes writes that are on disk, and the heads after them. */
+  remember(written: readonly Write[], heads: ReadonlyMap<SessionId, KnownHead>): void;
   forget(): void;
 }
 
 export function newKnownStreams(): KnownStreams {
   // Maps keep insertion order, and a changed entry is inserted again: the first entry is the least recently written one.
-  const versions = new Map<SessionId, Version>();
+  const heads = new Map<SessionId, KnownHead>();
   /** All event ids of a stream, or no entry for it. */
   const ids = new Map<SessionId, Set<EventId>>();
   let idsKept = 0;
+  const packages = new Set<Digest>();
+
+  function addPackage(write: Write): void {
+    if (write.kind !== 'create') return;
+    const [oldest] = packages;
+    if (packages.size >= PACKAGES_SHARED_MAX && oldest !== undefined) packages.delete(oldest);
+    packages.add(write.tool_package.digest);
+  }
 
   function dropIds(session: SessionId): void {
     idsKept -= ids.get(session)?.size ?? 0;
@@ -39,10 +50,10 @@ export function newKnownStreams(): KnownStreams {
   // A map keeps a gap for each deleted entry until it is rehashed, and finding its first entry steps over all gaps: some
   // 10 µs with 20,000 sessions. So the first entry is looked up only when the cache is full.
   function forgetOldest(): void {
-    if (versions.size > HEADS_CACHED_MAX) {
-      for (const oldest of versions.keys()) {
-        versions.delete(oldest);
-        if (versions.size <= HEADS_CACHED_MAX) break;
+    if (heads.size > HEADS_CACHED_MAX) {
+      for (const oldest of heads.keys()) {
+        heads.delete(oldest);
+        if (heads.size <= HEADS_CACHED_MAX) break;
       }
     }
     if (!hasExcessIds()) return;
@@ -53,18 +64,23 @@ export function newKnownStreams(): KnownStreams {
   }
 
   return {
-    version: (session) => versions.get(session),
+    head: (session) => heads.get(session),
     holds: (session, event) => ids.get(session)?.has(event),
+    hasPackage: (digest) => packages.has(digest),
     remember(written, changed) {
-      for (const [session, version] of changed) {
-        versions.delete(session);
-        versions.set(session, version);
+      for (const [session, head] of changed) {
+        heads.delete(session);
+        heads.set(session, head);
       }
-      for (const write of written) addIds(write.session, write);
+      for (const write of written) {
+        addIds(write.session, write);
+        addPackage(write);
+      }
       forgetOldest();
     },
     forget() {
-      versions.clear();
+      heads.clear();
+      packages.clear();
       ids.clear();
       idsKept = 0;
     },

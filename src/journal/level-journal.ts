@@ -12,9 +12,9 @@ import { markClosed } from './level/closed-file.ts';
 import { openLevelStore } from './level/store.ts';
 import { type TornTail, recordTornTails } from './level/torn-tail.ts';
 import { type VerifiedFiles, verifyLevelFiles } from './level/verify-files.ts';
+import { checkLayout } from './layout.ts';
 import { catchRefusal, refuse } from './refusal.ts';
 import { type Damage, describeDamage, readDamage, refuseLost } from './salvage/damage-record.ts';
-import { LAYOUT_1 } from './salvage/layout-1.ts';
 import { isSwitchPending } from './salvage/rebuild-switch.ts';
 import { type RebuildOptions, describeFault, finishSwitch, rebuildJournal } from './salvage/rebuild.ts';
 import type { Store } from './store.ts';
@@ -38,7 +38,7 @@ const SILENT: RebuildOptions = { tell: () => undefined, onStep: () => Promise.re
 /**
  * Opens or creates the journal in `directory`, which only one process can have open at a time. Verifies its files first.
  * When some are damaged, the journal is rebuilt from the readable parts, and sessions that lost events are refused as
- * `damaged`. A journal of layout 1 is converted in the same way, without loss.
+ * `damaged`. A journal of another layout is refused and not changed.
  */
 export const openLevelJournal = (
   directory: string,
@@ -47,7 +47,7 @@ export const openLevelJournal = (
   const rebuilding = { ...SILENT, ...options };
   return pipe(
     catchRefusal(() => prepare(directory, rebuilding)),
-    TE.chain((files) => openVerified(directory, files, rebuilding)),
+    TE.chain((files) => openVerified(directory, files)),
   );
 };
 
@@ -58,15 +58,11 @@ async function prepare(directory: string, options: RebuildOptions): Promise<Veri
 }
 
 const openVerified =
-  (
-    directory: string,
-    { torn: tornTails, faults }: VerifiedFiles,
-    rebuilding: RebuildOptions,
-  ): TaskEither<Rejection, LevelJournal> =>
+  (directory: string, { torn: tornTails, faults }: VerifiedFiles): TaskEither<Rejection, LevelJournal> =>
   async () => {
     let found: Damage | null = null;
     const open = async (): Promise<Store> => {
-      const { store, damage } = await openStore(directory, rebuilding);
+      const { store, damage } = await openStore(directory);
       found = damage;
       return store;
     };
@@ -82,18 +78,12 @@ const openVerified =
     return right({ ...journal, tornTails, damage, notices, close });
   };
 
-/** Opens the store, converts it first when it has layout 1, and reads what it lost. */
-async function openStore(
-  directory: string,
-  rebuilding: RebuildOptions,
-): Promise<{ readonly store: Store; readonly damage: Damage | null }> {
-  let store = await openLevelStore(directory);
+/** Opens the store, and reads what it lost. */
+async function openStore(directory: string): Promise<{ readonly store: Store; readonly damage: Damage | null }> {
+  const store = await openLevelStore(directory);
   try {
-    if ((await store.view(readLayout)) === LAYOUT_1.layout) {
-      await store.close();
-      await rebuildJournal(directory, rebuilding);
-      store = await openLevelStore(directory);
-    }
+    const layout = await store.view(readLayout);
+    if (layout !== null) checkLayout(layout, `the journal in ${directory}`);
     // Another process may have moved the journal away since it was verified; this opening then created an empty one.
     if (await isSwitchPending(directory))
       refuse('storage_failed', 'another process is rebuilding the journal; try again');

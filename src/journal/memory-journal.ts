@@ -1,25 +1,37 @@
 // A journal in memory, for tests, simulation and short-lived embedding. Its content is lost when the process ends.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import type { EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
-import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { checkRecords, eventRepeated, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
-import type { Journal, JournalRecord, SessionHead } from './journal.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
+import type { SessionPage } from '../../schemas/wire.ts';
+import {
+  checkCommits,
+  eventRepeated,
+  packageLost,
+  sessionExists,
+  unknownSession,
+  versionConflict,
+} from './append-rules.ts';
+import type { Journal, JournalCommit, SessionHead, SessionsRequest, Wake } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
+import { matchesRequest } from './session-filter.ts';
 import { guardSnapshots } from './snapshots.ts';
 
 interface Stream {
   readonly genesis: string;
-  readonly records: JournalRecord[];
+  readonly commits: JournalCommit[];
   readonly positions: Map<EventId, Position>;
-  owing: boolean;
+  head: HeadFacts;
 }
 
 type Answer<T> = Either<Rejection, T>;
 
 export function openMemoryJournal(): Journal {
   const streams = new Map<SessionId, Stream>();
+  const packages = new Map<Digest, string>();
   let closed = false;
 
   const unlessClosed =
@@ -34,29 +46,48 @@ export function openMemoryJournal(): Journal {
     });
 
   return {
-    create: (session, genesis) =>
+    create: (session, genesis, { digest, text }, head) =>
       unlessClosed(() => {
         if (streams.has(session)) return left(sessionExists(session));
-        streams.set(session, { genesis, records: [], positions: new Map(), owing: false });
+        packages.set(digest, text);
+        streams.set(session, { genesis, commits: [], positions: new Map(), head });
         return right(undefined);
       }),
     genesis: (session) => onStream(session, (stream) => right(stream.genesis)),
-    append: (session, expected, records, owing) =>
+    toolPackage: (digest) =>
       unlessClosed(() => {
-        const refused = checkRecords(session, records);
+        const text = packages.get(digest);
+        return text === undefined ? left(packageLost(digest)) : right(text);
+      }),
+    append: (session, commits, head) =>
+      unlessClosed(() => {
+        const refused = checkCommits(session, commits);
         if (refused !== null) return left(refused);
         const stream = streams.get(session);
         if (stream === undefined) return left(unknownSession(session));
-        return appendTo(stream, session, { expected, records, owing });
+        return appendTo(stream, session, { commits, head });
       }),
     read: (session, from, limit) =>
-      onStream(session, (stream) => right(stream.records.slice(from, from + Math.min(limit, READ_PAGE_RECORDS)))),
+      onStream(session, ({ commits }) => {
+        const end = from + Math.min(limit, READ_PAGE_EVENTS);
+        return right(limit < 1 ? [] : commits.slice(firstAfter(commits, from), firstAt(commits, end)));
+      }),
     head: (session) => onStream(session, (stream) => right(headOf(session, stream))),
     find: (session, event) => onStream(session, (stream) => right(stream.positions.get(event) ?? null)),
-    sessions: () =>
+    restate: (session, version, head) =>
+      onStream(session, (stream) => {
+        if (versionOf(stream) !== version) return left(versionConflict(session, version, versionOf(stream)));
+        stream.head = head;
+        return right(undefined);
+      }),
+    sessions: (request) => unlessClosed(() => right(pageOf(streams, request))),
+    due: (untilMs, limit, after) =>
       unlessClosed(() => {
-        const inOrder = [...streams].sort(([a], [b]) => (a < b ? -1 : 1));
-        return right(inOrder.map(([session, stream]) => headOf(session, stream)));
+        const wakes = [...streams].flatMap(([session_id, { head }]) =>
+          head.wake_at_ms === null || head.wake_at_ms > untilMs ? [] : [{ session_id, at_ms: head.wake_at_ms }],
+        );
+        const later = after === undefined ? wakes : wakes.filter((wake) => compareWakes(wake, after) > 0);
+        return right(later.sort(compareWakes).slice(0, limit));
       }),
     snapshots: guardSnapshots(openMemorySnapshots(), () => closed),
     close: async () => {
@@ -65,27 +96,72 @@ export function openMemoryJournal(): Journal {
   };
 }
 
-const headOf = (session: SessionId, stream: Stream): SessionHead => ({
-  session_id: session,
-  version: stream.records.length as Version,
-  owing: stream.owing,
-});
-
-interface Append {
-  readonly expected: Version;
-  readonly records: readonly JournalRecord[];
-  readonly owing: boolean;
+function pageOf(
+  streams: ReadonlyMap<SessionId, Stream>,
+  { after = '' as SessionId, limit, ...filters }: SessionsRequest,
+): SessionPage {
+  const inOrder = [...streams].filter(([id]) => id > after).sort(([a], [b]) => (a < b ? -1 : 1));
+  const found: SessionHead[] = [];
+  for (const [id, stream] of inOrder) {
+    const head = headOf(id, stream);
+    if (matchesRequest(head, filters)) found.push(head);
+    if (found.length === limit) return { sessions: found, next: id };
+  }
+  return { sessions: found, next: null };
 }
 
-function appendTo(stream: Stream, session: SessionId, { expected, records, owing }: Append): Answer<Version> {
-  const version = stream.records.length as Version;
-  if (version !== expected) return left(versionConflict(session, expected, version));
-  const repeated = records.find((record) => stream.positions.has(record.event_id));
-  if (repeated !== undefined) return left(eventRepeated(session, repeated.event_id));
-  for (const { event, event_id, state_digest, chain } of records) {
-    stream.positions.set(event_id, stream.records.length as Position);
-    stream.records.push(Object.freeze({ event, event_id, state_digest, chain }));
+const compareWakes = (a: Wake, b: Wake): number =>
+  a.at_ms - b.at_ms || (a.session_id < b.session_id ? -1 : a.session_id > b.session_id ? 1 : 0);
+
+const headOf = (session: SessionId, stream: Stream): SessionHead => ({
+  session_id: session,
+  version: versionOf(stream),
+  ...stream.head,
+});
+
+const versionOf = ({ commits }: Stream): Version => {
+  const last = commits.at(-1);
+  return (last === undefined ? 0 : versionAfter(last)) as Version;
+};
+
+/** The index of the first commit that ends after a position. */
+const firstAfter = (commits: readonly JournalCommit[], position: number): number =>
+  firstWith(commits, (commit) => versionAfter(commit) > position);
+
+/** The index of the first commit that begins at a position or after it. */
+const firstAt = (commits: readonly JournalCommit[], position: number): number =>
+  firstWith(commits, (commit) => commit.position >= position);
+
+/** The index of the first commit that is `late`; all commits after it are, too. */
+function firstWith(commits: readonly JournalCommit[], late: (commit: JournalCommit) => boolean): number {
+  let [low, high] = [0, commits.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (late(commits[middle] as JournalCommit)) high = middle;
+    else low = middle + 1;
   }
-  stream.owing = owing;
-  return right(stream.records.length as Version);
+  return low;
+}
+
+interface Append {
+  readonly commits: readonly JournalCommit[];
+  readonly head: HeadFacts;
+}
+
+function appendTo(stream: Stream, session: SessionId, { commits, head }: Append): Answer<Version> {
+  const version = versionOf(stream);
+  const expected = (commits[0]?.position ?? 0) as number as Version;
+  if (version !== expected) return left(versionConflict(session, expected, version));
+  for (const { events } of commits) {
+    const repeated = events.find(({ event_id }) => stream.positions.has(event_id));
+    if (repeated !== undefined) return left(eventRepeated(session, repeated.event_id));
+  }
+  for (const { position, events, state_digest, chain } of commits) {
+    for (const [index, { event_id }] of events.entries()) {
+      stream.positions.set(event_id, (position + index) as Position);
+    }
+    stream.commits.push(Object.freeze({ position, events: [...events], state_digest, chain }));
+  }
+  stream.head = head;
+  return right(versionOf(stream));
 }

@@ -6,6 +6,14 @@ export interface Put {
   readonly value: Uint8Array;
 }
 
+/** A key that is deleted. */
+export interface Removal {
+  readonly key: Uint8Array;
+  readonly value: null;
+}
+
+export type Change = Put | Removal;
+
 /** Keys from `gte` up to, but not including, `lt`, in byte order. */
 export interface KeyRange {
   readonly gte: Uint8Array;
@@ -27,8 +35,8 @@ export interface StoreView {
 }
 
 export interface Store {
-  /** Writes all puts or none, durably. After a failure the outcome is unknown until the store is reopened. */
-  write(puts: readonly Put[]): Promise<void>;
+  /** Makes all changes or none, in order and durably. After a failure the outcome is unknown until the store is reopened. */
+  write(changes: readonly Change[]): Promise<void>;
   view<T>(work: (view: StoreView) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Write } from './admission.ts';
-import { checkRecords } from './append-rules.ts';
+import { checkCommits } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
@@ -14,9 +14,10 @@ import { Refusal, catchRefusal, refuse } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
-import { encodeGenesis } from './stored-values.ts';
-import { putsOfRecords } from './record-puts.ts';
-import { findEvent, readGenesis, readRecords, readSessionCount, readSessions, requireHead } from './stream-reads.ts';
+import { encodeText } from './stored-values.ts';
+import { putsOfCommit } from './commit-puts.ts';
+import { readDue, readSessions } from './session-pages.ts';
+import { findEvent, readCommits, readGenesis, readPackage, readSessionCount, requireHead } from './stream-reads.ts';
 
 /** Memory that an append takes in the queue besides its puts: its head, its share of the trail, and their containers. */
 const APPEND_OVERHEAD_BYTES = 512;
@@ -59,26 +60,36 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
 
   return {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
-    create: (session, genesis) =>
+    create: (session, genesis, { digest, text }, head) =>
       accepting(async () => {
-        const value = encodeGenesis(genesis);
-        await commit({ kind: 'create', session, genesis: value }, value.length);
+        const [bytes, value] = [encodeText(genesis), encodeText(text)];
+        await commit(
+          { kind: 'create', session, genesis: bytes, tool_package: { digest, value }, head },
+          bytes.length + value.length,
+        );
       }),
-    append: (session, expected, records, owing) =>
+    append: (session, commits, head) =>
       accepting(() => {
-        const refused = checkRecords(session, records);
+        const refused = checkCommits(session, commits);
         if (refused !== null) throw new Refusal(refused);
-        // Encoded before queueing, so that records that cannot be encoded fail only their own caller.
-        const puts = putsOfRecords(session, expected, records);
+        // Encoded before queueing, so that commits that cannot be encoded fail only their own caller.
+        const puts = commits.flatMap((one) => putsOfCommit(session, one));
         const bytes = puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
-        const events = records.map(({ event_id }) => event_id);
-        return commit({ kind: 'append', session, expected, events, puts, owing }, bytes);
+        const events = commits.flatMap((one) => one.events.map(({ event_id }) => event_id));
+        const expected = (commits[0]?.position ?? 0) as number as Version;
+        return commit({ kind: 'append', session, expected, events, puts, head }, bytes);
+      }),
+    restate: (session, expected, head) =>
+      accepting(async () => {
+        await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
       }),
     genesis: (session) => reading((view) => readGenesis(view, session)),
-    read: (session, from, limit) => reading((view) => readRecords(view, session, from, limit)),
+    toolPackage: (digest) => reading((view) => readPackage(view, digest)),
+    read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
     head: (session) => reading((view) => requireHead(view, session)),
     find: (session, event) => reading((view) => findEvent(view, session, event)),
-    sessions: () => reading(readSessions),
+    sessions: (request) => reading((view) => readSessions(view, request)),
+    due: (untilMs, limit, after) => reading((view) => readDue(view, untilMs, limit, after ?? null)),
     snapshots: guardSnapshots(snapshots, () => closing),
     close: async () => {
       closing = true;

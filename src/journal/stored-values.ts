@@ -3,15 +3,13 @@
 // because a flipped bit on a disk is not an internal error.
 import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
-import { digestText } from '../../schemas/canonical.ts';
-import { type Digest, EventId, Version } from '../../schemas/ids.ts';
+import { type Digest, EventId, type Position, Version } from '../../schemas/ids.ts';
+import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { invariant } from '../../schemas/rejection.ts';
+import { HeadFacts } from '../../schemas/session-head.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
-import { nextChain } from '../core/chain.ts';
-import { withDerivedChain } from './derived-chain.ts';
-import type { JournalRecord } from './journal.ts';
+import type { JournalCommit, JournalEvent } from './journal.ts';
 import { LAYOUT } from './keys.ts';
-import { decodeWhole, encodeNumber, readNumber } from './stored-numbers.ts';
 
 const DIGEST_BYTES = 32;
 const DIGEST_PREFIX = 'sha256:';
@@ -21,61 +19,37 @@ const cbor = new Encoder({ useRecords: false, variableMapSize: true, tagUint8Arr
 
 /**
  * For each event, the index of the field in its text that holds its id (or the id itself, when no field does) and the
- * text. Then, in one byte string, the state digests, followed by the chain values: of all events, or only of the first and
- * the last one when the values between them follow from the events.
+ * text. Then, in one byte string, the state digest and the chain value after the last event.
  */
-export function encodeStretch(records: readonly JournalRecord[]): Uint8Array {
+export function encodeCommit({ events, state_digest, chain }: JournalCommit): Uint8Array {
   const items: unknown[] = [];
-  let states = '';
-  for (const { event, event_id, state_digest } of records) {
-    invariant(event.isWellFormed(), `the text of event ${event_id} is not well-formed`);
-    items.push(placeOfId(event, event_id) ?? event_id, event);
-    states += state_digest.slice(DIGEST_PREFIX.length);
+  for (const { text, event_id } of events) {
+    invariant(text.isWellFormed(), `the text of event ${event_id} is not well-formed`);
+    items.push(placeOfId(text, event_id) ?? event_id, text);
   }
-  const chained = records.length > 2 && records.every(isChainDerivable) ? [records[0], records.at(-1)] : records;
-  const chains = chained.map((record) => record?.chain.slice(DIGEST_PREFIX.length) ?? '').join('');
-  const digests = Buffer.from(states + chains, 'hex');
-  const count = records.length + chained.length;
-  invariant(states.length + chains.length === 2 * DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
-  invariant(digests.length === DIGEST_BYTES * count, `not digests: ${states}, ${chains}`);
-  items.push(digests);
+  items.push(Buffer.concat([digestBytes(state_digest), digestBytes(chain)]));
   return cbor.encode(items);
 }
 
-/** Whether the chain value of an event can be derived when read; true for the first and the last one, which are stored. */
-const isChainDerivable = (
-  { event, state_digest, chain }: JournalRecord,
-  index: number,
-  all: readonly JournalRecord[],
-) => {
-  const before = all[index - 1];
-  if (before === undefined || index === all.length - 1) return true;
-  return chain === nextChain(before.chain, digestText(event), state_digest);
-};
-
-export function decodeStretch(bytes: Uint8Array): readonly JournalRecord[] | null {
+/** The commit that begins at `position`; null when the bytes are not a commit. */
+export function decodeCommit(position: Position, bytes: Uint8Array): JournalCommit | null {
   const items = decodeValue(bytes);
   if (!Array.isArray(items) || items.length < 3 || items.length % 2 === 0) return null;
-  const digests = digestsIn(items.at(-1));
-  const count = (items.length - 1) / 2;
-  const chainCount = digests.length - count;
-  if (chainCount !== count && (chainCount !== 2 || count < 3)) return null;
-  const records: JournalRecord[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const place = items[2 * index] as unknown;
-    const event = items[2 * index + 1] as unknown;
-    if (!isText(event)) return null;
-    const event_id = isPlace(place) ? idInField(event, place) : place;
+  const digests = items.at(-1) as unknown;
+  if (!(digests instanceof Uint8Array) || digests.length !== 2 * DIGEST_BYTES) return null;
+  const state_digest = digestOf(digests.subarray(0, DIGEST_BYTES));
+  const chain = digestOf(digests.subarray(DIGEST_BYTES));
+  if (state_digest === null || chain === null) return null;
+  const events: JournalEvent[] = [];
+  for (let at = 0; at < items.length - 1; at += 2) {
+    const place = items[at] as unknown;
+    const text = items[at + 1] as unknown;
+    if (!isText(text)) return null;
+    const event_id = isPlace(place) ? idInField(text, place) : place;
     if (!EventId.is(event_id)) return null;
-    const state_digest = digests[index] as Digest;
-    const isStored = chainCount === count || index === 0 || index === count - 1;
-    const at = index === count - 1 ? digests.length - 1 : count + index;
-    const before = records[index - 1];
-    const record = { event, event_id, state_digest };
-    if (isStored || before === undefined) records.push({ ...record, chain: digests[at] as Digest });
-    else records.push(withDerivedChain(record, before));
+    events.push({ text, event_id });
   }
-  return records;
+  return events.length > EVENTS_PER_COMMIT_MAX ? null : { position, events, state_digest, chain };
 }
 
 // The event id is already in the text, nearly always in the first field of this name. Storing the index of that field takes
@@ -114,31 +88,30 @@ function readText(quoted: string): unknown {
   }
 }
 
-export interface StoredHead {
+export interface StoredHead extends HeadFacts {
   readonly version: Version;
-  readonly owing: boolean;
 }
 
-/** The version, followed by one byte when the session owes effects. */
-export const encodeHead = ({ version, owing }: StoredHead): Uint8Array =>
-  owing ? Buffer.concat([encodeNumber(version), Buffer.of(OWING)]) : encodeNumber(version);
+export function encodeHead({ version, owing, wake_at_ms, card }: StoredHead): Uint8Array {
+  const { title, status, parent, last_activity_ms, outcome } = card;
+  return cbor.encode([version, owing, wake_at_ms, title, status, parent, last_activity_ms, outcome]);
+}
 
-export const decodeHead = (bytes: Uint8Array): StoredHead | null =>
-  decodeWhole(bytes, (reader) => {
-    const version = readNumber(reader) as Version;
-    if (reader.atEnd) return { version, owing: false };
-    if (reader.byte() !== OWING) throw new RangeError('a head ends with an unknown byte');
-    return { version, owing: true };
-  });
+export function decodeHead(bytes: Uint8Array): StoredHead | null {
+  const value = decodeValue(bytes);
+  if (!Array.isArray(value) || value.length !== 8) return null;
+  const [version, owing, wake_at_ms, title, status, parent, last_activity_ms, outcome] = value as readonly unknown[];
+  const facts = { owing, wake_at_ms, card: { title, status, parent, last_activity_ms, outcome } };
+  return Version.is(version) && HeadFacts.is(facts) ? { version, ...facts } : null;
+}
 
-const OWING = 1;
-
-export function encodeGenesis(text: string): Uint8Array {
-  invariant(text.isWellFormed(), 'the text of a genesis is not well-formed');
+/** The text of a genesis record or a tool package. */
+export function encodeText(text: string): Uint8Array {
+  invariant(text.isWellFormed(), 'a text to store is not well-formed');
   return cbor.encode(text);
 }
 
-export function decodeGenesis(bytes: Uint8Array): string | null {
+export function decodeText(bytes: Uint8Array): string | null {
   const value = decodeValue(bytes);
   return isText(value) ? value : null;
 }
@@ -184,17 +157,6 @@ function digestBytes(digest: Digest): Buffer {
   const bytes = Buffer.from(digest.slice(DIGEST_PREFIX.length), 'hex');
   invariant(bytes.length === DIGEST_BYTES, `not a digest: ${digest}`);
   return bytes;
-}
-
-/** The digests in a byte string; none when its length is not a multiple of a digest's. */
-function digestsIn(value: unknown): readonly Digest[] {
-  if (!(value instanceof Uint8Array) || value.length % DIGEST_BYTES !== 0) return [];
-  const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
-  const digests: Digest[] = [];
-  for (let at = 0; at < hex.length; at += 2 * DIGEST_BYTES) {
-    digests.push(`${DIGEST_PREFIX}${hex.slice(at, at + 2 * DIGEST_BYTES)}` as Digest);
-  }
-  return digests;
 }
 
 function digestOf(value: unknown): Digest | null {

@@ -9,7 +9,15 @@ import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { CreateSession, ForkSession, Heartbeat, LeaseRequest, Release, Submit } from '../../schemas/wire.ts';
+import type {
+  CreateSession,
+  ForkSession,
+  Heartbeat,
+  LeaseRequest,
+  ListSessions,
+  Release,
+  Submit,
+} from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
@@ -37,7 +45,10 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
   app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
 
   app.get('/v1', async () => answer(await client.info()()));
-  app.get('/v1/sessions', async () => answer(await client.sessions()()));
+  app.get('/v1/sessions', async (context) => {
+    const request = listRequest(context);
+    return isLeft(request) ? problemResponse(request.left) : answer(await client.sessions(request.right)());
+  });
   app.post('/v1/sessions', async (context) =>
     answer(await withBody(context, (request) => client.createSession(request as CreateSession)), 201),
   );
@@ -109,7 +120,7 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
     }
     subscribers += 1;
     const from = start.right;
-    return streamEvents((signal) => client.follow(sessionOf(context), { from, signal }), {
+    return streamEvents((signal) => client.followCommits(sessionOf(context), { from, signal }), {
       disconnected: context.req.raw.signal,
       onEnd: () => {
         subscribers -= 1;
@@ -173,6 +184,21 @@ const answer = <T>(
 
 const jsonResponse = (text: string, status = 200): Response =>
   new Response(text, { status, headers: { 'content-type': 'application/json' } });
+
+/** The query of a list. Values and names that it does not know are left for the client to refuse. */
+const listRequest = (context: Context): Either<Rejection, ListSessions> =>
+  pipe(
+    numberOf('limit', context.req.query('limit')),
+    map((limit) => {
+      const values = Object.entries(context.req.query()).map(([name, value]) => [name, FLAGS.get(value) ?? value]);
+      return { ...Object.fromEntries(values), ...(limit === undefined ? {} : { limit }) } as ListSessions;
+    }),
+  );
+
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
 const sessionOf = (context: Context): SessionId => (context.req.param('id') ?? '') as SessionId;
 

@@ -70,7 +70,7 @@ export async function readJson(context: Context): Answer<Json> {
   try {
     text = utf8.decode(bytes.right);
   } catch {
-    return left(reject('malformed_json', '', 'the body is not UTF-8'));
+    return left(reject('malformed_json', '', 'the body is not UTF-8; send one JSON document in UTF-8'));
   }
   const parsed = parseJson(text);
   return isLeft(parsed) ? parsed : right(markUnshared(parsed.right, bytes.right.length));

@@ -1,7 +1,7 @@
-// Server-sent events: one reader, at its own pace. A record is read from the journal only after the connection has accepted
+// Server-sent events: one reader, at its own pace. A commit is read from the journal only after the connection has accepted
 // the one before it, so that a stalled reader costs one page of memory and delays no other reader.
 import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
-import type { EventRecord } from '../../schemas/record.ts';
+import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import { joinSignals } from '../client/join-signals.ts';
@@ -16,14 +16,14 @@ export interface EventStreamOptions {
   readonly everyBeat?: (beat: () => void) => () => void;
 }
 
-/** The response with these records: an `event` for each, and a `fault` with problem details when they end early. */
+/** The response with these commits: a `commit` for each, with the position of its last event as its id, and a `fault` with problem details when they end early. */
 export function streamEvents(
-  follow: (signal: AbortSignal) => AsyncIterable<EventRecord>,
+  follow: (signal: AbortSignal) => AsyncIterable<CommitRecord>,
   { disconnected, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
 ): Response {
   const cancelled = new AbortController();
   const joined = joinSignals(disconnected, cancelled.signal);
-  const records = follow(joined.signal)[Symbol.asyncIterator]();
+  const commits = follow(joined.signal)[Symbol.asyncIterator]();
   const utf8 = new TextEncoder();
   let ended = false;
 
@@ -42,14 +42,14 @@ export function streamEvents(
           if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(COMMENT));
         });
         try {
-          const next = await records.next();
+          const next = await commits.next();
           if (ended) return;
           if (next.done === true) {
             end();
             controller.close();
             return;
           }
-          controller.enqueue(utf8.encode(frame('event', next.value, next.value.position)));
+          controller.enqueue(utf8.encode(frame('commit', next.value, versionAfter(next.value) - 1)));
         } catch (error) {
           if (ended) return;
           end();

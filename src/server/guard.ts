@@ -23,7 +23,7 @@ export function guard(token: string, hosts: readonly string[]): MiddlewareHandle
         reject(
           'forbidden',
           '/origin',
-          'requests with an Origin header are refused: a web page must not use the engine',
+          'requests with an Origin header are refused: a web page must not use the engine; send none',
         ),
       );
     }

@@ -17,7 +17,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   unknown_session: 404,
   unknown_blob: 404,
   queue_full: 429,
-  too_many_at_work: 429,
+  too_many_active_sessions: 429,
   storage_failed: 503,
   in_use: 503,
   storage_full: 507,
@@ -45,6 +45,7 @@ const NAMES_FILES: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_full',
   'storage_unknown',
   'damaged',
+  'outdated',
 ]);
 
 // Removes paths: the platform's messages for failed reads and writes name files of the machine.

@@ -10,14 +10,15 @@ import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type GenesisOverrides, defaultGenesis } from '../core/genesis.ts';
-import { initialState } from '../core/initial-state.ts';
-import { step } from '../core/step.ts';
+import { type Origin, initialState } from '../core/initial-state.ts';
+import { stepNew } from '../core/step.ts';
 import { factEvent, packageOf } from './facts.ts';
 import { type Draw, plausibleFact, withClaimed } from './plausible-fact.ts';
 
-/** A genesis record, the events that the session accepts after it, and the resulting state. */
+/** A genesis record, its tool package, the events that the session accepts after it, and the resulting state. */
 export interface IngressStream {
   readonly genesis: Genesis;
+  readonly tool_package: ToolPackage;
   readonly events: readonly IngressEvent[];
   readonly state: SessionState;
 }
@@ -86,20 +87,21 @@ function ingressStream(options: IngressStreamOptions = {}): fc.Arbitrary<Ingress
   const draw = fc.record<Draw>({ what: fc.nat({ max: 99 }), a: fc.nat({ max: 999 }), b: fc.nat({ max: 999 }) });
   return fc
     .tuple(tools, fc.array(draw, { maxLength: lengthMax }))
-    .map(([made, draws]) => streamOf(defaultGenesis({ ...genesis, tool_package: made }), draws));
+    .map(([made, draws]) =>
+      streamOf({ genesis: defaultGenesis({ ...genesis, tool_package: made }), tool_package: made }, draws),
+    );
 }
 
-function streamOf(genesis: Genesis, draws: readonly Draw[]): IngressStream {
-  let state = initialState(genesis);
+function streamOf({ genesis, tool_package }: Origin, draws: readonly Draw[]): IngressStream {
+  let state = initialState(genesis, tool_package);
   const events: IngressEvent[] = [];
   for (const draw of draws) {
-    const event = factEvent(plausibleFact(state, draw), events.length + 1);
-    const stepped = step(state, event);
+    const stepped = stepNew(state, factEvent(plausibleFact(state, draw), events.length + 1));
     if (!isRight(stepped)) continue;
     ({ state } = stepped.right);
-    events.push(event);
+    events.push(stepped.right.event);
   }
-  return { genesis, events, state };
+  return { genesis, tool_package, events, state };
 }
 
 export const arbitrary = { toolRegistry, toolCalls, ingressStream };

@@ -1,6 +1,6 @@
 // Facts as a test writes them: plain strings in place of branded ids, and no envelope.
 import type { Content } from '../../schemas/content.ts';
-import { EVENT_VERSION, type EventOfKind, type IngressEvent, type IngressKind } from '../../schemas/event.ts';
+import { EVENT_VERSION, type Ingress, type IngressKind, type NewEvent } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';
 import type { Branded } from '../../schemas/codec.ts';
 import type { JsonObject } from '../../schemas/json.ts';
@@ -20,24 +20,24 @@ export type Loose<T> =
           ? readonly Loose<Item>[]
           : { readonly [K in keyof T]: Loose<T[K]> };
 
-/** The fields of an event without its envelope. */
-export type FieldsOf<K extends IngressKind> = Loose<Omit<EventOfKind<K>, 'kind' | 'v' | 'event_id' | 'at_ms'>>;
+/** The fields of an event without its envelope, and without what `stepNew` adds. */
+export type FieldsOf<K extends IngressKind> = Loose<Omit<Extract<Ingress, { readonly kind: K }>, 'kind' | 'event_id'>>;
 
 /** One fact: its kind and its fields. */
 export type Fact = { readonly [K in IngressKind]: { readonly kind: K } & FieldsOf<K> }[IngressKind];
 
 /** Event number `index` of a stream. Its id (`e-1`) and its time (one second apart) follow from the number. */
-export const eventOf = <K extends IngressKind>(kind: K, fields: FieldsOf<K>, index = 1): IngressEvent =>
+export const eventOf = <K extends IngressKind>(kind: K, fields: FieldsOf<K>, index = 1): NewEvent =>
   ({
     kind,
     v: EVENT_VERSION,
     event_id: `e-${index}`,
     at_ms: 1_000 * index,
     ...(fields as object),
-  }) as unknown as IngressEvent;
+  }) as unknown as NewEvent;
 
 /** A fact as event number `index`. */
-export const factEvent = (fact: Fact, index: number): IngressEvent => eventOf(fact.kind, fact as never, index);
+export const factEvent = (fact: Fact, index: number): NewEvent => eventOf(fact.kind, fact as never, index);
 
 export const say = (text: string): Content => ({ text });
 

@@ -8,7 +8,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import { effects } from '../core/effects.ts';
 import { type GenesisOverrides, defaultGenesis } from '../core/genesis.ts';
 import { initialState } from '../core/initial-state.ts';
-import { step } from '../core/step.ts';
+import { stepNew } from '../core/step.ts';
 import { type Fact, type Loose, factEvent } from './facts.ts';
 
 /** Any part of a value. Absent fields are not compared; arrays are compared item by item. */
@@ -42,7 +42,7 @@ export interface When {
  * the fault, when the genesis is invalid or a fact is refused.
  */
 export function given(facts: readonly Fact[], genesis: GenesisOverrides = {}): Given {
-  return givenState(initialState(defaultGenesis(genesis)), []).and(...facts);
+  return givenState(initialState(defaultGenesis(genesis), genesis.tool_package), []).and(...facts);
 }
 
 function givenState(state: SessionState, events: readonly IngressEvent[]): Given {
@@ -52,7 +52,7 @@ function givenState(state: SessionState, events: readonly IngressEvent[]): Given
     and: (...facts) => takeAll(state, events, facts),
     when(fact) {
       const { kind } = factOf(fact);
-      const stepped = step(state, factEvent(fact, events.length + 1));
+      const stepped = stepNew(state, factEvent(fact, events.length + 1));
       return whenOf(kind, isLeft(stepped) ? stepped : { ...stepped, right: stepped.right.state });
     },
   };
@@ -64,11 +64,10 @@ function takeAll(state: SessionState, events: readonly IngressEvent[], facts: re
   let now = state;
   for (const fact of facts) {
     const { kind } = factOf(fact);
-    const event = factEvent(fact, taken.length + 1);
-    const stepped = step(now, event);
+    const stepped = stepNew(now, factEvent(fact, taken.length + 1));
     if (isLeft(stepped)) throw new Error(`given ${kind}: it is refused: ${JSON.stringify(stepped.left)}`);
     now = stepped.right.state;
-    taken.push(event);
+    taken.push(stepped.right.event);
   }
   return givenState(now, taken);
 }

@@ -6,8 +6,9 @@ import type { SessionId } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openMemoryBlobs } from '../blobs/memory-blobs.ts';
-import type { Journal, JournalRecord } from '../journal/journal.ts';
+import type { Journal, JournalCommit, StoredPackage } from '../journal/journal.ts';
 import { openMemoryJournal } from '../journal/memory-journal.ts';
+import type { StoredOrigin } from './laws/stored-session.ts';
 import type { DiskFault } from './scenario.ts';
 import { type ProcessClock, type SimTime, never } from './sim-time.ts';
 
@@ -19,11 +20,11 @@ export interface SimDisk {
 interface SimDiskOptions {
   readonly time: SimTime;
   readonly faults: readonly DiskFault[];
-  readonly onCreated: (session: SessionId, genesis: string) => void;
+  readonly onCreated: (session: SessionId, origin: StoredOrigin) => void;
   /** Called for each fault of a write. */
   readonly onFault: () => void;
-  /** Called when records become durable. */
-  readonly onDurable: (session: SessionId, records: readonly JournalRecord[]) => void;
+  /** Called when commits become durable. */
+  readonly onDurable: (session: SessionId, commits: readonly JournalCommit[]) => void;
 }
 
 type Answer = Either<Rejection, unknown>;
@@ -35,8 +36,9 @@ export function newSimDisk({ time, faults, onFault, onCreated, onDurable }: SimD
   let writes = 0;
 
   function written(name: string, args: readonly unknown[]): void {
-    if (name === 'create') onCreated(args[0] as SessionId, args[1] as string);
-    if (name === 'append') onDurable(args[0] as SessionId, args[2] as readonly JournalRecord[]);
+    const session = args[0] as SessionId;
+    if (name === 'create') onCreated(session, { genesis: args[1] as string, tool_package: args[2] as StoredPackage });
+    if (name === 'append') onDurable(session, args[1] as readonly JournalCommit[]);
   }
 
   async function through(process: ProcessClock, { name, args, call }: Asked): Promise<Answer> {

@@ -6,11 +6,11 @@ import { RETRY_MS, SIM_PATIENCE_MS, SIM_TIMERS_MAX } from '../../schemas/limits.
 import type { EnginePorts } from '../engine/engine.ts';
 import { newMemoryEpochs } from '../engine/leases/epochs.ts';
 import { newSchemaCheck } from '../engine/edge/schema-check.ts';
-import type { JournalRecord } from '../journal/journal.ts';
+import type { JournalCommit } from '../journal/journal.ts';
 import { beginBridge } from './begin-bridge.ts';
 import type { BridgeWorld } from './bridge-world.ts';
 import { checkConversation } from './laws/conversation-laws.ts';
-import { checkNothingLost, checkReplay, checkIdle, isIdle } from './laws/ending-laws.ts';
+import { checkIdle, checkNothingLost, checkOnRecord, checkReplay, isIdle } from './laws/ending-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
 import { randomFrom } from './random.ts';
@@ -149,6 +149,7 @@ export class SimWorld {
       if (!ended && !isIdle(stored, now)) checkIdle(id, stored, judge);
       checkNothingLost(id, stored, judge);
       stored.checkLast();
+      checkOnRecord(id, stored, judge);
       if (this.#options.scenario.seed % REPLAYED_EVERY === 0) checkReplay(id, stored, judge);
     }
     if (!ended && judge.violations.length === 0) judge.fail('every run ends', 'a request was never answered');
@@ -172,9 +173,9 @@ export class SimWorld {
     );
   }
 
-  #durable(id: SessionId, records: readonly JournalRecord[]): void {
-    for (const event of this.laws.appended(id, records)) {
-      this.#trace(`${id} ${event.kind} ${event.event_id} ${records.at(-1)?.chain.slice(-8) ?? ''}`);
+  #durable(id: SessionId, commits: readonly JournalCommit[]): void {
+    for (const event of this.laws.appended(id, commits)) {
+      this.#trace(`${id} ${event.kind} ${event.event_id} ${commits.at(-1)?.chain.slice(-8) ?? ''}`);
     }
   }
 

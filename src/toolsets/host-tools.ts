@@ -18,7 +18,8 @@ const input = (properties: JsonObject, required: readonly string[] = []): JsonOb
 });
 
 const PATH = nonEmpty('Path of the file, relative to the workspace.');
-const FOLDER = nonEmpty('Folder to look in, relative to the workspace; the whole workspace when absent.');
+const FILE_OR_FOLDER = nonEmpty('Path of the file or folder, relative to the workspace.');
+const FOLDER = nonEmpty('Path of the folder, relative to the workspace. Default: the whole workspace.');
 
 const onPath = (access: ClaimRule['access']): ToolSpec['parallelism_hint'] => ({
   parallel_safe: true,
@@ -73,12 +74,12 @@ const sessionTools = (): readonly ToolSpec[] => [
     tool_id: 'host.session.open',
     tool_name: 'open_session',
     description:
-      'Open a session on the host: the workspace and its tools become available from the next turn on. ' +
-      'Call it once, before any file or shell tool.',
+      'Open a session on the host. The file and shell tools become available in the next turn. ' +
+      'Call this once, before you use them.',
     input_schema: input({
-      target: { type: 'object', description: 'Where to open it; the local workspace when absent.' },
-      session_ttl_ms: count('Close the session by itself after this many milliseconds.'),
-      labels: { type: 'object', additionalProperties: { type: 'string' }, description: 'Notes for people.' },
+      target: { type: 'object', description: 'Where to open the session. Default: the local workspace.' },
+      session_ttl_ms: count('Close the session after this many milliseconds.'),
+      labels: { type: 'object', additionalProperties: { type: 'string' }, description: 'Labels for people to read.' },
     }),
     mode: 'safe_write',
     destructive: false,
@@ -90,11 +91,14 @@ const sessionTools = (): readonly ToolSpec[] => [
   hostTool({
     tool_id: 'host.session.signal',
     tool_name: 'signal_session',
-    description: 'Stop the commands of the host session ("term", "kill"), or close the session ("close").',
+    description: 'Stop the commands that run in the host session ("term", "kill"), or close the session ("close").',
     input_schema: input(
       {
-        signal: { enum: ['term', 'kill', 'close'], description: 'What to do.' },
-        grace_timeout_ms: count('How long "term" waits before it kills, in milliseconds.'),
+        signal: {
+          enum: ['term', 'kill', 'close'],
+          description: '"term" and "close" ask the commands to stop, and kill them after the grace period.',
+        },
+        grace_timeout_ms: count('The grace period, in milliseconds.'),
       },
       ['signal'],
     ),
@@ -106,8 +110,9 @@ const sessionTools = (): readonly ToolSpec[] => [
     tool_id: 'host.exec',
     tool_name: 'shell',
     description:
-      'Run one command in the workspace and return its exit code and output. The command is a list of arguments, ' +
-      'not a shell line: use ["sh", "-c", "..."] for pipes. No network. Prefer the file tools for reading and editing.',
+      'Run one command in the workspace. Returns its exit code and output. The command is a list of arguments, not a ' +
+      'shell line; for pipes, use ["sh", "-c", "..."]. Do not rely on network access. To read or edit files, prefer the ' +
+      'file tools.',
     input_schema: input(
       {
         argv: {
@@ -116,12 +121,12 @@ const sessionTools = (): readonly ToolSpec[] => [
           minItems: 1,
           description: 'The command and its arguments, e.g. ["node", "--test"].',
         },
-        cwd: nonEmpty('Folder to run it in, relative to the workspace.'),
-        timeout_ms: count('Stop it after this many milliseconds.'),
+        cwd: nonEmpty('Folder to run it in, relative to the workspace. Default: the workspace.'),
+        timeout_ms: count('Stop the command after this many milliseconds.'),
         env: {
           type: 'object',
           additionalProperties: { type: 'string' },
-          description: 'Further environment variables.',
+          description: 'Additional environment variables.',
         },
         stdin: string('Text for its standard input.'),
       },
@@ -138,13 +143,17 @@ const readingTools = (): readonly ToolSpec[] => [
   reading({
     tool_id: 'host.fs.read_file',
     tool_name: 'read_file',
-    description: 'Read one text file of the workspace. Returns its text; long files can be read in parts.',
+    description:
+      'Read one text file of the workspace. Returns its text. Read a long file in parts, with offset_bytes and max_bytes.',
     input_schema: input(
       {
         path: PATH,
-        offset_bytes: { type: 'integer', minimum: 0, description: 'Where to begin, in bytes.' },
-        max_bytes: count('How much to read at most, in bytes.'),
-        encoding: { enum: ['utf8', 'bytes'], description: '"bytes" returns base64, for files that are not text.' },
+        offset_bytes: { type: 'integer', minimum: 0, description: 'Where to start, in bytes. Default: 0.' },
+        max_bytes: count('The most bytes to read.'),
+        encoding: {
+          enum: ['utf8', 'bytes'],
+          description: 'Use "bytes" for files that are not text; it returns base64. Default: "utf8".',
+        },
       },
       ['path'],
     ),
@@ -153,8 +162,8 @@ const readingTools = (): readonly ToolSpec[] => [
   reading({
     tool_id: 'host.fs.list_dir',
     tool_name: 'list_dir',
-    description: 'List one folder of the workspace, sorted by name; folders end with "/".',
-    input_schema: input({ path: FOLDER, max_results: count('How many entries at most; 100 when absent.') }),
+    description: 'List the entries of one folder, sorted by name. The names of folders end with "/".',
+    input_schema: input({ path: FOLDER, max_results: count('The most entries to return. Default: 100.') }),
     output_bytes_max: 20_000,
   }),
 ];
@@ -163,12 +172,12 @@ const searchTools = (): readonly ToolSpec[] => [
   reading({
     tool_id: 'host.fs.glob',
     tool_name: 'glob',
-    description: 'Find files by a glob pattern such as "src/**/*.ts", sorted by path.',
+    description: 'Find files by a glob pattern such as "src/**/*.ts". Returns their paths, sorted.',
     input_schema: input(
       {
-        pattern: nonEmpty('The pattern.'),
+        pattern: nonEmpty('The glob pattern.'),
         path: FOLDER,
-        max_results: count('How many paths at most; 100 when absent.'),
+        max_results: count('The most paths to return. Default: 100.'),
       },
       ['pattern'],
     ),
@@ -178,14 +187,14 @@ const searchTools = (): readonly ToolSpec[] => [
     tool_id: 'host.fs.grep',
     tool_name: 'grep',
     description:
-      'Search the text of files with a regular expression. Returns lines as "path:line:text", sorted by path.',
+      'Search the text of files with a regular expression. Returns matching lines as "path:line:text", sorted by path.',
     input_schema: input(
       {
         pattern: nonEmpty('The regular expression.'),
         path: FOLDER,
-        glob_filter: nonEmpty('Search only in files that match this glob pattern.'),
+        glob_filter: nonEmpty('Search only files that match this glob pattern.'),
         case_insensitive: boolean('Ignore case.'),
-        max_results: count('How many lines at most; 100 when absent.'),
+        max_results: count('The most lines to return. Default: 100.'),
       },
       ['pattern'],
     ),
@@ -197,15 +206,15 @@ const pathTools = (): readonly ToolSpec[] => [
   reading({
     tool_id: 'host.fs.stat',
     tool_name: 'stat',
-    description: 'Tell whether a path exists, whether it is a folder, its size and when it was changed.',
-    input_schema: input({ path: PATH }, ['path']),
+    description: 'Get the type, size and modification time of a file or folder. Fails if it does not exist.',
+    input_schema: input({ path: FILE_OR_FOLDER }, ['path']),
     output_bytes_max: 1_000,
   }),
   reading({
     tool_id: 'host.fs.exists',
     tool_name: 'exists',
-    description: 'Tell whether a path exists.',
-    input_schema: input({ path: PATH }, ['path']),
+    description: 'Check whether a file or folder exists.',
+    input_schema: input({ path: FILE_OR_FOLDER }, ['path']),
     output_bytes_max: 1_000,
   }),
 ];
@@ -214,13 +223,16 @@ const writingTools = (): readonly ToolSpec[] => [
   writing({
     tool_id: 'host.fs.write_file',
     tool_name: 'write_file',
-    description: 'Write a whole file of the workspace, replacing what was there.',
+    description: 'Write a whole file of the workspace. Replaces the file if it exists.',
     input_schema: input(
       {
         path: PATH,
-        text: string('The whole new text.'),
-        create_parents: boolean('Make missing folders.'),
-        mode: { enum: ['overwrite', 'create_new'], description: '"create_new" fails when the file exists.' },
+        text: string('The complete new text of the file.'),
+        create_parents: boolean('Create missing folders.'),
+        mode: {
+          enum: ['overwrite', 'create_new'],
+          description: '"create_new" fails if the file exists. Default: "overwrite".',
+        },
       },
       ['path', 'text'],
     ),
@@ -230,13 +242,13 @@ const writingTools = (): readonly ToolSpec[] => [
     tool_id: 'host.fs.edit_file',
     tool_name: 'edit_file',
     description:
-      'Replace one passage of a file. old_string must occur exactly once, unless replace_all is set. ' +
+      'Replace a passage of a file. old_string must occur exactly once, unless replace_all is true. ' +
       'An empty new_string deletes the passage.',
     input_schema: input(
       {
         path: PATH,
-        old_string: nonEmpty('The passage to replace, with enough around it to be unique.'),
-        new_string: string('What stands there instead.'),
+        old_string: nonEmpty('The passage to replace, with enough context to be unique.'),
+        new_string: string('The new text of the passage.'),
         replace_all: boolean('Replace every occurrence.'),
       },
       ['path', 'old_string', 'new_string'],
@@ -247,10 +259,13 @@ const writingTools = (): readonly ToolSpec[] => [
     tool_id: 'host.fs.apply_patch',
     tool_name: 'apply_patch',
     description:
-      'Change several files at once, all or nothing. The patch stands between "*** Begin Patch" and "*** End Patch"; ' +
-      'each file begins with "*** Add File: PATH", "*** Update File: PATH" (then "*** Move to: PATH", if moved) or ' +
-      '"*** Delete File: PATH". Updates hold hunks: "@@ hint", then lines that begin with " ", "-" or "+".',
-    input_schema: input({ patch: nonEmpty('The patch.'), dry_run: boolean('Only tell what would change.') }, ['patch']),
+      'Change several files, all or none. The patch starts with "*** Begin Patch" and ends with "*** End Patch". ' +
+      'Each file starts with "*** Add File: PATH", "*** Delete File: PATH" or "*** Update File: PATH", which ' +
+      '"*** Move to: PATH" may follow. An update contains hunks: "@@ hint", then lines that start with " ", "-" or "+".',
+    input_schema: input(
+      { patch: nonEmpty('The patch.'), dry_run: boolean('Report what would change without changing it.') },
+      ['patch'],
+    ),
     parallelism_hint: {
       parallel_safe: true,
       claims: [{ space: 'fs', argument: 'patch', form: 'patch', access: 'write' }],

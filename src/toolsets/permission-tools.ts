@@ -25,14 +25,14 @@ export const permissionTools = (): readonly ToolSpec[] => [
     tool_id: 'permissions.check',
     tool_name: 'permissions_check',
     description:
-      'Tell whether a call of a tool would run at once, ask a person first, or be denied, and why. Give the arguments ' +
-      'you mean to use: for a shell command that only reads, the answer names the file tool that does the same ' +
-      'without asking. Changes nothing.',
+      'Check whether a call would run without approval, wait for the approval of a person, or be denied, and why. Give ' +
+      'the arguments of the call: for a shell command that only reads, the answer names a file tool that returns the ' +
+      'same without approval. Changes nothing.',
     input_schema: {
       type: 'object',
       properties: {
-        tool_name: { type: 'string', minLength: 1, description: 'Name of the tool you mean to call.' },
-        arguments: { type: 'object', description: 'The arguments you mean to call it with.' },
+        tool_name: { type: 'string', minLength: 1, description: 'Name of the tool to call.' },
+        arguments: { type: 'object', description: 'Arguments of the call.' },
       },
       required: ['tool_name'],
       additionalProperties: false,
@@ -42,7 +42,7 @@ export const permissionTools = (): readonly ToolSpec[] => [
     tool_id: 'permissions.describe',
     tool_name: 'permissions_describe',
     description:
-      'List what waits for a person now, which tools ask a person, what was granted, and the policy. Changes nothing.',
+      'List the calls that wait for a person, the tools that require approval, the grants, and the policy. Changes nothing.',
     input_schema: { type: 'object', properties: {}, additionalProperties: false },
   }),
 ];

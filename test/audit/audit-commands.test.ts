@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { must } from '../../src/client/must.ts';
+import { DEMO, DEMO_EVENTS, DEMO_LINES, callIn, commitIn, turnIn } from '../support/e2e/recorded-demo.ts';
 import { type Finished, ROOT, freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
 
-const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
+const COUNT = DEMO_EVENTS.length;
 const LEASE_LOST = join(ROOT, 'replay-fixtures/lease-lost/session.jsonl');
 
 let home: string;
@@ -27,25 +28,32 @@ afterAll(() => rm(home, { recursive: true }));
 
 describe('refold fork', () => {
   test('creates a session and prints its source, the added events with reasons, and the next command', async () => {
-    const { code, stdout } = await onData('fork', demo, '--at', '23', '--to', 'middle');
+    // Right after a call began.
+    const version = callIn('ToolCallStarted', 'call_4_3') + 1;
+    const { code, stdout } = await onData('fork', demo, '--at', `${version}`, '--to', 'middle');
     expect(code).toBe(0);
-    expect(stdout).toContain(`middle  forked from ${demo} after 23 events\n`);
-    expect(stdout).toMatch(/added +position 23 {2}RunPaused\n/);
+    expect(stdout).toContain(`middle  forked from ${demo} after ${version} events\n`);
+    expect(stdout).toMatch(new RegExp(`added +position ${version} {2}RunPaused\n`));
     expect(stdout).toMatch(
-      /added +position 24 {2}LeaseExpired {2}call_4_3: the source’s bridge runs it.* here it is unknown/,
+      new RegExp(
+        `added +position ${version + 1} {2}LeaseExpired {2}call_4_3: the source’s bridge runs it.* here it is unknown`,
+      ),
     );
     expect(stdout).toMatch(/now +run-1 paused_executing, turn 4\nnext +refold resume middle, or/);
-    const [object] = jsonLines((await onData('fork', demo, '--at', '23', '--to', 'middle-2', '--json')).stdout);
+    const [object] = jsonLines((await onData('fork', demo, '--at', `${version}`, '--to', 'middle-2', '--json')).stdout);
     expect(object).toMatchObject({
       session_id: 'middle-2',
-      version: 25,
-      forked_from: { session_id: demo, position: 23 },
+      version: version + 2,
+      forked_from: { session_id: demo, position: version },
     });
   });
 
   test('with --run end, the fork takes the next prompt', async () => {
-    const { stdout } = await onData('fork', demo, '--at', '18', '--to', 'over', '--run', 'end');
-    expect(stdout).toMatch(/added +position 18 {2}RunCancelled\nnow +idle\nnext +refold run "\.\.\." --session over/);
+    const version = turnIn(4) + 1;
+    const { stdout } = await onData('fork', demo, '--at', `${version}`, '--to', 'over', '--run', 'end');
+    expect(stdout).toMatch(
+      new RegExp(`added +position ${version} {2}RunCancelled\nnow +idle\nnext +refold run "\\.{3}" --session over`),
+    );
   });
 
   test('is verified against its source when that is available, and says so when it is not', async () => {
@@ -56,7 +64,7 @@ describe('refold fork', () => {
     expect((await refold(['verify', at('early.jsonl')])).stdout).toContain(
       'the source is not available, so not compared',
     );
-    const cut = (await readFile(at('early.jsonl'), 'utf8')).split('\n').slice(0, 3).join('\n');
+    const cut = (await readFile(at('early.jsonl'), 'utf8')).split('\n').slice(0, 4).join('\n');
     await writeFile(at('cut.jsonl'), cut);
     const found = await refold(['verify', at('cut.jsonl'), '--json']);
     expect(found.code).toBe(1);
@@ -65,7 +73,7 @@ describe('refold fork', () => {
 
   test.each([
     [['absent'], /there is no session absent/],
-    [['DEMO', '--at', '32'], /has 31 events, so it cannot be forked after 32/],
+    [['DEMO', '--at', `${COUNT + 1}`], new RegExp(`has ${COUNT} events, so it cannot be forked after ${COUNT + 1}`)],
     [['DEMO', '--at', 'x'], /--at takes a whole number/],
     [['DEMO', '--run', 'on'], /Allowed choices are pause, go, end/],
     [['DEMO', '--to', '../x'], /is not a session id .* List the sessions: refold sessions/],
@@ -76,23 +84,42 @@ describe('refold fork', () => {
   });
 });
 
-test('a session of an older version is exported as it was recorded, and still verifies', async () => {
-  const old = join(ROOT, 'replay-fixtures/interrupted-batch/session.jsonl');
-  const [imported] = jsonLines((await onData('import', old, '--json')).stdout);
+test('an imported session is exported as it was recorded, and a fork of it verifies', async () => {
+  const file = join(ROOT, 'replay-fixtures/interrupted-batch/session.jsonl');
+  const [imported] = jsonLines((await onData('import', file, '--json')).stdout);
   const id = String(imported?.['session_id']);
   const { stdout } = await onData('export', id);
-  expect(stdout).toBe(await readFile(old, 'utf8'));
-  expect(await onData('fork', id, '--to', 'of-old')).toMatchObject({ code: 0 });
-  expect(await onData('verify', id, 'of-old')).toMatchObject({ code: 0 });
+  expect(stdout).toBe(await readFile(file, 'utf8'));
+  expect(await onData('fork', id, '--to', 'of-imported')).toMatchObject({ code: 0 });
+  expect(await onData('verify', id, 'of-imported')).toMatchObject({ code: 0 });
 });
 
+test.each(['import', 'replay', 'verify'])(
+  'an export made before 0.2 is refused by %s, which says what to do',
+  async (command) => {
+    const file = at('before-0.2.jsonl');
+    const genesis = { config: {}, session_id: 's', v: 2 };
+    await writeFile(file, `${JSON.stringify({ chain: '', format: 1, genesis, kind: 'genesis', state_digest: '' })}\n`);
+    const { code, stdout, stderr } = await refold([command, file, '--data-dir', at(`before-0.2-${command}`)]);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toMatch(
+      /line 1: made before 0\.2; record the session anew, or use the refold that made it/,
+    );
+  },
+);
+
+const [gone, next] = [DEMO_LINES[5], DEMO_LINES[6]].map((line) => commitIn(line).position);
+
 test.each([
-  ['what came before it', 4, /position 3: the position is 4; it must be 3; the records before it are stored/],
+  [
+    'what came before it',
+    5,
+    new RegExp(`position ${gone}: the position is ${next}; it must be ${gone}; the records before it are stored`),
+  ],
   ['nothing', 0, /position -1: .*; nothing is stored/],
 ])('an import of a file that does not verify exits with 1 and stores %s', async (_, missing, says) => {
-  const lines = (await readFile(DEMO, 'utf8')).split('\n');
   const file = at(`without-${missing}.jsonl`);
-  await writeFile(file, lines.toSpliced(missing, 1).join('\n'));
+  await writeFile(file, DEMO_LINES.toSpliced(missing, 1).join('\n'));
   const { code, stderr } = await refold(['import', file, '--data-dir', at('imported')]);
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
   expect(stderr).toContain(`For details: refold verify ${file}\n`);
@@ -122,7 +149,9 @@ describe('refold checkpoint', () => {
 
   test('is verified with the given key, and verify reports when none is given', async () => {
     const trusted = await refold(['verify', DEMO, '--checkpoint', kept(), '--public-key', `${key()}.pub`]);
-    expect(trusted.stdout).toMatch(/by the given key\nverified[^]*matches what was signed at 31 events; 0 more since/);
+    expect(trusted.stdout).toMatch(
+      new RegExp(`by the given key\nverified[^]*matches what was signed at ${COUNT} events; 0 more since`),
+    );
     expect((await onData('verify', demo, '--checkpoint', kept())).stdout).toContain('its author chose that key');
     await refold(['checkpoint', '--new-key', at('other')]);
     const wrong = await refold(['verify', DEMO, '--checkpoint', kept(), '--public-key', `${at('other')}.pub`]);
@@ -150,19 +179,25 @@ describe('refold checkpoint', () => {
     expect(jsonLines(gone.stdout).filter((line) => line['source'] === demo)).toMatchObject([
       { fault: { position: -1, what: 'deleted' } },
     ]);
-    const lines = (await readFile(DEMO, 'utf8')).trimEnd().split('\n');
     // An import keeps the id of the session, so the fixture is its export.
-    await writeFile(at('short.jsonl'), lines.slice(0, 9).join('\n'));
+    await writeFile(at('short.jsonl'), DEMO_LINES.slice(0, 9).join('\n'));
     expect(
       jsonLines((await refold(['verify', at('short.jsonl'), '--checkpoint', kept(), '--json'])).stdout),
-    ).toMatchObject([{ trusted_key: false }, { fault: { position: 8, what: 'truncated' } }, { summary: { bad: 1 } }]);
+    ).toMatchObject([
+      { trusted_key: false },
+      { fault: { position: commitIn(DEMO_LINES[9]).position, what: 'truncated' } },
+      { summary: { bad: 1 } },
+    ]);
   });
 
   test('proves one session without the others', async () => {
     const proving = await refold(['checkpoint', '--prove', demo, '--checkpoint', kept(), '-o', at('proof.json')]);
-    expect(proving).toMatchObject({ code: 0, stdout: expect.stringMatching(/at 31 events: \d+ digests to the root/) });
+    expect(proving).toMatchObject({ code: 0, stdout: expect.stringContaining(`at ${COUNT} events: `) });
     const checked = await refold(['verify', DEMO, '--checkpoint', at('proof.json'), '--public-key', `${key()}.pub`]);
-    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('matches what was signed at 31 events') });
+    expect(checked).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`matches what was signed at ${COUNT} events`),
+    });
     const other = await refold(['checkpoint', '--prove', 'absent', '--checkpoint', kept()]);
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('does not contain session absent') });
   });
@@ -187,9 +222,8 @@ describe('refold whatif', () => {
     readonly [field: string]: unknown;
   }
   const tools = async (): Promise<readonly Tool[]> => {
-    const [first] = (await readFile(DEMO, 'utf8')).split('\n');
-    const { genesis } = JSON.parse(String(first)) as { genesis: { tool_package: { registry: readonly Tool[] } } };
-    return genesis.tool_package.registry;
+    const { tool_package } = JSON.parse(String(DEMO_LINES[0])) as { tool_package: { registry: readonly Tool[] } };
+    return tool_package.registry;
   };
   const write = async (name: string, value: unknown): Promise<string> => {
     await writeFile(at(name), JSON.stringify(value));
@@ -207,7 +241,7 @@ describe('refold whatif', () => {
     const args = ['--registry', await write('other.json', other)];
     const { code, stdout } = await refold(['whatif', DEMO, ...args]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/position 4, turn 2 of run-1\n +offer {2}-shell\n/);
+    expect(stdout).toMatch(new RegExp(`position ${turnIn(2)}, turn 2 of run-1\n +offer {2}-shell\n`));
     expect(stdout).toMatch(/call_3_1 shell {2}runs in group 0 → rejected, tool_unknown/);
     const lines = jsonLines((await refold(['whatif', DEMO, ...args, '--json'])).stdout);
     expect(lines).toMatchObject([

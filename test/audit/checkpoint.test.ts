@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Checkpoint,
   type CheckpointLeaf,
+  type CommitRecord,
   type Digest,
   type RecordedEvent,
   type Position,
@@ -31,11 +32,11 @@ import { leafDigest, merklePath, merkleRoot, rootFromPath } from '../../src/core
 import { findCheckpointFault, newSigningKeys, signCheckpoint } from '../../src/audit/signature.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
-import { recordsOf } from './records.ts';
+import type { Origin } from '../../src/core/initial-state.ts';
+import { chainAt, commitsIn, recordsOf } from './records.ts';
 import { mustBe } from '../../src/client/must.ts';
 
 type Log = ReadonlyMap<SessionId, readonly StreamRecord[]>;
-type Genesis = Extract<StreamRecord, { kind: 'genesis' }>['genesis'];
 
 const keys = newSigningKeys();
 const idOf = (index: number): SessionId => brand<'SessionId'>(`s-${index}`);
@@ -54,8 +55,11 @@ const made = new Map<string, Log>();
 function makeLog(seed: number, length: number, sessions: number): Log {
   return new Map(
     Array.from({ length: sessions }, (_, index) => {
-      const { genesis, events } = walk(seed * 31 + index, length + 7 * index).session;
-      return [idOf(index), recordsOf({ genesis: { ...genesis, session_id: idOf(index) }, events })] as const;
+      const { genesis, tool_package, events } = walk(seed * 31 + index, length + 7 * index).session;
+      const named = { genesis: { ...genesis, session_id: idOf(index) }, tool_package, events };
+      const random = randomFrom(seed * 31 + index);
+      const sizes = [1, 2, ...events.map(() => 1 + random.below(3))];
+      return [idOf(index), recordsOf(named, sizes)] as const;
     }),
   );
 }
@@ -76,41 +80,53 @@ interface Victim {
   readonly records: readonly StreamRecord[];
 }
 
-/** A session with at least two events, so it can be changed. */
+/** A session with at least three commits, so it can be changed. */
 function victimIn(log: Log, random: Random): Victim {
-  const fit = [...log].filter(([, records]) => records.length > 2);
+  const fit = [...log].filter(([, records]) => commitsIn(records).length > 2);
   const [id, records] = random.pick(fit);
   return { id, records };
 }
 
-type EventRecord = Extract<StreamRecord, { kind: 'event' }>;
+/** The index of a commit among the records. */
+const someIndex = ({ records }: Victim, random: Random): number => 2 + random.below(records.length - 2);
 
-const eventAt = (records: readonly StreamRecord[], index: number): EventRecord => records[index] as EventRecord;
-const someIndex = ({ records }: Victim, random: Random): number => 1 + random.below(records.length - 1);
+const commitAt = (records: readonly StreamRecord[], index: number): CommitRecord => records[index] as CommitRecord;
 
-/** Positions, event digests and chain values corrected without a fold. */
+const eventsOf = (records: readonly StreamRecord[]): readonly RecordedEvent[] =>
+  commitsIn(records).flatMap(({ events }) => events);
+
+const originOf = (records: readonly StreamRecord[]): Origin => {
+  const [first, second] = records;
+  if (first?.kind !== 'package' || second?.kind !== 'genesis') throw new Error('no beginning');
+  return { genesis: second.genesis, tool_package: first.tool_package };
+};
+
+/** Positions and chain values corrected without a fold. */
 function patched(records: readonly StreamRecord[]): readonly StreamRecord[] {
-  const [genesis, ...events] = records as readonly [StreamRecord, ...EventRecord[]];
-  let { chain } = genesis;
-  return [
-    genesis,
-    ...events.map((record, index) => {
-      const event_digest = eventDigest(record.event);
-      chain = nextChain(chain, event_digest, record.state_digest);
-      return { ...record, position: index as Position, event_digest, chain };
-    }),
-  ];
+  let chain = chainAt(records, 0);
+  let position = 0;
+  return records.map((record) => {
+    if (record.kind !== 'commit') return record;
+    chain = nextChain(chain, record.events.map(eventDigest), record.state_digest);
+    const made = { ...record, position: position as Position, chain };
+    position += record.events.length;
+    return made;
+  });
 }
 
 /** The records that the fold makes of these events; events that it refuses are left out. */
-function refolded(genesis: Genesis, events: readonly RecordedEvent[]): readonly StreamRecord[] {
-  let state = initialState(genesis);
+function refolded(
+  origin: Origin,
+  events: readonly RecordedEvent[],
+  sizes?: readonly number[],
+): readonly StreamRecord[] {
+  let state = initialState(origin.genesis, origin.tool_package);
   const kept = events.filter((event) => {
     const stepped = stepOrNull(state, event);
     if (stepped !== null) state = stepped;
     return stepped !== null;
   });
-  return recordsOf({ genesis, events: kept });
+  return recordsOf({ ...origin, events: kept }, sizes);
 }
 
 function stepOrNull(state: SessionState, event: RecordedEvent): SessionState | null {
@@ -135,19 +151,32 @@ const hidden = (records: readonly StreamRecord[], random: Random): readonly Stre
 const ATTACKS: Readonly<Record<string, Attack>> = {
   'edit an event': (victim, random, log) => {
     const index = someIndex(victim, random);
-    const record = eventAt(victim.records, index);
-    return put(log, victim.id, hidden(victim.records.with(index, { ...record, event: later(record.event) }), random));
+    const record = commitAt(victim.records, index);
+    const at = random.below(record.events.length);
+    const events = record.events.with(at, later(record.events[at] as RecordedEvent));
+    return put(log, victim.id, hidden(victim.records.with(index, { ...record, events }), random));
   },
-  'delete an event': (victim, random, log) =>
+  'delete a commit': (victim, random, log) =>
     put(log, victim.id, hidden(victim.records.toSpliced(someIndex(victim, random), 1), random)),
+  'delete an event inside a commit': (victim, random, log) => {
+    const index = victim.records.findIndex((record) => record.kind === 'commit' && record.events.length > 1);
+    const record = commitAt(victim.records, index);
+    const events = record.events.toSpliced(random.below(record.events.length), 1);
+    return put(log, victim.id, hidden(victim.records.with(index, { ...record, events }), random));
+  },
+  'commit the same events differently': (victim, _, log) => {
+    const sizes = commitsIn(victim.records).map(({ events }) => events.length);
+    const merged = [(sizes[0] as number) + (sizes[1] as number), ...sizes.slice(2)];
+    return put(log, victim.id, refolded(originOf(victim.records), eventsOf(victim.records), merged));
+  },
   truncate: (victim, random, log) => put(log, victim.id, victim.records.slice(0, someIndex(victim, random))),
-  'swap two events': (victim, random, log) => {
-    const a = 1 + random.below(victim.records.length - 2);
+  'swap two commits': (victim, random, log) => {
+    const a = 2 + random.below(victim.records.length - 3);
     const b = a + 1 + random.below(victim.records.length - a - 1);
-    const [first, second] = [eventAt(victim.records, a), eventAt(victim.records, b)];
+    const [first, second] = [commitAt(victim.records, a), commitAt(victim.records, b)];
     const moved = random.oneIn(2)
       ? victim.records.with(a, second).with(b, first)
-      : victim.records.with(a, { ...first, event: second.event }).with(b, { ...second, event: first.event });
+      : victim.records.with(a, { ...first, events: second.events }).with(b, { ...second, events: first.events });
     return put(log, victim.id, hidden(moved, random));
   },
   'swap two sessions': (victim, random, log) => {
@@ -160,18 +189,25 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     return left;
   },
   're-chain it': (victim, random, log) => {
-    const [first] = victim.records;
-    if (first?.kind !== 'genesis') throw new Error('no genesis record');
-    const events = victim.records.flatMap((record) => (record.kind === 'event' ? [record.event] : []));
+    const origin = originOf(victim.records);
+    const events = eventsOf(victim.records);
     const index = random.below(events.length);
     const whole = random.oneIn(3)
-      ? refolded({ ...first.genesis, created_at_ms: first.genesis.created_at_ms + 1 }, events)
+      ? refolded({ ...origin, genesis: { ...origin.genesis, created_at_ms: origin.genesis.created_at_ms + 1 } }, events)
       : random.oneIn(2)
-        ? refolded(first.genesis, events.with(index, later(events[index] as RecordedEvent)))
-        : refolded(first.genesis, events.toSpliced(index, 1));
+        ? refolded(origin, events.with(index, later(events[index] as RecordedEvent)))
+        : refolded(origin, events.toSpliced(index, 1));
     return put(log, victim.id, whole);
   },
 };
+
+const CONSISTENT = new Set([
+  'truncate',
+  'swap two sessions',
+  'delete a session',
+  're-chain it',
+  'commit the same events differently',
+]);
 
 const verifies = (records: readonly StreamRecord[]): boolean => {
   const replayer = newReplayer();
@@ -202,7 +238,7 @@ describe('a kept checkpoint', () => {
       if (verifies(attacked.get(victim.id) ?? [])) consistent += 1;
     }
     // The log stays consistent under these attacks: only the checkpoint reveals them.
-    if (['truncate', 'swap two sessions', 'delete a session', 're-chain it'].includes(name)) {
+    if (CONSISTENT.has(name)) {
       expect(consistent).toBe(SEEDS);
     }
   });
@@ -215,6 +251,7 @@ describe('a kept checkpoint', () => {
     const whatOf = (name: string) =>
       faults(checkpoint, (ATTACKS[name] as Attack)(victim, random, log)).map(({ what }) => what);
     expect(whatOf('edit an event')).toEqual(['altered']);
+    expect(whatOf('commit the same events differently')).toEqual(['rewritten']);
     expect(whatOf('truncate')).toEqual(['truncated']);
     expect(whatOf('swap two sessions')).toEqual(['swapped', 'swapped']);
     expect(whatOf('delete a session')).toEqual(['deleted']);
@@ -224,22 +261,34 @@ describe('a kept checkpoint', () => {
   test('accepts a log that is unchanged, has grown, or has new sessions', () => {
     let grown = 0;
     for (let seed = 0; seed < SEEDS; seed += 1) {
-      const checkpoint = signed(leavesOf(logOf(seed, 24)));
-      expect(faults(checkpoint, logOf(seed, 24))).toEqual([]);
       const more = logOf(seed, 40, 5);
+      const before: Log = new Map(
+        [...more].slice(0, 3).map(([id, records]) => [id, records.slice(0, 2 + Math.floor(records.length / 2))]),
+      );
+      const checkpoint = signed(leavesOf(before));
+      expect(faults(checkpoint, before)).toEqual([]);
       grown += more.get(idOf(0))?.length ?? 0;
       expect(faults(checkpoint, more)).toEqual([]);
     }
     expect(grown).toBeGreaterThan(SEEDS);
   });
 
+  test('made inside what is one commit now says so', () => {
+    const [records] = [...logOf(4, 24).values()];
+    if (records === undefined) throw new Error('no session');
+    const checkpoint = signed([leafOf(records.slice(0, 3))]);
+    const whole = refolded(originOf(records), eventsOf(records), [eventsOf(records).length]);
+    expect(faults(checkpoint, new Map([[idOf(0), whole]]))).toMatchObject([
+      { what: 'rewritten', position: 0, message: expect.stringContaining('no commit ends there now') },
+    ]);
+  });
+
   test('covers the genesis records of sessions without events', () => {
-    const log: Log = new Map([...logOf(1, 10)].map(([id, records]) => [id, records.slice(0, 1)]));
+    const log: Log = new Map([...logOf(1, 10)].map(([id, records]) => [id, records.slice(0, 2)]));
     const checkpoint = signed(leavesOf(log));
     expect(faults(checkpoint, log)).toEqual([]);
-    const [first] = log.get(idOf(0)) ?? [];
-    if (first?.kind !== 'genesis') throw new Error('no genesis record');
-    const other = recordsOf({ genesis: { ...first.genesis, created_at_ms: 77 }, events: [] });
+    const { genesis, tool_package } = originOf(log.get(idOf(0)) ?? []);
+    const other = recordsOf({ genesis: { ...genesis, created_at_ms: 77 }, tool_package, events: [] });
     expect(faults(checkpoint, new Map(log).set(idOf(0), other))).toMatchObject([{ what: 'rewritten', position: -1 }]);
   });
 });

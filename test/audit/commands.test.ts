@@ -5,12 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, type SessionState, brand } from '../../schemas/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { must } from '../../src/client/must.ts';
-import { type Finished, ROOT, freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
+import { DEMO, DEMO_EVENTS, DEMO_LINES, callIn, commitIn, positionIn, turnIn } from '../support/e2e/recorded-demo.ts';
+import { type Finished, freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
 import { call, session } from '../support/session.ts';
 import { profileOf, testPackage, tool } from '../support/tools.ts';
 import { linesOf, recordsOf } from './records.ts';
 
-const DEMO = join(ROOT, 'replay-fixtures/demo/session.jsonl');
+const COUNT = DEMO_EVENTS.length;
 const LARGE = 'x'.repeat(5_000);
 
 let home: string;
@@ -84,8 +85,8 @@ describe('refold verify', () => {
     const { code, stdout } = await onData('verify', wordy, DEMO);
     expect(code).toBe(0);
     expect(stdout).toMatch(/verified +wordy {2}4 events, 2 blobs in \d+ ms/);
-    expect(stdout).toMatch(/verified +.*session\.jsonl {2}31 events in \d+ ms; blobs not checked/);
-    expect(stdout).toMatch(/2 streams, 35 events in \d+ ms: all verified/);
+    expect(stdout).toMatch(new RegExp(`verified +.*session\\.jsonl {2}${COUNT} events in \\d+ ms; blobs not checked`));
+    expect(stdout).toContain(`2 streams, ${4 + COUNT} events in `);
   });
 
   test('needs no data directory for files', async () => {
@@ -134,20 +135,28 @@ describe('refold verify', () => {
   });
 
   test('continues after a bad stream, names its first bad position, and exits with 1', async () => {
-    const lines = (await readFile(DEMO, 'utf8')).split('\n');
-    lines[7] = String(lines[7]).replace('"duration_ms":', '"duration_ms":1');
+    const edited = DEMO_LINES.findIndex((line) => line.includes('"duration_ms":'));
+    const { position, events } = commitIn(DEMO_LINES[edited]);
+    const last = position + events.length - 1;
+    const lines = DEMO_LINES.with(edited, String(DEMO_LINES[edited]).replace('"duration_ms":', '"duration_ms":1'));
     await writeFile(at('edited.jsonl'), lines.join('\n'));
-    await writeFile(at('torn.jsonl'), lines.slice(0, 5).join('\n').slice(0, -9));
+    await writeFile(
+      at('torn.jsonl'),
+      lines
+        .slice(0, edited + 1)
+        .join('\n')
+        .slice(0, -9),
+    );
     const { code, stdout } = await refold(['verify', at('edited.jsonl'), at('torn.jsonl'), DEMO, '--json']);
     expect(code).toBe(1);
     expect(jsonLines(stdout)).toMatchObject([
-      { verified: false, fault: { position: 6, what: 'event_digest' }, events: 6 },
-      { verified: false, fault: { position: 3, what: 'record' }, events: 3 },
+      { verified: false, fault: { position: last, what: 'chain' }, events: position },
+      { verified: false, fault: { position, what: 'record' }, events: position },
       { verified: true },
       { summary: { streams: 3, verified: 1, bad: 2, unreadable: 0 } },
     ]);
     expect((await refold(['verify', at('edited.jsonl')])).stdout).toMatch(
-      /bad[^]*position 6: the event_digest differs/,
+      new RegExp(`bad[^]*position ${last}: the chain differs`),
     );
   });
 
@@ -174,7 +183,7 @@ describe('refold diff', () => {
   test('finds no difference between two recordings of one story, and lists what it did not compare', async () => {
     const [a, b] = [
       await write('one.jsonl', base),
-      await write('same.jsonl', { events: base.events, genesis: other.genesis }),
+      await write('same.jsonl', { genesis: other.genesis, tool_package: other.tool_package, events: base.events }),
     ];
     const { code, stdout } = await refold(['diff', a, b]);
     expect(code).toBe(0);
@@ -205,7 +214,7 @@ describe('refold diff', () => {
   test('takes a session and a file, and clips long values', async () => {
     const { code, stdout } = await onData('diff', wordy, DEMO);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/a {2}wordy {2}4 events\nb .*31 events/);
+    expect(stdout).toMatch(new RegExp(`a {2}wordy {2}4 events\nb .*${COUNT} events`));
     for (const line of stdout.split('\n').filter((line) => /^ {4}[ab] /.test(line)))
       expect(line.length).toBeLessThan(80);
   });
@@ -215,22 +224,24 @@ describe('refold diff', () => {
   });
 
   test('refuses a stream that does not fold', async () => {
-    const lines = (await readFile(DEMO, 'utf8')).split('\n').toSpliced(3, 1);
-    await writeFile(at('hole.jsonl'), lines.join('\n'));
+    await writeFile(at('hole.jsonl'), DEMO_LINES.toSpliced(3, 1).join('\n'));
     const { code, stderr } = await refold(['diff', DEMO, at('hole.jsonl')]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/hole\.jsonl does not fold as recorded, position 2.*refold verify/);
+    expect(stderr).toMatch(/hole\.jsonl does not fold as recorded, position 1.*refold verify/);
   });
 });
 
 describe('refold explain', () => {
+  const opened = callIn('ToolCallSettled', 'call_1_1');
+  const started = callIn('ToolCallStarted', 'call_4_3');
+
   test('explains why each tool is in or out, at a position', async () => {
     const before = await refold(['explain', DEMO, '--at', '0']);
     expect(before.stdout).toMatch(
       /out {2}shell host\.exec, from the start\n +\+ in_profile: .*\n +- host_session_not_ready: /,
     );
     const after = await refold(['explain', DEMO]);
-    expect(after.stdout).toMatch(/in {3}shell host\.exec, since position 2, ToolCallSettled/);
+    expect(after.stdout).toContain(`in   shell host.exec, since position ${opened}, ToolCallSettled`);
     expect(after.stdout).toMatch(/profile {2}anthropic/);
   });
 
@@ -240,7 +251,7 @@ describe('refold explain', () => {
     );
     for (const { stdout } of rows) {
       expect(jsonLines(stdout)).toMatchObject([
-        { at: 31, tool: { tool_name: 'shell', effective: true, since: { position: 2 } } },
+        { at: COUNT, tool: { tool_name: 'shell', effective: true, since: { position: opened } } },
       ]);
     }
   });
@@ -265,19 +276,25 @@ describe('refold explain', () => {
   test('explains which calls a call waited for and why, which bridge ran it and how it ended', async () => {
     const { code, stdout } = await refold(['explain', DEMO, '--call', 'call_4_3']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/turn 4 of run-1, position 17/);
+    expect(stdout).toContain(`turn 4 of run-1, position ${turnIn(4)} `);
     expect(stdout).toMatch(/group +1 \(the last is 2\)/);
-    expect(stdout).toMatch(
-      /waited for call_4_2 \(edit_file, group 0, settled at position 21\): that call claims write fs\/src\/tax\.js, this one write fs\/src\/tax\.js/,
+    const before = callIn('ToolCallSettled', 'call_4_2');
+    expect(stdout).toContain(
+      `waited for call_4_2 (edit_file, group 0, settled at position ${before}): that call claims write fs/src/tax.js, this one write fs/src/tax.js`,
     );
-    expect(stdout).toMatch(/started +position 22 .* by bridge-\S+, attempt 1/);
-    expect(stdout).toMatch(/settled +position 23 .* by ToolCallSettled: succeeded/);
-    expect(stdout).toMatch(/answered +the model received the result at position 25/);
+    const settled = callIn('ToolCallSettled', 'call_4_3');
+    const answered = positionIn((event) => event.kind === 'ToolBatchSettled' && event.batch_id === 'batch-4');
+    expect(stdout).toMatch(new RegExp(`started +position ${started} .* by bridge-\\S+, attempt 1`));
+    expect(stdout).toMatch(new RegExp(`settled +position ${settled} .* by ToolCallSettled: succeeded`));
+    expect(stdout).toMatch(new RegExp(`answered +the model received the result at position ${answered} `));
   });
 
   test('explains a call as of a position', async () => {
-    const [object] = jsonLines((await refold(['explain', DEMO, '--call', 'call_4_3', '--at', '23', '--json'])).stdout);
-    expect(object).toMatchObject({ at: 23, status: 'running', settled: null, starts: [{ position: 22 }] });
+    const version = started + 1;
+    const [object] = jsonLines(
+      (await refold(['explain', DEMO, '--call', 'call_4_3', '--at', `${version}`, '--json'])).stdout,
+    );
+    expect(object).toMatchObject({ at: version, status: 'running', settled: null, starts: [{ position: started }] });
   });
 
   test('explains a rejected call by its code and message', async () => {
@@ -289,7 +306,7 @@ describe('refold explain', () => {
   test.each([
     [['--tool', 'nothing'], /there is no tool "nothing".*shell/],
     [['--call', 'absent'], /no call "absent".*refold events/],
-    [['--at', '99'], /has only 31 events/],
+    [['--at', '99'], new RegExp(`has only ${COUNT} events`)],
     [['--at', 'x'], /--at takes a whole number/],
     [['--tool', 'a', '--call', 'b'], /cannot be used with/],
   ])('misuse %j exits with 2 and says what to do', async (args, says) => {

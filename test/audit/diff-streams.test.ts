@@ -36,7 +36,7 @@ describe('two streams', () => {
     expect(pathsOf(found.stateAfterFirst)).toContain('/active_tool_batch/plan/planned_calls/0/claims/0/access');
     expect(pathsOf(found.stateAfterFirst)).not.toContain('/version');
     expect(pathsOf(found.stateAtEnd)).toContain('/active_tool_batch');
-    expect(found.events).toEqual({ a: 4, b: 3 });
+    expect(found.events).toEqual({ a: 4, b: 4 });
   });
 
   test('differ where their kinds differ', () => {
@@ -88,14 +88,46 @@ describe('two streams', () => {
   test('are not compared beyond the position where one does not fold as recorded', () => {
     const records = recordsOf(base);
     const broken = [
-      ...records.slice(0, 2),
-      { ...records[2], state_digest: records[0]?.state_digest },
+      ...records.slice(0, 3),
+      { ...records[3], state_digest: `sha256:${'0'.repeat(64)}` },
     ] as typeof records;
     expect(diffStreams(records, broken, { strict: false, pathsMax: 1 }).divergence).toMatchObject({
       stream: 'b',
       divergence: { position: 1, what: 'state_digest' },
     });
     expect(diffStreams([], records, { strict: false, pathsMax: 1 }).divergence).toMatchObject({ stream: 'a' });
+  });
+
+  test('that were committed differently are equal, unless compared strictly', () => {
+    const story = base.started('a').settled('a').batchSettled().answered('done');
+    const [single, grouped] = [recordsOf(story), recordsOf(story, [2, 3])];
+    for (const [a, b] of [
+      [single, grouped],
+      [grouped, single],
+    ] as const) {
+      expect(diffStreams(a, b, { strict: false, pathsMax: 10 })).toMatchObject({
+        first: null,
+        stateAtEnd: { differences: [], rest: 0 },
+        events: { a: 6, b: 6 },
+        divergence: null,
+      });
+    }
+    const strict = diffStreams(single, grouped, { strict: true, pathsMax: 10 });
+    expect(strict.first).toMatchObject({ position: 0, a: 'RunRequested', b: 'RunRequested' });
+    expect(strict.first?.paths.differences.map(({ path }) => path)).toEqual(['/chain', '/state_digest']);
+    expect(strict.stateAtEnd).toEqual({ differences: [], rest: 0 });
+  });
+
+  test('differ at an event inside a commit, and the states are those after it', () => {
+    const [a, b] = [
+      base.started('a').settled('a').batchSettled(),
+      base.started('a').settled('a', { output: 'else' }).batchSettled(),
+    ];
+    const found = diffStreams(recordsOf(a, [1, 4]), recordsOf(b, [3, 2]), { strict: false, pathsMax: 10 });
+    expect(found.first).toMatchObject({ position: 3, a: 'ToolCallSettled', b: 'ToolCallSettled' });
+    expect(pathsOf(found.stateAfterFirst)).toEqual(['/active_tool_batch/pages/0/0/output/text']);
+    const longer = diffStreams(recordsOf(a, [5]), recordsOf(base.started('a'), [3]), { strict: false, pathsMax: 1 });
+    expect(longer.first).toMatchObject({ position: 3, a: 'ToolCallSettled', b: null });
   });
 
   test('keep the requested number of paths, and count the others', () => {

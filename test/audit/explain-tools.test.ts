@@ -1,21 +1,14 @@
 // The explanation of a tool: why it is in or out, as text, and since which event.
 import { describe, expect, test } from 'vitest';
-import { type SessionState, ToolReason } from '../../schemas/index.ts';
-import { type ToolExplanation, newReplayer, newToolHistory } from '../../src/core/index.ts';
+import { ToolReason } from '../../schemas/index.ts';
+import { type ToolExplanation, newToolHistory } from '../../src/core/index.ts';
 import { type Session, session } from '../support/session.ts';
 import { profileOf, testPackage, tool } from '../support/tools.ts';
-import { recordsOf } from './records.ts';
+import { foldedIn, recordsOf } from './records.ts';
 
 function explained(story: Session): readonly ToolExplanation[] {
   const history = newToolHistory();
-  const replayer = newReplayer();
-  let before: SessionState | null = null;
-  for (const record of recordsOf(story)) {
-    replayer.add(record);
-    const after: SessionState | null = replayer.result().state;
-    if (record.kind === 'event' && before !== null && after !== null) history.add(record, before, after);
-    before = after;
-  }
+  for (const folded of foldedIn(recordsOf(story, [story.events.length]))) history.add(folded);
   return history.explain(story.state);
 }
 

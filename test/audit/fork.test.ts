@@ -1,33 +1,60 @@
 // Forks share their first events with their source, have separate streams, and repeat nothing on their own.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type SessionState, type StreamRecord, brand } from '../../schemas/index.ts';
+import {
+  type CommitRecord,
+  versionAfter,
+  type RecordedEvent,
+  type SessionState,
+  type StreamRecord,
+  brand,
+} from '../../schemas/index.ts';
+import { rulesOf } from '../../reducers/rules/known-rules.ts';
+import { codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts';
 import { type ForkEnd, effects, newForker, newLineageCheck, replay, stateBytes } from '../../src/core/index.ts';
 import { roundsOf, randomFrom } from '../support/random.ts';
 import { Session, call, session } from '../support/session.ts';
 import { PERSON } from '../support/tools.ts';
 import { walk } from '../support/streams.ts';
-import { recordsOf } from './records.ts';
+import { chainAt, commitsIn, recordsOf } from './records.ts';
 import { mustBe } from '../../src/client/must.ts';
 
 type Run = 'pause' | 'go' | 'end';
 
 interface Forked extends ForkEnd {
+  readonly at: number;
   readonly records: readonly StreamRecord[];
 }
 
 const AT_MS = 9_000_000;
 const FORK = brand<'SessionId'>('the-fork');
 
+/** Takes the source up to the commit that contains the fork point. */
 function fork(source: readonly StreamRecord[], at: number, run: Run = 'pause'): Forked {
-  const { chain } = source[at] as StreamRecord;
-  const forker = newForker({ session_id: FORK, at, chain, run, at_ms: AT_MS });
-  const records = source.slice(0, at + 1).map((record) => mustBe(forker.add(record)));
+  const forker = newForker({ session_id: FORK, at, chain: chainAt(source, at), run, at_ms: AT_MS });
+  const needed = source.filter((record) => record.kind !== 'commit' || record.position < at);
+  const records = needed.flatMap((record) => mustBe(forker.add(record)) ?? []);
   const end = mustBe(forker.finish());
-  return { ...end, records: [...records, ...end.facts] };
+  return { ...end, at, records: [...records, ...end.commits] };
 }
 
-const kindsOf = ({ facts }: ForkEnd): readonly string[] => facts.map(({ event }) => event.kind);
+const eventsOf = (records: readonly StreamRecord[]): readonly RecordedEvent[] =>
+  commitsIn(records).flatMap(({ events }) => events);
+const sizesOf = (records: readonly StreamRecord[]): readonly number[] =>
+  commitsIn(records).map(({ events }) => events.length);
+/** The kinds of the events that only the fork has. */
+const kindsOf = ({ records, at }: Forked): readonly string[] =>
+  eventsOf(records)
+    .slice(at)
+    .map(({ kind }) => kind);
+/** The first fault of the lineage. Records are given side by side. */
+function lineageOf(source: readonly StreamRecord[], fork: readonly StreamRecord[]) {
+  const genesis = fork.find((record) => record.kind === 'genesis');
+  if (genesis === undefined) throw new Error('no genesis record');
+  const check = newLineageCheck(genesis.genesis);
+  for (let index = 0; check.add(source[index] ?? null, fork[index] ?? null);) index += 1;
+  return check.fault();
+}
 const statuses = ({ active_tool_batch: batch }: SessionState): readonly (readonly [string, string, string | null])[] =>
   (batch?.pages.flat() ?? []).map(({ status, code }, index) => [batch?.observed[index]?.call_id ?? '', status, code]);
 const stateText = (state: SessionState): string => new TextDecoder().decode(stateBytes(state));
@@ -49,6 +76,15 @@ const midBatch: Session = session({ session_id: 'source' })
 
 describe('a fork during a batch', () => {
   const source = recordsOf(midBatch);
+
+  test('writes the texts of its rules', () => {
+    const at = midBatch.events.length;
+    const written = (run: Run): string => JSON.stringify(fork(source, at, run).records);
+    const rules = rulesOf(midBatch.state);
+    const text = errorText(rules, codedText(rules, 'forked', { at }));
+    expect(written('pause')).toContain(JSON.stringify({ text }));
+    expect(written('end')).toContain(JSON.stringify(ruleText(rules, 'forked.run', { at })));
+  });
 
   test('settles the calls that must not run twice, and queues the others again', () => {
     const forked = fork(source, 6);
@@ -79,7 +115,7 @@ describe('a fork during a batch', () => {
 
   test('continues after a resume: its calls run and the model is asked again', () => {
     const { state } = fork(source, 6);
-    const resumed = new Session(midBatch.genesis, midBatch.events, state)
+    const resumed = new Session(midBatch, midBatch.events, state)
       .resumed()
       .settled('again-running', { attempt: 2 })
       .settled('again-queued')
@@ -89,19 +125,59 @@ describe('a fork during a batch', () => {
   });
 
   test('names its source in its genesis record, and is deterministic', () => {
-    const [genesis] = fork(source, 4).records;
+    const [, genesis] = fork(source, 4).records;
     expect(genesis).toMatchObject({
-      genesis: { session_id: FORK, forked_from: { session_id: 'source', position: 4, chain: source[4]?.chain } },
+      genesis: { session_id: FORK, forked_from: { session_id: 'source', position: 4, chain: chainAt(source, 4) } },
     });
     expect(fork(source, 4).records).toEqual(fork(source, 4).records);
   });
 
   test('of a fork contains the added events of both', () => {
     const first = fork(source, 6);
-    const second = fork(first.records, first.records.length - 1);
+    const second = fork(first.records, eventsOf(first.records).length);
     expect(replay(second.records).divergence).toBeNull();
-    const ids = second.records.flatMap((record) => (record.kind === 'event' ? [record.event.event_id] : []));
+    const ids = eventsOf(second.records).map(({ event_id }) => event_id);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe('a fork inside a commit', () => {
+  // Positions 0..5 in three commits of two events.
+  const source = recordsOf(midBatch, [2, 2, 2]);
+
+  test('keeps the whole commits, and commits the shared rest anew with its own first facts', () => {
+    const forked = fork(source, 5);
+    expect(sizesOf(forked.records)).toEqual([2, 2, 1 + kindsOf(forked).length]);
+    expect(eventsOf(forked.records).slice(0, 5)).toEqual(midBatch.events.slice(0, 5));
+    expect(kindsOf(forked)[0]).toBe('RunPaused');
+    expect(replay(forked.records).divergence).toBeNull();
+  });
+
+  test('has the state of a fork of the same events in any commits', () => {
+    for (const sizes of [[], [6], [1, 5], [4, 2]]) {
+      const other = fork(recordsOf(midBatch, sizes), 5);
+      const { genesis_digest: _, ...state } = fork(source, 5).state;
+      expect({ ...other.state, genesis_digest: '' }).toMatchObject({ ...state, genesis_digest: '' });
+      expect(replay(other.records).divergence).toBeNull();
+    }
+  });
+
+  test('names the chain value after the last whole commit, and no other is accepted', () => {
+    expect(fork(source, 5).records[1]).toMatchObject({
+      genesis: { forked_from: { position: 5, chain: (source[3] as CommitRecord).chain } },
+    });
+    expect(fork(source, 1).records[1]).toMatchObject({ genesis: { forked_from: { chain: chainAt(source, 0) } } });
+    const order = { session_id: FORK, at: 5, chain: chainAt(source, 6), run: 'pause' as const, at_ms: AT_MS };
+    const forker = newForker(order);
+    for (const record of source) forker.add(record);
+    expect(forker.finish()).toMatchObject({ left: { code: 'damaged' } });
+  });
+
+  test('has a lineage that shows events moved to another commit of the source', () => {
+    const forked = fork(source, 5).records;
+    expect(lineageOf(source, forked)).toBeNull();
+    expect(lineageOf(recordsOf(midBatch, [3, 1, 2]), forked)).toMatchObject({ position: 2 });
+    expect(lineageOf(recordsOf(midBatch, [1, 1, 2, 2]), forked)).toMatchObject({ position: 1 });
   });
 });
 
@@ -148,8 +224,13 @@ describe('forks of random streams at random positions', () => {
   let cuts: readonly Cut[];
   beforeAll(() => {
     cuts = Array.from({ length: roundsOf(12) }, (_, seed) => {
-      const source = recordsOf(walk(seed, 60).session);
-      const at = randomFrom(seed).below(source.length);
+      const random = randomFrom(seed);
+      const story = walk(seed, 60).session;
+      const source = recordsOf(
+        story,
+        Array.from({ length: 60 }, () => 1 + random.below(4)),
+      );
+      const at = random.below(story.events.length + 1);
       return (['pause', 'go', 'end'] as const).map((run) => ({ source, at, run, forked: fork(source, at, run) }));
     }).flat();
   });
@@ -160,9 +241,10 @@ describe('forks of random streams at random positions', () => {
       const replayed = replay(records);
       expect(replayed.divergence).toBeNull();
       expect(stateText(replayed.state as SessionState)).toBe(stateText(state));
-      const digests = (of: readonly StreamRecord[]) =>
-        of.slice(1, at + 1).map((record) => 'event_digest' in record && record.event_digest);
-      expect(digests(records)).toEqual(digests(source));
+      expect(eventsOf(records).slice(0, at)).toEqual(eventsOf(source).slice(0, at));
+      // Whole commits stay as they are.
+      const whole = commitsIn(source).filter((commit) => versionAfter(commit) <= at);
+      expect(sizesOf(records).slice(0, whole.length)).toEqual(whole.map(({ events }) => events.length));
     }
   });
 
@@ -191,22 +273,21 @@ describe('forks of random streams at random positions', () => {
   test('have a valid lineage, which breaks at the first changed event', () => {
     for (const { source, at, forked } of cuts) {
       const { records } = forked;
-      const compare = (a: readonly StreamRecord[], b: readonly StreamRecord[]) => {
-        const [genesis] = records;
-        if (genesis?.kind !== 'genesis') throw new Error('no genesis record');
-        const check = newLineageCheck(genesis.genesis);
-        for (let index = 0; check.add(a[index] ?? null, b[index] ?? null);) index += 1;
-        return check.fault();
-      };
-      expect(compare(source, records)).toBeNull();
+      expect(lineageOf(source, records)).toBeNull();
       if (at === 0) continue;
-      const changed = source.map((record, index) =>
-        index === at && record.kind === 'event'
-          ? { ...record, event: { ...record.event, event_id: brand<'EventId'>('another') } }
+      const changed = source.map((record) =>
+        record.kind === 'commit'
+          ? {
+              ...record,
+              events: record.events.map((event, index) =>
+                record.position + index === at - 1 ? { ...event, event_id: brand<'EventId'>('another') } : event,
+              ),
+            }
           : record,
       );
-      expect(compare(changed, records)).toMatchObject({ position: at - 1 });
-      expect(compare(source.slice(0, at), records)).toMatchObject({ position: at - 1 });
+      expect(lineageOf(changed, records)).toMatchObject({ position: at - 1 });
+      const last = source.findLastIndex((record) => record.kind === 'commit' && record.position < at);
+      expect(lineageOf(source.slice(0, last), records)).not.toBeNull();
     }
   });
 });
@@ -216,19 +297,19 @@ describe('what cannot be forked', () => {
   const order = { session_id: FORK, run: 'pause' as const, at_ms: AT_MS };
 
   test('a source that does not verify is refused at its first bad position', () => {
-    const forker = newForker({ ...order, at: 6, chain: (source[6] as StreamRecord).chain });
-    const bent = source.with(3, { ...(source[3] as StreamRecord), chain: (source[2] as StreamRecord).chain });
+    const forker = newForker({ ...order, at: 6, chain: chainAt(source, 6) });
+    const bent = source.with(4, { ...(source[4] as CommitRecord), chain: chainAt(source, 2) });
     const answers = bent.map((record) => forker.add(record));
-    expect(answers.map((answer) => answer._tag).slice(0, 4)).toEqual(['Right', 'Right', 'Right', 'Left']);
-    expect(answers[3]).toMatchObject({ left: { code: 'damaged', message: expect.stringContaining('position 2') } });
+    expect(answers.map((answer) => answer._tag).slice(0, 5)).toEqual(['Right', 'Right', 'Right', 'Right', 'Left']);
+    expect(answers[4]).toMatchObject({ left: { code: 'damaged', message: expect.stringContaining('position 2') } });
   });
 
   test('a chain value that the source does not have there, and a position beyond its end', () => {
-    const wrong = newForker({ ...order, at: 2, chain: (source[3] as StreamRecord).chain });
-    for (const record of source.slice(0, 3)) wrong.add(record);
+    const wrong = newForker({ ...order, at: 2, chain: chainAt(source, 3) });
+    for (const record of source.slice(0, 4)) wrong.add(record);
     expect(wrong.finish()).toMatchObject({ left: { code: 'damaged' } });
-    const early = newForker({ ...order, at: 5, chain: (source[5] as StreamRecord).chain });
-    for (const record of source.slice(0, 3)) early.add(record);
+    const early = newForker({ ...order, at: 5, chain: chainAt(source, 5) });
+    for (const record of source.slice(0, 4)) early.add(record);
     const answer = early.finish();
     expect(isLeft(answer) && answer.left.code).toBe('position_unknown');
   });

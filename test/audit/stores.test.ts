@@ -110,19 +110,29 @@ describe('a torn last write', () => {
 
 describe('a missing table', () => {
   let damaged: string;
+  let lostPackage: string;
 
   beforeAll(async () => {
     damaged = join(home, 'damaged');
-    // Each close leaves a table with the records since the previous one.
-    for (const session_id of ['a', 'b', 'c']) {
+    lostPackage = join(home, 'lost-package');
+    // Each close leaves a table with the records since the previous one. That of z also has the tool package of them all;
+    // that of a spans no key that b or z may have lost with it.
+    for (const session_id of ['z', 'a', 'b']) {
       const engine = await must(openEngine({ dataDir: damaged }));
       await must(engine.client.createSession({ session_id: brand(session_id) }));
       await engine.close();
     }
     await (await must(openEngine({ dataDir: damaged }))).close();
-    const [first = ''] = (await readdir(join(damaged, 'journal'))).filter((name) => name.endsWith('.ldb')).sort();
-    await rm(join(damaged, 'journal', first));
+    await cp(damaged, lostPackage, { recursive: true });
+    await removeTable(lostPackage, 0);
+    await removeTable(damaged, 1);
   });
+
+  async function removeTable(directory: string, index: number): Promise<void> {
+    const names = await readdir(join(directory, 'journal'));
+    const table = names.filter((name) => name.endsWith('.ldb')).sort()[index];
+    await rm(join(directory, 'journal', String(table)));
+  }
 
   test('fails refold verify --all although all remaining sessions verify', async () => {
     for (const _ of ['during the rebuild', 'and afterwards']) {
@@ -143,6 +153,19 @@ describe('a missing table', () => {
   });
 
   test('is no fault of the remaining sessions', async () => {
-    expect((await onData(damaged, 'verify', 'c')).code).toBe(0);
+    expect((await onData(damaged, 'verify', 'b')).code).toBe(0);
+  });
+
+  test('that held a tool package costs every session that names it', async () => {
+    const { code, stdout } = await onData(lostPackage, 'verify', '--all');
+    expect(code).toBe(1);
+    const lines = jsonLines(stdout);
+    expect(lines.filter((line) => line['source'] !== undefined)).toMatchObject([
+      { source: 'a', verified: false, fault: { position: -1, message: expect.stringContaining('restore') } },
+      { source: 'b', verified: false, fault: { position: -1, message: expect.stringContaining('restore') } },
+    ]);
+    expect(lines.at(-2)).toMatchObject({
+      rebuilt: expect.arrayContaining([expect.stringContaining('damaged sessions: 2')]),
+    });
   });
 });

@@ -1,19 +1,12 @@
 // The time spans of the turns of a session. The events of the tests are one second apart, the first at 1,000 ms.
 import { describe, expect, test } from 'vitest';
 import { isTerminal } from '../../reducers/call-status.ts';
-import type { IngressEvent } from '../../schemas/index.ts';
-import {
-  type CallExplanation,
-  type TurnTimeline,
-  initialState,
-  newCallHistory,
-  newTimeline,
-} from '../../src/core/index.ts';
+import { type CallExplanation, type TurnTimeline, newCallHistory, newTimeline } from '../../src/core/index.ts';
 import { ASKS_WRITE, asking, calling } from '../support/consent.ts';
 import { roundsOf } from '../support/random.ts';
-import { type Session, accepted, call, session } from '../support/session.ts';
+import { type Session, call, session } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
-import { recordsOf } from './records.ts';
+import { foldedIn, recordsOf } from './records.ts';
 
 interface Turns {
   readonly over: readonly TurnTimeline[];
@@ -23,13 +16,10 @@ interface Turns {
 function turnsOf(story: Session): Turns {
   const timeline = newTimeline();
   const over: TurnTimeline[] = [];
-  let before = initialState(story.genesis);
-  for (const record of recordsOf(story)) {
-    if (record.kind !== 'event') continue;
-    const after = accepted(before, record.event as IngressEvent);
-    const turn = timeline.add(record, before, after);
+  // How events were committed together changes no time.
+  for (const folded of foldedIn(recordsOf(story, [2, 5]))) {
+    const turn = timeline.add(folded);
     if (turn !== null) over.push(turn);
-    before = after;
   }
   return { over, open: timeline.open() };
 }
@@ -116,11 +106,13 @@ describe('a call', () => {
   });
 
   test('that asks waits for a person first', () => {
-    const story = calling(asking(), call('a', ASKS_WRITE.tool_name, { path: 'x' })).allowed('a');
+    const story = calling(asking(), call('a', ASKS_WRITE.tool_name, { path: 'x' }))
+      .allowed('a')
+      .started('a');
     expect(spansOf(turnsOf(took(story, 'a', 0)).open, 'a')).toEqual([
       'person 2000..3000',
       'queue 3000..4000',
-      'run 4000..4000',
+      'run 4000..5000',
     ]);
   });
 
@@ -132,7 +124,7 @@ describe('a call', () => {
 });
 
 test('in any session, each turn has its calls once, as explained, in spans without gaps', () => {
-  for (let seed = 1; seed <= roundsOf(25); seed += 1) {
+  for (let seed = 1; seed <= roundsOf(12, 250); seed += 1) {
     const story = walk(seed, 80).session;
     const explained = explainedIn(story);
     const { over, open } = turnsOf(story);
@@ -163,12 +155,6 @@ function explainedIn(story: Session): readonly CallExplanation[] {
     }),
   );
   const histories = Array.from(ids, newCallHistory);
-  let before = initialState(story.genesis);
-  for (const record of recordsOf(story)) {
-    if (record.kind !== 'event') continue;
-    const after = accepted(before, record.event as IngressEvent);
-    for (const history of histories) history.add(record, before, after);
-    before = after;
-  }
+  for (const folded of foldedIn(recordsOf(story))) for (const history of histories) history.add(folded);
   return histories.flatMap((history) => history.result());
 }

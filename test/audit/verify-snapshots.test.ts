@@ -24,12 +24,12 @@ describe('refold verify of snapshots', () => {
     data = join(home, 'data');
     await mkdir(data);
     const journal = await must(openLevelJournal(join(data, 'journal')));
-    const { genesis, events } = Array.from({ length: 90 }).reduce<ReturnType<typeof session>>(
+    const story = Array.from({ length: 90 }).reduce<ReturnType<typeof session>>(
       (now) => now.paused().resumed(),
       session({ session_id: long }).runRequested(),
     );
-    const stream = recordStream(genesis, events);
-    await storeStream(journal, genesis, stream);
+    const stream = recordStream(story, story.events);
+    await storeStream(journal, stream);
     for (const version of [60, 120]) await must(journal.snapshots.put(snapshotAt(stream, version)));
     await journal.close();
   });

@@ -21,6 +21,7 @@ const FIGURES = [
   'replay',
   'batches',
   'restart',
+  'at-rest',
   'startup',
   'memory',
   'journals',

@@ -29,6 +29,24 @@ describe('a lost answer', () => {
   );
 });
 
+describe('a started call that may run twice', () => {
+  test.each(['killed', 'stopped'] as const)('of a bridge that is %s runs again as the next attempt', async (how) => {
+    const world = newWorld({ turns: [[call('i', 'again', { ms: 5_000 })]] });
+    const first = world.start();
+    world.request();
+    await world.clock.until(() => world.ran.length === 1);
+    if (how === 'killed') first.kill();
+    else await first.stop();
+    world.start({ owner: 'bridge-2' });
+    await world.finish();
+    expect(world.engine.of('ToolCallStarted').map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(world.engine.of('ToolCallSettled').map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
+      [2, 'succeeded'],
+    ]);
+    expect(statusOf(world)).toBe('completed');
+  });
+});
+
 describe('an engine that goes away and comes back', () => {
   test('gets the results that finished meanwhile, and no call runs twice', async () => {
     const world = newWorld({

@@ -116,7 +116,7 @@ describe('any batch', () => {
         expect(endedAt - startedAt).toBe(plan === undefined ? Number.NaN : criticalPath(plan, calls));
         expectSettledOnce(world, [calls]);
       }),
-      { numRuns: roundsOf(60) },
+      { numRuns: roundsOf(35, 600) },
     );
   });
 
@@ -140,7 +140,7 @@ describe('any batch', () => {
         }
         await bridge.stop();
       }),
-      { numRuns: roundsOf(60) },
+      { numRuns: roundsOf(35, 600) },
     );
   });
 
@@ -156,7 +156,7 @@ describe('any batch', () => {
         expectSettledOnce(world, turns);
         expectRunOnce(world, turns);
       }),
-      { numRuns: roundsOf(120) },
+      { numRuns: roundsOf(70, 1_200) },
     );
   });
 });

@@ -25,23 +25,18 @@ describe('a run', () => {
     expect(world.engine.leases.size).toBe(0);
   });
 
-  test('records the start of a call that must not run twice before it runs, and of no other call', async () => {
+  test('records the start of a call that is not read-only before it runs, and of no other call', async () => {
     const seen: string[] = [];
     const world = newWorld({
-      turns: [[call('w', 'write', { ms: 5 }), call('r', 'read', { ms: 5 })]],
+      turns: [[call('w', 'write', { ms: 5, path: 'a' }), call('r', 'read', { path: 'b' }), call('i', 'again')]],
       onRun: ({ engine }, id) => {
-        seen.push(
-          `${id}: ${engine
-            .of('ToolCallStarted')
-            .map(({ call_id }) => call_id)
-            .join()}`,
-        );
+        seen.push(`${id}: ${engine.of('ToolCallStarted').some(({ call_id }) => call_id === id)}`);
       },
     });
     const bridge = world.start();
     world.request();
     await world.finish();
-    expect(seen.sort()).toEqual(['r: ', 'w: w']);
+    expect(seen.sort()).toEqual(['i: true', 'r: false', 'w: true']);
     expect(world.engine.of('ToolCallStarted')[0]?.owner).toBe(bridge.owner);
   });
 
@@ -113,6 +108,44 @@ describe('a run', () => {
   });
 });
 
+describe('a call that ran before one it must wait for', () => {
+  const early = (): ReturnType<typeof newWorld> => {
+    const world = newWorld({
+      turns: [[call('w', 'write', { path: 'x', ms: 9_000 }), call('r', 'read', { path: 'x' })]],
+    });
+    world.engine.tamper = (grant) => ({
+      ...grant,
+      effects: grant.effects.map((owed) => (owed.kind === 'tool.call' ? { ...owed, after: [] } : owed)),
+    });
+    world.start();
+    world.request();
+    return world;
+  };
+
+  test('is reported again until the other has settled, and runs once', async () => {
+    const world = early();
+    await world.finish();
+    expect(statusOf(world)).toBe('completed');
+    expect(world.ran.map(({ call_id }) => call_id).sort()).toEqual(['r', 'w']);
+    expect(world.engine.of('ToolCallSettled').map(({ call_id }) => call_id)).toEqual(['w', 'r']);
+    const refused = world.log.filter((line) => line.event === 'report_refused');
+    expect(refused.length).toBeGreaterThan(1);
+    expect(refused.length).toBeLessThan(12);
+    expect(new Set(refused.map((line) => ('code' in line ? line.code : '')))).toEqual(new Set(['call_not_ready']));
+  });
+
+  test('is not reported again after its lease was lost', async () => {
+    const world = early();
+    await world.clock.until(() => world.log.some(({ event }) => event === 'report_refused'));
+    world.engine.steal('thief' as never, (effect) => effect.kind === 'tool.call' && effect.call_id === 'r');
+    await world.clock.until(() => world.log.some((line) => 'code' in line && line.code === 'stale_lease'));
+    const sent = world.engine.submits.length;
+    await world.clock.until(() => world.engine.of('ToolCallSettled').length > 0);
+    const reports = world.engine.submits.slice(sent).flatMap(({ events }) => events);
+    expect(reports.filter((event) => event.kind === 'ToolCallSettled' && event.call_id === 'r')).toEqual([]);
+  });
+});
+
 describe('the plan', () => {
   test('starts a call as soon as the calls it conflicts with have settled, before its group is reached', async () => {
     const world = newWorld({
@@ -174,7 +207,8 @@ describe('the plan', () => {
     ],
     ['changed arguments', { effect: { arguments: { path: 'elsewhere' } } }],
     ['another tool', { effect: { tool_id: 'test.solo' } }],
-    ['a start that need not be recorded', { effect: { repeatable: true } }],
+    ['a start that need not be recorded', { effect: { read_only: true } }],
+    ['a call that may run twice', { effect: { repeatable: true } }],
     ['more time than planned', { effect: { timeout_ms: 3_600_000 } }],
     ['a call of another plan', { effect: { plan_hash: `sha256:${'1'.repeat(64)}` } }],
   ])('with %s: the call is not run', async (_, { plan = {}, effect = {} }: { plan?: object; effect?: object }) => {

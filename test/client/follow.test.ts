@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { RecordedEvent } from '../../schemas/upcast.ts';
 import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
 import { SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { reject } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { FollowRefused } from '../../src/client/follow-refused.ts';
 import { connect } from '../../src/client/http-client.ts';
+import { must } from '../../src/client/must.ts';
 import { type Served, TOKEN, serveClient } from '../support/engine/serving.ts';
 import { A, SESSION, Talk, type World, leaseRequest, newWorld } from '../support/engine/world.ts';
 import { outcome } from '../support/journal/outcomes.ts';
@@ -71,12 +72,33 @@ describe('following over HTTP', () => {
     expect(text.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
   });
 
+  test('yields the events of a commit from the one that the reader asks for, and whole commits when it asks for those', async () => {
+    const world = await withEvents(1);
+    const configured = { kind: 'SessionConfigured' as const, config: {} };
+    await world.talk.submit([configured, configured, configured]);
+    const { client } = await served(world.engine.client);
+    for (const of of [client, world.engine.client]) {
+      const controller = new AbortController();
+      const seen: number[] = [];
+      for await (const { position } of of.follow(SESSION, { from: 2, signal: controller.signal })) {
+        seen.push(position);
+        if (position === 3) controller.abort();
+      }
+      expect(seen).toEqual([2, 3]);
+      const commits = of.followCommits(SESSION, { from: 2 })[Symbol.asyncIterator]();
+      const { value } = await commits.next();
+      await commits.return?.();
+      expect(value).toMatchObject({ kind: 'commit', position: 1 });
+      expect(value?.events).toHaveLength(3);
+    }
+  });
+
   test('ends with the reason when the stream is damaged', async () => {
     const world = await withEvents(2);
     const broken: EngineClient = {
       ...world.engine.client,
       // oxlint-disable-next-line require-yield
-      follow: async function* follow() {
+      followCommits: async function* follow() {
         throw new FollowRefused(reject('damaged', '', 'position 1'));
       },
     };
@@ -115,21 +137,19 @@ describe('following over HTTP', () => {
 
   test('buffers nothing for a stalled reader, and delays no other reader', async () => {
     const world = await withEvents(1);
-    const record = (await world.talk.client.records(SESSION, 0)()) as unknown as {
-      readonly right: readonly EventRecord[];
-    };
-    const [template] = record.right;
-    if (template === undefined) throw new Error('no record');
+    const records = await must(world.talk.client.records(SESSION, 0));
+    const template = records.find((record) => record.kind === 'commit');
+    if (template === undefined) throw new Error('no commit');
     const MANY = 12_000;
-    const large = { ...template.event, config: { instructions: { text: 'x'.repeat(4_000) } } } as EventRecord['event'];
+    const large = { ...template.events[0], config: { instructions: { text: 'x'.repeat(4_000) } } } as RecordedEvent;
     const given: number[] = [];
     const endless: EngineClient = {
       ...world.engine.client,
-      follow: async function* follow(_id: SessionId) {
+      followCommits: async function* follow(_id: SessionId) {
         const reader = given.push(0) - 1;
         for (let index = 0; index < MANY; index += 1) {
           given[reader] = index;
-          yield { ...template, event: large, position: index as Position };
+          yield { ...template, events: [large], position: index as Position };
         }
       },
     };
@@ -216,7 +236,12 @@ describe('a server that is not an engine', () => {
   });
 
   test('yields no record to a reader that follows it', async () => {
-    for (const body of ['data: x\n\n', 'event: event\ndata: {"kind":"event"}\n\n', 'event: fault\ndata: {}\n\n', 'x']) {
+    for (const body of [
+      'data: x\n\n',
+      'event: commit\ndata: {"kind":"commit"}\n\n',
+      'event: fault\ndata: {}\n\n',
+      'x',
+    ]) {
       const client = await garbage(200, body, 'text/event-stream');
       const controller = new AbortController();
       const reading = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { LAWS } from '../../src/testing/laws/laws.ts';
 import { type SourceFile, placeOf, repositoryPaths, sourceFiles } from './source-files.ts';
 
-const CITING = /^(?!replay-fixtures\/.*\.jsonl$|package-lock\.json$|LICENSE$).*\.(ts|mjs|cjs|py|md|json|yml)$/;
+const CITING =
+  /^(?!replay-fixtures\/.*\.jsonl$|test\/golden\/|package-lock\.json$|LICENSE$).*\.(ts|mjs|cjs|py|md|json|yml)$/;
 const files = sourceFiles(CITING);
 const paths = new Set(repositoryPaths());
 const folders = new Set([...paths].flatMap((path) => parentsOf(path)));

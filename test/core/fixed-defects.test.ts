@@ -14,7 +14,7 @@ import {
   list,
   parseJson,
 } from '../../schemas/index.ts';
-import { RUN_TRANSITIONS, planBatch, step } from '../../src/core/index.ts';
+import { RUN_TRANSITIONS, planBatch, step, stepNew } from '../../src/core/index.ts';
 import { batchTools } from '../support/batches.ts';
 import { type Session, call, eventOf, say, session } from '../support/session.ts';
 
@@ -108,7 +108,7 @@ describe('a step never throws', () => {
     const holes: ToolCallObserved[] = [];
     holes.length = 2;
     const sparse = eventOf('ToolCallsObserved', { run_id: 'run-1', turn: 1, calls: holes });
-    expect(step(state, sparse)).toMatchObject({ left: { code: 'invalid_shape', path: '/calls/0' } });
+    expect(stepNew(state, sparse)).toMatchObject({ left: { code: 'invalid_shape', path: '/calls/0' } });
     expect(list(flag, 3).is(holes)).toBe(false);
   });
 

@@ -132,7 +132,7 @@ describe('unexpected tool sets', () => {
   });
 
   test('a profile that names a tool twice offers it once', () => {
-    const { tool_package } = session().genesis;
+    const { tool_package } = session();
     const doubled = {
       ...tool_package,
       profiles: tool_package.profiles.map((profile) => ({
@@ -172,7 +172,7 @@ describe('time and order', () => {
 
   test('a refused event changes nothing', () => {
     const few = session();
-    const fields = { registry: few.genesis.tool_package.registry.slice(0, 1), profiles: [] };
+    const fields = { registry: few.tool_package.registry.slice(0, 1), profiles: [] };
     expect(few.refusal('ToolRegistrySet', fields as never)).toMatchObject({ code: 'registry_invalid' });
   });
 

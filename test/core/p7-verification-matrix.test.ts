@@ -140,13 +140,13 @@ describe('7. replay', () => {
     .settled('o', { host_session: { host_session_id: 'h', host_session_status: 'ready' } })
     .batchSettled()
     .observed([call('r', 'read_file', { path: 'a' }), call('w', 'write_file', { path: 'a', text: 'b' })])
-    .settled('w')
     .settled('r', { success: false, code: 'not_found' })
+    .settled('w')
     .batchSettled()
     .answered('done');
 
   test('the same stream gives a byte-identical SessionState', () => {
-    const again = fold(recorded.genesis, JSON.parse(JSON.stringify(recorded.events)) as never);
+    const again = fold(recorded, JSON.parse(JSON.stringify(recorded.events)) as never);
     expect(stateBytes(again)).toEqual(stateBytes(recorded.state));
     expect(effects(again)).toEqual(effects(recorded.state));
   });

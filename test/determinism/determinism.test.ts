@@ -1,6 +1,6 @@
 // The part of `npm run determinism` that needs only this Node: both implementations of SHA-256, three time zones and
 // locales, and a poisoned realm give the recorded digests and the same bytes. Changed recordings show that the check can fail.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -67,12 +67,12 @@ describe('a changed recording', () => {
   };
 
   test('is found by session and position', async () => {
-    const changed = await withLine(4, (line) => line.replace(/"state_digest":"sha256:./, '"state_digest":"sha256:g'));
+    const changed = await withLine(5, (line) => line.replace(/"state_digest":"sha256:./, '"state_digest":"sha256:g'));
     expect(changed).toEqual(['changed, position 3: state_digest is not the recorded one']);
   });
 
   test('is found when an event no longer applies', async () => {
-    const changed = await withLine(2, (line) => line.replace('"turn":1', '"turn":7'));
+    const changed = await withLine(3, (line) => line.replace('"turn":1', '"turn":7'));
     expect(changed).toEqual(['changed, position 1: refused as wrong_turn']);
   });
 });
@@ -110,4 +110,20 @@ test('a poisoned realm refuses clocks, random sources and locales, and can be re
 test('an unknown runtime is refused as misuse', async () => {
   const { code, stderr } = await runNode([at('tools/determinism.mjs'), '--only', 'deno']);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('no runtime "deno"') as string });
+});
+
+test('a runtime that is missing is skipped with the reason, and is a failure with --all', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'refold-determinism-test-'));
+  try {
+    await cp(at('replay-fixtures/run-limits'), join(folder, 'run-limits'), { recursive: true });
+    const rest = ['--spread', '--only', 'current,browser', '--fixtures', folder];
+    const args = [at('tools/determinism.mjs'), ...rest];
+    const skipped = await runNode(args, { PATH: '' });
+    expect(skipped).toMatchObject({ code: 0, stdout: expect.stringMatching(/^browser +skipped: none of .* path$/m) });
+    expect(skipped.stdout).toMatch(/: runtimes 1, sessions 1, events \d+, runs 4\nnot checked: browser\n$/);
+    const { code, stderr } = await runNode([...args, '--all'], { PATH: '' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--all: browser') as string });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { newestRules } from '../../reducers/rules/known-rules.ts';
 import { INGRESS_KINDS } from '../../schemas/index.ts';
 import { at, runNode } from './run-tool.ts';
 
@@ -11,7 +12,9 @@ const CHECK = at('tools/record-fixtures/check.mjs');
 test('the recorded sessions hold every kind of event', async () => {
   const { code, stdout } = await runNode([CHECK]);
   expect(stdout).not.toContain('MISSING');
-  expect(stdout).toContain(`${INGRESS_KINDS.length} of ${INGRESS_KINDS.length} kinds`);
+  // Rules can be adopted only when there are later ones than the first.
+  const possible = INGRESS_KINDS.length - (newestRules().rules > 1 ? 0 : 1);
+  expect(stdout).toContain(`${possible} of ${possible} kinds`);
   expect(code).toBe(0);
 });
 

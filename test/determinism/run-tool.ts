@@ -10,9 +10,9 @@ export interface Ran {
   readonly stderr: string;
 }
 
-export const runNode = (args: readonly string[]): Promise<Ran> =>
+export const runNode = (args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ran> =>
   new Promise((resolve) => {
-    execFile(process.execPath, args, { maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { env, maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });

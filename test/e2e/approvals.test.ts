@@ -6,7 +6,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { StreamEvent } from '../../schemas/record.ts';
 import { upcast } from '../../schemas/upcast.ts';
 import { must } from '../../src/client/must.ts';
 import { openEngine } from '../../src/engine/engine.ts';
@@ -65,7 +65,7 @@ class Run {
 
   events(): readonly ReturnType<typeof upcast>[] {
     return this.#lines.flatMap((line) =>
-      line['event'] === 'folded' ? [upcast((line['record'] as EventRecord).event)] : [],
+      line['event'] === 'folded' ? [upcast((line['record'] as StreamEvent).event)] : [],
     );
   }
 
@@ -97,7 +97,7 @@ describe('a run without a terminal', () => {
       { action: { call_id: 'a', kind: 'agent.tool_use' } },
       { action: { call_id: 'c', kind: 'agent.tool_use' } },
     ]);
-    expect((await run.refold('sessions')).stdout).toContain('active');
+    expect((await run.refold('sessions', '--waiting')).stdout).toContain('requires_action');
     expect(await ranTimes(run)).toBe(0);
     expect(await run.refold('approve', 'a')).toMatchObject({ code: 0 });
     expect(await run.refold('deny', 'c', '--message', 'not on a Friday')).toMatchObject({ code: 0 });
@@ -167,6 +167,21 @@ test('a policy is shown and set', async () => {
   });
   expect(await policy('careful', '--tool', 'host.exec=deny')).toMatchObject({ code: 0 });
   expect((await policy()).stdout).toMatch(/host\.exec +deny/);
+});
+
+test('the rules of a session are shown, and rules that this version does not know are refused', async () => {
+  const dataDir = join(await freshDirectory(), 'data');
+  await mkdir(dataDir);
+  const engine = await must(openEngine({ dataDir }));
+  const { session_id: id } = await must(engine.client.createSession({}));
+  await engine.close();
+  const rules = (...args: readonly string[]) => refold(['rules', id, ...args, '--data-dir', dataDir]);
+  expect(await rules()).toMatchObject({ code: 0, stdout: `${id} has rules 1; the newest are rules 1\n` });
+  expect(jsonLines((await rules('--json')).stdout)).toEqual([{ rules: 1, newest: 1 }]);
+  expect(await rules('1')).toMatchObject({ code: 2, stderr: expect.stringContaining('has rules 1 already') });
+  for (const number of ['2', 'x', '-', '1.0', '__proto__']) {
+    expect(await rules(number)).toMatchObject({ code: 2, stderr: expect.stringContaining('Update refold') });
+  }
 });
 
 const terminal = spawnSync('script', ['--version']).status === 0;

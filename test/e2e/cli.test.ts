@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 
 test.each([
-  ['--version', 0, /^\d+\.\d+\.\d+\n$/, /^$/],
+  ['--version', 0, /^\d+\.\d+\.\d+(-\w+)?\n$/, /^$/],
   ['--help', 0, /verify/, /^$/],
   ['--frob', 2, /^$/, /unknown option/],
 ])('the process exits with the code of its command: %s', async (arg, code, out, err) => {
@@ -283,6 +283,9 @@ describe('an exported session', () => {
     return await refold(['replay', path, '--json']);
   };
 
+  const edit = (lines: string[], index: number, from: string, to: string): void =>
+    void lines.splice(index, 1, String(lines[index]).replace(from, to));
+
   test('is reported', () => {
     expect(exported).toMatchObject({ code: 0, stdout: expect.stringContaining('records of') });
   });
@@ -316,22 +319,17 @@ describe('an exported session', () => {
   });
 
   test.each([
-    [
-      'an edited event',
-      (lines: string[]) => void lines.splice(3, 1, String(lines[3]).replace('"at_ms":1', '"at_ms":2')),
-      2,
-    ],
-    ['a missing event', (lines: string[]) => void lines.splice(4, 1), 3],
-    ['two events swapped', (lines: string[]) => void lines.splice(2, 2, String(lines[3]), String(lines[2])), 1],
-    [
-      'another genesis',
-      (lines: string[]) => void lines.splice(0, 1, String(lines[0]).replace('"model":"', '"model":"x')),
-      -1,
-    ],
-  ])('%s is found with its position, and the command exits with 1', async (_, change, position) => {
+    ['an edited commit', 3, (lines: string[]) => edit(lines, 3, '"at_ms":1', '"at_ms":2')],
+    ['a missing commit', 4, (lines: string[]) => void lines.splice(4, 1)],
+    ['two commits swapped', 2, (lines: string[]) => void lines.splice(2, 2, String(lines[3]), String(lines[2]))],
+    ['another genesis', 1, (lines: string[]) => edit(lines, 1, '"model":"', '"model":"x')],
+    ['another tool package', 0, (lines: string[]) => edit(lines, 0, '"description":"', '"description":"x')],
+  ])('%s is found with its position, and the command exits with 1', async (_, at, change) => {
     const { code, stdout } = await tampered(change);
     expect(code).toBe(1);
-    expect(jsonLines(stdout)).toMatchObject([{ replay: 'diverged', divergence: { position } }]);
+    const line = JSON.parse(String((await readFile(file, 'utf8')).split('\n')[at])) as { readonly position?: number };
+    const divergence = line.position === undefined ? { position: -1 } : { commit: line.position };
+    expect(jsonLines(stdout)).toMatchObject([{ replay: 'diverged', divergence }]);
   });
 
   test('a line that is not a record is named, and the command exits with 1', async () => {

@@ -4,11 +4,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EventOfKind } from '../../schemas/event.ts';
 import { type SessionId, brand } from '../../schemas/ids.ts';
-import type { EventRecord, StreamRecord } from '../../schemas/record.ts';
+import { type StreamRecord, eventsIn } from '../../schemas/record.ts';
 import { replay } from '../../src/core/index.ts';
 import { CrashWorld, eventually } from '../support/e2e/crash-world.ts';
 import { must } from '../../src/client/must.ts';
 import { type Random, randomFrom, roundsOf } from '../support/random.ts';
+import { eventsOf } from '../support/records.ts';
 
 const STEPS_MAX = 40;
 const JITTER_MS = 40;
@@ -31,7 +32,7 @@ const VICTIMS: readonly (readonly string[])[] = [
   ['engine', 'one', 'two'],
 ];
 
-const SESSIONS = roundsOf(6, 80);
+const SESSIONS = roundsOf(4, 80);
 const ROUNDS = roundsOf(VICTIMS.length);
 const IS_SAMPLE = ROUNDS === VICTIMS.length;
 const SEED = Number(process.env['REFOLD_TEST_SEED'] ?? (IS_SAMPLE ? 1 : Date.now() % 1_000_000));
@@ -54,18 +55,17 @@ async function round(crash: CrashWorld, random: Random, number: number): Promise
 async function recordsOf(crash: CrashWorld, id: SessionId): Promise<readonly StreamRecord[]> {
   const records: StreamRecord[] = [...(await must(crash.client.records(id)))];
   for (;;) {
-    const more = await must(crash.client.records(id, brandPosition(records.length - 1)));
+    const more = await must(crash.client.records(id, eventsOf(records).length));
     if (more.length === 0) return records;
     records.push(...more);
   }
 }
 
-const brandPosition = (value: number) => value as EventRecord['position'];
-
 async function expectAcked(crash: CrashWorld, from: number): Promise<void> {
   for (const { session, event_id, position } of crash.acked.slice(from)) {
     const [record] = await must(crash.client.records(session, position, 1));
-    expect(record?.kind === 'event' ? record.event.event_id : null, `acked at ${session} ${position}`).toBe(event_id);
+    const found = record?.kind === 'commit' ? eventsIn(record).find((event) => event.position === position) : undefined;
+    expect(found?.event.event_id, `acked at ${session} ${position}`).toBe(event_id);
   }
 }
 
@@ -80,7 +80,7 @@ interface Tally {
 
 /** Every call of a session settles once, and every command that succeeded has left its mark. */
 function expectSettledOnce(records: readonly StreamRecord[], marks: ReadonlySet<string>, tally: Tally): void {
-  const events = records.flatMap((record) => (record.kind === 'event' ? [record.event] : []));
+  const events = eventsOf(records);
   const observed = events.flatMap((event) => (event.kind === 'ToolCallsObserved' ? event.calls : []));
   for (const { call_id, tool_name } of observed) {
     const ends = events.filter((event): event is EventOfKind<'ToolCallSettled'> => {

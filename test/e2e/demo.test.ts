@@ -6,7 +6,7 @@ import { readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { StreamEvent } from '../../schemas/record.ts';
 import { type Finished, ROOT, jsonLines, refoldProcess } from '../support/e2e/refold.ts';
 
 const SHIPPED = join(ROOT, 'replay-fixtures/demo/workspace');
@@ -32,7 +32,7 @@ describe('refold demo', () => {
     const lines = jsonLines(finished.stdout);
     events = lines
       .filter((line) => line['event'] === 'folded')
-      .map((line) => upcast((line['record'] as EventRecord).event));
+      .map((line) => upcast((line['record'] as StreamEvent).event));
     summary = lines.find((line) => line['event'] === 'summary') ?? {};
     return async () => {
       if (typeof summary['workspace'] === 'string') await rm(dirname(summary['workspace']), { recursive: true });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { StreamEvent } from '../../schemas/record.ts';
 import { ROOT, freshDirectory, jsonLines, refold, writeRecording } from '../support/e2e/refold.ts';
 
 // Writes its process id and would run for an hour.
@@ -38,12 +38,12 @@ test('the run and its call end as cancelled, and no process is left', async () =
   let interrupted = false;
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
-    if (!interrupted && stdout.includes('"kind":"ToolCallStarted"')) interrupted = child.kill('SIGINT');
+    if (!interrupted && STARTED.test(stdout)) interrupted = child.kill('SIGINT');
   });
   const [code] = (await once(child, 'close')) as [number | null];
   expect(code).toBe(1);
   const events = jsonLines(stdout).flatMap((line) =>
-    line['event'] === 'folded' ? [(line['record'] as EventRecord).event] : [],
+    line['event'] === 'folded' ? [(line['record'] as StreamEvent).event] : [],
   );
   expect(events.at(-2)).toMatchObject({ kind: 'RunCancelled', reason: 'interrupted at the terminal' });
   expect(events.at(-1)).toMatchObject({ kind: 'ToolCallSettled', call_id: 'endless', outcome: 'cancelled' });
@@ -53,6 +53,9 @@ test('the run and its call end as cancelled, and no process is left', async () =
   const pid = Number(await readFile(join(workspace, 'pid'), 'utf8').catch(() => '0'));
   expect(isAlive(pid)).toBe(false);
 });
+
+/** The start of the call that does not end by itself. */
+const STARTED = /"call_id":"endless","event_id":"[^"]*","kind":"ToolCallStarted"/;
 
 /** False for 0: the command was stopped before it wrote its process id. */
 function isAlive(pid: number): boolean {

@@ -5,7 +5,7 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { StreamEvent } from '../../schemas/record.ts';
 import { type EngineClient, connect } from '../../src/client/index.ts';
 import { replay } from '../../src/core/index.ts';
 import { until } from '../support/host/condition.ts';
@@ -85,8 +85,8 @@ async function startSystem(): Promise<System> {
   return { dataDir, workspace, recording, engine, client, id };
 }
 
-const hasStarted = ({ event }: EventRecord): boolean => event.kind === 'ToolCallStarted' && event.call_id === 'slow';
-const hasEnded = ({ event }: EventRecord): boolean => event.kind === 'ToolCallsObserved' && event.calls.length === 0;
+const hasStarted = ({ event }: StreamEvent): boolean => event.kind === 'ToolCallStarted' && event.call_id === 'slow';
+const hasEnded = ({ event }: StreamEvent): boolean => event.kind === 'ToolCallsObserved' && event.calls.length === 0;
 
 async function marks(workspace: string): Promise<number> {
   const text = await readFile(join(workspace, 'marks.txt'), 'utf8').catch(() => '');
@@ -99,7 +99,7 @@ async function expectIdenticalReplay({ client, id }: System): Promise<void> {
   expect(result).toMatchObject({ divergence: null, stateDigest: view.state_digest, chain: view.chain });
 }
 
-const settledOf = (events: readonly EventRecord[], call: string) =>
+const settledOf = (events: readonly StreamEvent[], call: string) =>
   events.flatMap(({ event }) => (event.kind === 'ToolCallSettled' && event.call_id === call ? [event] : []));
 
 test('when a bridge is killed during a call, another bridge finishes the run', async () => {

@@ -60,7 +60,7 @@ test('the example of a bridge runs a session with the example of a tool to its e
   const { session_id: id } = await must(engine.client.createSession({ tool_package: toolPackage }));
   const asked = await engine.client.submit(id, { events: [{ kind: 'RunRequested', input: { text: 'prices?' } }] })();
   expect(isRight(asked)).toBe(true);
-  await eventsUntil(engine.client, id, ({ event }) => event.kind === 'ToolCallsObserved' && event.calls.length === 0);
+  await eventsUntil(engine.client, id, ({ event }) => event.ends !== undefined);
   const { state } = await must(engine.client.session(id));
   const [record] = state.run_history;
   expect(record?.ending.outcome).toBe('completed');

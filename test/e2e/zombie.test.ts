@@ -6,6 +6,7 @@ import { replay } from '../../src/core/index.ts';
 import { CrashWorld, type LogLine } from '../support/e2e/crash-world.ts';
 import { must } from '../../src/client/must.ts';
 import { eventsUntil } from '../support/e2e/refold.ts';
+import { eventsOf } from '../support/records.ts';
 
 let world: CrashWorld | null = null;
 afterEach(async () => {
@@ -55,9 +56,7 @@ test('a bridge stopped during a model request: only the answer of its successor 
   await crash.untilPrinted('bridge one learns that its lease is lost', isTooLate);
   await expectOneEnd(crash, id);
   const records = await must(crash.client.records(id));
-  const turns = records.flatMap((record) =>
-    record.kind === 'event' && record.event.kind === 'ToolCallsObserved' ? [record.event.turn] : [],
-  );
+  const turns = eventsOf(records).flatMap((event) => (event.kind === 'ToolCallsObserved' ? [event.turn] : []));
   expect(turns).toEqual([1, 2, 3]);
 });
 
@@ -76,9 +75,7 @@ test('a bridge stopped during a call that must not be repeated: the call settles
   await crash.untilPrinted('bridge one learns that its lease is lost', isTooLate);
   await expectOneEnd(crash, id);
   const records = await must(crash.client.records(id));
-  const ends = records.flatMap((record) =>
-    record.kind === 'event' && record.event.kind === 'ToolCallSettled' ? [record.event.call_id] : [],
-  );
+  const ends = eventsOf(records).flatMap((event) => (event.kind === 'ToolCallSettled' ? [event.call_id] : []));
   expect(lost).toEqual(['s0-r0-1-mark']);
   expect(ends).not.toContain('s0-r0-1-mark');
 });

@@ -11,6 +11,7 @@ import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engin
 import { refusal } from '../support/journal/outcomes.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE } from '../support/tools.ts';
+import { streamEvents } from '../support/records.ts';
 
 const LATER_MS = Date.now() + 10 * GC_GRACE_MS;
 
@@ -45,7 +46,7 @@ async function runWith(world: World, talk: Talk, run: number, text: string): Pro
 /** The faults that `refold verify` finds in the blobs of a session. */
 async function missingOf(world: World, id: SessionId): Promise<readonly string[]> {
   const check = newBlobCheck(world.engine.client);
-  for (const record of await must(world.engine.client.records(id))) if (record.kind === 'event') check.add(record);
+  for (const recorded of streamEvents(await must(world.engine.client.records(id)))) check.add(recorded);
   const { checked, bad } = await check.finish((await must(world.engine.client.session(id))).state);
   expect(checked).toBeGreaterThan(0);
   return bad.map(({ message }) => message);

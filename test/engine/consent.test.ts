@@ -23,6 +23,7 @@ import {
   started,
 } from '../support/engine/world.ts';
 import { refusal } from '../support/journal/outcomes.ts';
+import { eventsOf } from '../support/records.ts';
 import { ASKS, FREE, READ, tool } from '../support/tools.ts';
 
 const TTL_MS = 60_000;
@@ -223,7 +224,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, open) => {
     const world = await start(['m', 'measured']);
     const call = await leaseCall(world.talk);
     const report = { ...settled(call), result: { success: true, data: { ok: 7 } } } as LooseIngress;
-    expect(await world.talk.outcome(report, A)).toBe('done');
+    await world.talk.submit([started(call, A), report], A);
     expect(codeOf(await world.talk.state(), 0)).toBe('tool_invalid_result');
   });
 
@@ -274,7 +275,7 @@ describe('a retry', () => {
     await world.talk.run();
     await world.talk.submit([{ ...failed, jitter_permille: 801 }]);
     const records = await must(world.talk.client.records(SESSION));
-    const event = records.flatMap((record) => (record.kind === 'event' ? [record.event] : [])).at(-1);
+    const event = eventsOf(records).at(-1);
     const drawn = event?.kind === 'GenerateFailed' ? (event.jitter_permille ?? 0) : 0;
     expect(drawn).toBe(1_000);
     const due = (await world.talk.state()).run?.retry?.not_before_ms ?? 0;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { Digest, EventId } from '../../schemas/ids.ts';
-import { READ_PAGE_RECORDS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
+import { READ_PAGE_EVENTS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
 import { replay, stateBytes } from '../../src/core/index.ts';
@@ -15,6 +15,7 @@ import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { A, SESSION, Talk, durable, ingress, newWorld } from '../support/engine/world.ts';
 import { outcome } from '../support/journal/outcomes.ts';
 import { mountSmallDisk } from '../support/journal/small-disk.ts';
+import { eventsOf } from '../support/records.ts';
 
 const RUN = { kind: 'RunRequested', input: { text: 'go' } } as const;
 const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
@@ -99,13 +100,12 @@ async function fill(client: EngineClient, advance: () => Promise<void>): Promise
 async function readIds(client: EngineClient): Promise<readonly string[]> {
   const records = [...(await must(client.records(SESSION)))];
   for (;;) {
-    const events = records.length - 1;
-    const page = await must(client.records(SESSION, events));
+    const page = await must(client.records(SESSION, eventsOf(records).length));
     records.push(...page);
-    if (page.length < READ_PAGE_RECORDS) break;
+    if (eventsOf(page).length < READ_PAGE_EVENTS) break;
   }
   expect(replay(records).divergence).toBeNull();
-  return records.flatMap((record) => (record.kind === 'event' ? [record.event.event_id] : []));
+  return eventsOf(records).map(({ event_id }) => event_id);
 }
 
 describe('a data directory on a full disk', () => {

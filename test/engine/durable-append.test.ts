@@ -2,14 +2,16 @@
 // (docs/design.md, laws 3 and 15).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
+import { digestText } from '../../schemas/canonical.ts';
 import { must } from '../../src/client/must.ts';
-import { stateBytes } from '../../src/core/index.ts';
+import { resultsDigest, stateBytes } from '../../src/core/index.ts';
 import { type Disk, type IoFault, newDisk } from '../support/engine/disk.ts';
 import { scenario } from '../support/engine/scenario.ts';
 import { newVirtualClock, rest } from '../support/engine/virtual-clock.ts';
 import { A, SESSION, type World, durable, ingress, newWorld } from '../support/engine/world.ts';
 import { outcome } from '../support/journal/outcomes.ts';
 import { randomFrom } from '../support/random.ts';
+import { eventsOf } from '../support/records.ts';
 
 const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
 
@@ -88,7 +90,7 @@ describe('the append path', () => {
   test('publishes every event once, in order', async () => {
     const disk = newDisk();
     const { published } = await runThrough(disk);
-    expect(published).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(published).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
   const faults: readonly IoFault[] = ['refused', 'unknown', 'lost_ack', 'throws'];
@@ -223,6 +225,28 @@ describe('requests that wait together', () => {
     expect(await talk.outcome({ ...observed, calls: [{ ...call, arguments: {} }] })).toBe('done');
     expect(await talk.outcome({ ...observed, calls: [] })).toBe('event_id_reused');
     expect((await must(engine.client.session(SESSION))).state.version).toBe(4);
+  });
+
+  test('are the same facts without what follows from state', async () => {
+    const { talk } = await newWorld();
+    await talk.create();
+    const { active_tool_batch: batch } = await talk.calls(['x', 'nowhere']);
+    const closed = {
+      kind: 'ToolBatchSettled',
+      event_id: 'closed',
+      batch_id: 'batch-1',
+      plan_hash: batch?.plan.plan_hash ?? '',
+    } as const;
+    const ended = { kind: 'ToolCallsObserved', event_id: 'ended', run_id: 'run-1', turn: 2, calls: [] } as const;
+    const codes: string[] = [];
+    for (const event of [closed, closed, ended, ended]) codes.push(await talk.outcome(event));
+    expect(codes).toEqual(['done', 'done', 'done', 'done']);
+    expect(await talk.outcome({ ...closed, results_digest: digestText('other') })).toBe('event_id_reused');
+    const [, , settled, over] = eventsOf(await must(talk.client.records(SESSION, 0)));
+    expect(settled).toMatchObject({ results_digest: resultsDigest(batch as never) });
+    expect(settled).not.toHaveProperty('ends');
+    expect(over).toMatchObject({ ends: [{ run_id: 'run-1', outcome: 'completed', code: null, message: null }] });
+    expect(await talk.outcome({ ...closed, results_digest: resultsDigest(batch as never) })).toBe('done');
   });
 
   test('fail together when their append fails, and can be sent again', async () => {

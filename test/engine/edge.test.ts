@@ -12,6 +12,7 @@ import { SESSION, type World, durable, newWorld, packageOf } from '../support/en
 import type { Loose } from '../support/session.ts';
 import { READ, tool } from '../support/tools.ts';
 import { refusal } from '../support/journal/outcomes.ts';
+import { eventsOf } from '../support/records.ts';
 
 const STRICT = tool('strict', {
   input_schema: {
@@ -195,7 +196,7 @@ describe('time', () => {
       await talk.submit([{ kind: 'SessionConfigured', config: {} }]);
     }
     const records = await must(talk.client.records(SESSION));
-    const times = records.flatMap((record) => (record.kind === 'event' ? [record.event.at_ms] : []));
+    const times = eventsOf(records).map(({ at_ms }) => at_ms);
     expect(times).toEqual([1_005_000, 1_005_000, 1_005_000, 1_065_001, 1_065_001]);
   });
 });

@@ -43,7 +43,7 @@ async function mustLease(world: World, owner: OwnerId): Promise<Held> {
   return held;
 }
 
-async function withCall(tool: 'once' | 'free'): Promise<World> {
+async function withCall(tool: 'once' | 'read'): Promise<World> {
   const world = await newWorld();
   await world.talk.create();
   await world.talk.calls(['a', tool]);
@@ -64,7 +64,7 @@ async function keepsLease(world: World, { owner, call: { effect_id }, epoch }: H
 
 describe('a lease that was lost', () => {
   test('is refused as stale although no other bridge has the call', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const held = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
     expect(await keepsLease(world, held)).toBe(false);
@@ -73,7 +73,7 @@ describe('a lease that was lost', () => {
   });
 
   test('is refused even to its former owner that has the call again', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const first = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
     const second = await mustLease(world, A);
@@ -84,7 +84,7 @@ describe('a lease that was lost', () => {
   });
 
   test('cannot be released again by its former owner', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const first = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
     const second = await mustLease(world, A);
@@ -95,7 +95,7 @@ describe('a lease that was lost', () => {
   });
 
   test('by a restart of the engine belongs to the newest of its claimants', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const old = await mustLease(world, A);
     await world.clock.advance(2 * TTL_MS);
     const now = await mustLease(world, B);
@@ -109,7 +109,7 @@ describe('a lease that was lost', () => {
   });
 
   test('includes one that was resumed after a restart', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const held = await mustLease(world, A);
     await world.restart();
     expect(await keepsLease(world, held)).toBe(true);
@@ -119,7 +119,7 @@ describe('a lease that was lost', () => {
   });
 
   test('by a restart of the engine is granted to another bridge under a newer epoch', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const old = await mustLease(world, A);
     await world.restart();
     const now = await mustLease(world, B);
@@ -129,7 +129,7 @@ describe('a lease that was lost', () => {
   });
 
   test('includes one under an epoch that no engine granted', async () => {
-    const world = await withCall('free');
+    const world = await withCall('read');
     const held = await mustLease(world, A);
     const forged = { ...held, epoch: held.epoch + 1 };
     expect(await keepsLease(world, forged)).toBe(false);
@@ -185,7 +185,7 @@ test('in any sequence of leases, clock changes and restarts, epochs grow and at 
   let holdersLeft = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 30 }), async (acts) => {
-      const world = await withCall('free');
+      const world = await withCall('read');
       const grants: Held[] = [];
       for (const [what, value] of acts) {
         if (what === 'take') {

@@ -2,16 +2,20 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import type { SessionId, Version } from '../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX } from '../../schemas/limits.ts';
-import type { StreamRecord } from '../../schemas/record.ts';
+import type { SessionId } from '../../schemas/ids.ts';
+import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
+import { type CommitRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
 import { must } from '../../src/client/must.ts';
 import { replay } from '../../src/core/index.ts';
 import { importStream } from '../../src/engine/sessions/import-stream.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
+import { recordStream, recordsOf } from '../support/engine/stored-stream.ts';
 import { EXPORTED } from '../support/engine/stories.ts';
 import { SESSION } from '../support/engine/world.ts';
+import { commitAt, createSample, idleHead, readAll } from '../support/journal/samples.ts';
+import { commitSizes, eventsOf } from '../support/records.ts';
+import { session } from '../support/session.ts';
 
 async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
@@ -22,7 +26,13 @@ async function codeOf(disk: Disk, records: readonly StreamRecord[]): Promise<str
   return isLeft(imported) ? imported.left.code : `${imported.right.version} events`;
 }
 
-const ALL = EXPORTED.length - 1;
+const ALL = eventsOf(EXPORTED).length;
+
+const ORIGIN = session({ session_id: SESSION });
+const EXPORTED_EVENTS = Array.from({ length: 6 }).reduce<typeof ORIGIN>(
+  (now) => now.paused().resumed(),
+  ORIGIN.runRequested(),
+).events;
 
 /** A recorded session of several hundred transcript entries, most of them in sealed pages. */
 const LONG = readFileSync(new URL('../../replay-fixtures/sealed-pages/session.jsonl', import.meta.url), 'utf8')
@@ -35,17 +45,23 @@ describe('an import', () => {
     const disk = newDisk();
     disk.fault = ({ name, nth }) => (name === 'append' && nth > 2 ? 'full' : null);
     expect(await codeOf(disk, EXPORTED)).toBe('storage_full');
-    expect((await must(disk.journal.head(SESSION))).version).toBe(EVENTS_PER_APPEND_MAX);
+    const { version } = await must(disk.journal.head(SESSION));
+    expect(version).toBeGreaterThanOrEqual(EVENTS_PER_COMMIT_MAX);
+    expect(version).toBeLessThan(ALL);
     disk.fault = () => null;
     expect(await codeOf(disk, EXPORTED)).toBe(`${ALL} events`);
     const loaded = await loadSession(disk.journal, SESSION);
-    expect(loaded).toMatchObject({ right: { chain: EXPORTED.at(-1)?.chain, from: { version: ALL } } });
+    const last = EXPORTED.at(-1);
+    const chain = last?.kind === 'commit' ? last.chain : null;
+    expect(loaded).toMatchObject({ right: { chain, from: { version: ALL } } });
+    const stored = await readAll(disk.journal, SESSION);
+    expect(stored.map(({ events }) => events.length)).toEqual(commitSizes(EXPORTED));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
   });
 
   test('stores every sealed page of the transcript', async () => {
     const disk = newDisk();
-    expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
+    expect(await codeOf(disk, LONG)).toBe(`${eventsOf(LONG).length} events`);
     const { sealed } = replay(LONG).state?.transcript ?? { sealed: [] };
     expect(sealed.length).toBeGreaterThan(1);
     for (const ref of sealed) expect(await must(disk.blobs.has(ref))).toBe(true);
@@ -55,27 +71,76 @@ describe('an import', () => {
     const disk = newDisk();
     disk.fault = ({ name }) => (name === 'put' ? 'full' : null);
     expect(await codeOf(disk, LONG)).toBe('storage_full');
-    const [id] = (await must(disk.journal.sessions())).map(({ session_id }) => session_id);
+    const [id] = (await must(disk.journal.sessions({ limit: 1_000 }))).sessions.map(({ session_id }) => session_id);
     const { version } = await must(disk.journal.head(id as SessionId));
-    expect(replay(LONG.slice(0, version + 1)).state?.transcript.sealed).toEqual([]);
+    const before = LONG.filter((record) => record.kind !== 'commit' || versionAfter(record) <= version);
+    expect(eventsOf(before)).toHaveLength(version);
+    expect(replay(before).state?.transcript.sealed).toEqual([]);
     disk.fault = () => null;
-    expect(await codeOf(disk, LONG)).toBe(`${LONG.length - 1} events`);
+    expect(await codeOf(disk, LONG)).toBe(`${eventsOf(LONG).length} events`);
   });
 
   test('does not continue a session with other or further events', async () => {
     const disk = newDisk();
     expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('3 events');
-    const [other] = await must(disk.journal.read(SESSION, 0 as never, 1));
-    if (other === undefined) throw new Error('nothing is stored');
-    await must(disk.journal.append(SESSION, 3 as Version, [{ ...other, event_id: 'x' as never }], false));
+    await must(disk.journal.append(SESSION, [commitAt(3, 'x')], idleHead));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
     expect((await must(disk.journal.head(SESSION))).version).toBe(4);
     expect(await codeOf(disk, EXPORTED.slice(0, 3))).toBe('session_exists');
   });
 
+  test('does not continue a session with the same events in other commits', async () => {
+    const events = EXPORTED_EVENTS.slice(0, 12);
+    const exported = (sizes: readonly number[], count = 12): readonly StreamRecord[] =>
+      recordsOf(recordStream(ORIGIN, events.slice(0, count), sizes));
+    for (const [stored, continued] of [
+      [[1], [2]],
+      [[2], [1]],
+      [[3, 1], [4]],
+    ] as const) {
+      const disk = newDisk();
+      expect(await codeOf(disk, exported(stored, 7))).toBe('7 events');
+      expect(await codeOf(disk, exported(continued))).toBe('session_exists');
+      expect((await must(disk.journal.head(SESSION))).version).toBe(7);
+    }
+    // An earlier end of the stream is continued only where a commit ends.
+    const disk = newDisk();
+    expect(await codeOf(disk, exported([4], 6))).toBe('6 events');
+    expect(await codeOf(disk, exported([4]))).toBe('session_exists');
+    const whole = newDisk();
+    expect(await codeOf(whole, exported([4], 8))).toBe('8 events');
+    expect(await codeOf(whole, exported([4]))).toBe('12 events');
+  });
+
+  test('stores the commits before one that does not verify, and none of that one', async () => {
+    const damaged = recordsOf(recordStream(ORIGIN, EXPORTED_EVENTS.slice(0, 9), [3]));
+    const last = damaged.at(-1) as CommitRecord;
+    for (const bad of [
+      { ...last, events: last.events.toReversed() },
+      { ...last, events: last.events.slice(1) },
+      { ...last, state_digest: last.chain },
+    ]) {
+      const disk = newDisk();
+      expect(await codeOf(disk, [...damaged.slice(0, -1), bad])).toBe('damaged');
+      expect((await must(disk.journal.head(SESSION))).version).toBe(6);
+      expect(await codeOf(disk, damaged)).toBe('9 events');
+    }
+  });
+
+  test('stores nothing when the tool package is missing or altered', async () => {
+    const [tools, ...rest] = EXPORTED as readonly [PackageRecord, ...StreamRecord[]];
+    const registry = tools.tool_package.registry.slice(1);
+    const altered = { ...tools, tool_package: { ...tools.tool_package, registry } };
+    for (const records of [rest, [altered, ...rest], [tools]]) {
+      const disk = newDisk();
+      expect(await codeOf(disk, records)).toBe('damaged');
+      expect((await must(disk.journal.sessions({ limit: 1_000 }))).sessions).toEqual([]);
+    }
+  });
+
   test('does not continue a session with another genesis', async () => {
     const disk = newDisk();
-    await must(disk.journal.create(SESSION, '{}'));
+    await must(createSample(disk.journal, SESSION));
     expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
     expect((await must(disk.journal.head(SESSION))).version).toBe(0);
   });

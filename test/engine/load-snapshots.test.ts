@@ -4,34 +4,44 @@ import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Position, Version } from '../../schemas/ids.ts';
+import { EVENTS_PER_COMMIT_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { reject, unreachable } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
-import type { Journal } from '../../src/journal/journal.ts';
+import type { Journal, JournalCommit } from '../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
-import { type StoredStream, lastOf, recordStream, snapshotAt, storeStream } from '../support/engine/stored-stream.ts';
+import {
+  type StoredStream,
+  endsOf,
+  lastOf,
+  recordStream,
+  snapshotAt,
+  storeStream,
+} from '../support/engine/stored-stream.ts';
 import { roundsOf } from '../support/random.ts';
+import { session } from '../support/session.ts';
 import { walk } from '../support/streams.ts';
 import { must, mustBe } from '../../src/client/must.ts';
 
 interface Stored {
   readonly journal: Journal;
   readonly stream: StoredStream;
-  /** How many records were read from the journal. */
+  /** How many commits were read from the journal. */
   readonly read: () => number;
 }
 
-/** A random stream, in a journal that returns these snapshots, newest first. */
+/** A random stream with commits of these sizes, in a journal that returns these snapshots, newest first. */
 async function stored(
   seed: number,
   length: number,
   made: (stream: StoredStream) => readonly Snapshot[],
+  sizes: readonly number[] = [1],
 ): Promise<Stored> {
-  const { session } = walk(seed, length);
-  const stream = recordStream(session.genesis, session.events);
+  const { session: walked } = walk(seed, length);
+  const stream = recordStream(walked, walked.events, sizes);
   const journal = openMemoryJournal();
-  await storeStream(journal, session.genesis, stream);
+  await storeStream(journal, stream);
   const snapshots = new Map(made(stream).map((snapshot) => [snapshot.version, snapshot]));
   let read = 0;
   return {
@@ -63,19 +73,46 @@ async function expectFoldedState({ journal, stream }: Stored): Promise<readonly 
 
 describe('a session with snapshots', () => {
   test('is loaded from the newest one: only later events are folded', async () => {
-    for (let seed = 1; seed <= 10; seed += 1) {
-      const at = (stream: StoredStream): number => Math.floor(stream.records.length / 2);
-      const world = await stored(seed, 100, (stream) => [snapshotAt(stream, at(stream)), snapshotAt(stream, 1)]);
-      expect(await expectFoldedState(world)).toEqual([at(world.stream)]);
-      expect(world.read()).toBe(world.stream.records.length - at(world.stream) + 2);
+    for (let seed = 1; seed <= roundsOf(3, 10); seed += 1) {
+      for (const sizes of [[1], [3], [1, 7, 2]]) {
+        const middle = ({ commits }: StoredStream): number => Math.floor(commits.length / 2);
+        const at = (stream: StoredStream): number => endsOf(stream)[middle(stream) - 1] as number;
+        const made = (stream: StoredStream) => [snapshotAt(stream, at(stream)), snapshotAt(stream, sizes[0] as number)];
+        const world = await stored(seed, 100, made, sizes);
+        expect(await expectFoldedState(world)).toEqual([at(world.stream)]);
+        // The commits after it, the one that it ends with, and the one before that.
+        expect(world.read()).toBe(world.stream.commits.length - middle(world.stream) + 2);
+      }
     }
   });
 
-  test('is loaded from one at its first event, and from one at its last', async () => {
-    const first = await stored(4, 60, (stream) => [snapshotAt(stream, 1)]);
-    expect(await expectFoldedState(first)).toEqual([1]);
-    const last = await stored(4, 60, (stream) => [snapshotAt(stream, stream.records.length)]);
-    expect(await expectFoldedState(last)).toEqual([last.stream.records.length]);
+  test('is loaded from one after its first commit, and from one after its last', async () => {
+    for (const size of [1, 4]) {
+      const first = await stored(4, 60, (stream) => [snapshotAt(stream, size)], [size]);
+      expect(await expectFoldedState(first)).toEqual([size]);
+      const last = await stored(4, 60, (stream) => [snapshotAt(stream, stream.events.length)], [size]);
+      expect(await expectFoldedState(last)).toEqual([last.stream.events.length]);
+    }
+  });
+
+  test('is not loaded from one that ends inside a commit, also when its state is right', async () => {
+    for (const [version, sizes] of [
+      [1, [3]],
+      [2, [3]],
+      [10, [4, 8]],
+      [11, [4, 8]],
+    ] as const) {
+      const inside = await stored(4, 60, (stream) => [snapshotAt(stream, version)], sizes);
+      expect(endsOf(inside.stream)).not.toContain(version);
+      expect(await expectFoldedState(inside)).toEqual([0, version]);
+      const chained = (stream: StoredStream): Snapshot => {
+        const { chain, state_digest } = stream.commits.find(
+          ({ position, events }) => version < position + events.length,
+        ) as JournalCommit;
+        return { ...snapshotAt(stream, version), chain, state_digest };
+      };
+      expect(await expectFoldedState(await stored(4, 60, (stream) => [chained(stream)], sizes))).toEqual([0, version]);
+    }
   });
 
   test('is the same with any of them deleted or damaged', async () => {
@@ -83,26 +120,27 @@ describe('a session with snapshots', () => {
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000_000 }),
         fc.array(fc.tuple(fc.nat(1_000), fc.constantFrom(...DAMAGES)), { maxLength: 4 }),
-        async (seed, cuts) => {
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 3 }),
+        async (seed, cuts, sizes) => {
           const other = walk(seed + 1, 80).session;
-          const foreign = recordStream(other.genesis, other.events);
+          const foreign = recordStream(other, other.events, sizes);
           const good = new Set<number>();
-          const world = await stored(seed, 80, (stream) =>
+          const made = (stream: StoredStream): readonly Snapshot[] =>
             cuts.map(([cut, damage]) => {
-              const version = 1 + (cut % stream.records.length);
+              const version = endsOf(stream)[cut % stream.commits.length] as number;
               const whole = snapshotAt(stream, version);
-              const made = damaged(whole, damage, foreign);
+              const snapshot = damaged(whole, damage, foreign);
               // Two streams may begin with the same events: then a state of the other one is right.
-              if (canonicalText(made) === canonicalText(whole)) good.add(version);
+              if (canonicalText(snapshot) === canonicalText(whole)) good.add(version);
               else good.delete(version);
-              return made;
-            }),
-          );
+              return snapshot;
+            });
+          const world = await stored(seed, 80, made, sizes);
           const [from = 0] = await expectFoldedState(world);
           expect(from).toBe(Math.max(0, ...good));
         },
       ),
-      { numRuns: roundsOf(8, 600) },
+      { numRuns: roundsOf(6, 600) },
     );
   });
 
@@ -116,11 +154,11 @@ describe('a session with snapshots', () => {
   });
 
   test('newer than its stream is loaded without them', async () => {
-    const { session } = walk(6, 240);
-    const whole = recordStream(session.genesis, session.events);
-    const cut = recordStream(session.genesis, session.events.slice(0, 10));
+    const { session: walked } = walk(6, 240);
+    const whole = recordStream(walked, walked.events);
+    const cut = recordStream(walked, walked.events.slice(0, 10));
     const journal = openMemoryJournal();
-    await storeStream(journal, session.genesis, cut);
+    await storeStream(journal, cut);
     await must(journal.snapshots.put(snapshotAt(whole, 15)));
     const loaded = await loadSession(journal, cut.id);
     expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
@@ -129,17 +167,23 @@ describe('a session with snapshots', () => {
   test('reports where it is damaged, also when the snapshot lies before or after that', async () => {
     for (const [at, bad] of [
       [10, 14],
+      [10, 13],
       [10, 9],
+      [10, 8],
     ] as const) {
-      const world = await stored(6, 240, (stream) => [snapshotAt(stream, at)]);
+      const world = await stored(6, 240, (stream) => [snapshotAt(stream, at)], [2, 3]);
       const journal: Journal = {
         ...world.journal,
         read: (id, from, limit) => async () => {
           const page = await world.journal.read(id, from, limit)();
           if (isLeft(page)) return page;
-          const right = page.right.map((record, index) =>
-            from + index === bad ? { ...record, event: record.event.replace('at_ms', 'at_mz') } : record,
-          );
+          const right = page.right.map((commit) => ({
+            ...commit,
+            events: commit.events.map(({ text, event_id }, index) => ({
+              event_id,
+              text: commit.position + index === bad ? text.replace('at_ms', 'at_mz') : text,
+            })),
+          }));
           return { _tag: 'Right', right };
         },
       };
@@ -163,6 +207,29 @@ describe('a session with snapshots', () => {
     expect(isLeft(loaded) && loaded.left.code).toBe('storage_failed');
     expect(await must(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
   });
+});
+
+describe('a stream whose pages end inside a commit', () => {
+  /** More events than two pages. */
+  const events = (() => {
+    let long = session().runRequested();
+    while (long.events.length < 2 * READ_PAGE_EVENTS + 300) long = long.paused().resumed();
+    return long;
+  })();
+
+  test.each([[[EVENTS_PER_COMMIT_MAX]], [[1, EVENTS_PER_COMMIT_MAX, 3]], [[7]]])(
+    'of commits of %j events is loaded whole',
+    async (sizes) => {
+      const stream = recordStream(events, events.events, sizes);
+      expect(endsOf(stream)).not.toContain(READ_PAGE_EVENTS);
+      const journal = openMemoryJournal();
+      await storeStream(journal, stream);
+      const loaded = mustBe(await loadSession(journal, stream.id));
+      expect(loaded.state.version).toBe(stream.events.length);
+      expect(stateBytes(loaded.state)).toEqual(stateBytes(lastOf(stream.folded).state));
+      expect(loaded.chain).toBe(lastOf(stream.folded).chain);
+    },
+  );
 });
 
 const DAMAGES = ['none', 'text', 'digest', 'chain', 'version', 'foreign'] as const;

@@ -2,29 +2,36 @@
 // served.
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import { digestText } from '../../schemas/canonical.ts';
-import { type SessionId, brand } from '../../schemas/ids.ts';
+import { canonicalText, digestText } from '../../schemas/canonical.ts';
+import type { Genesis } from '../../schemas/genesis.ts';
+import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
+import { versionAfter } from '../../schemas/record.ts';
 import { must } from '../../src/client/must.ts';
-import { nextChain, replay } from '../../src/core/index.ts';
+import { defaultGenesis, nextChain, replay } from '../../src/core/index.ts';
 import { startEngine } from '../../src/engine/engine.ts';
-import type { Journal, JournalRecord } from '../../src/journal/journal.ts';
+import { loadSession } from '../../src/engine/sessions/load-session.ts';
+import type { Journal, JournalCommit, JournalEvent } from '../../src/journal/journal.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
-import { A, SESSION, Talk, newWorld } from '../support/engine/world.ts';
+import { A, SESSION, Talk, newWorld, packageOf } from '../support/engine/world.ts';
 import { outcome, refusal } from '../support/journal/outcomes.ts';
+import { idleHead, readAll, storedPackage } from '../support/journal/samples.ts';
+import { tool } from '../support/tools.ts';
 
 const OTHER = brand<'SessionId'>('s-2');
 
-/** Two sessions with a run each, the first of four events. */
+/** Two sessions with a run each; the commits of the first one begin at 0, 1, 2 and 4. */
 async function stored(): Promise<Disk> {
   const disk = newDisk();
   const { engine } = await newWorld(disk);
   const talk = await new Talk(engine.client).create();
   await talk.calls(['a', 'once'], ['b', 'free']);
-  await talk.submit([
-    { kind: 'RunPaused', run_id: 'run-1' },
-    { kind: 'RunResumed', run_id: 'run-1' },
-  ]);
+  for (let times = 0; times < 2; times += 1) {
+    await talk.submit([
+      { kind: 'RunPaused', run_id: 'run-1' },
+      { kind: 'RunResumed', run_id: 'run-1' },
+    ]);
+  }
   const other = await new Talk(engine.client, OTHER).create();
   await other.run();
   await engine.close();
@@ -32,51 +39,74 @@ async function stored(): Promise<Disk> {
 }
 
 type Tamper = (
-  records: readonly JournalRecord[],
+  commits: readonly JournalCommit[],
   genesis: string,
 ) => {
-  readonly records?: readonly JournalRecord[];
+  readonly commits?: readonly JournalCommit[];
   readonly genesis?: string;
 };
 
 /** The journal with the first session tampered with. */
 async function tampered(disk: Disk, tamper: Tamper): Promise<Journal> {
   const { journal } = disk.ports();
-  const records = await must(disk.journal.read(SESSION, 0 as never, 1_000));
+  const commits = await readAll(disk.journal, SESSION);
   const genesis = await must(disk.journal.genesis(SESSION));
-  const changed = { records, genesis, ...tamper(records, genesis) };
+  const changed = { commits, genesis, ...tamper(commits, genesis) };
+  const page = (from: number, limit: number): readonly JournalCommit[] =>
+    changed.commits.filter((commit) => versionAfter(commit) > from && commit.position < from + limit);
   const mine = (id: SessionId): boolean => id === SESSION;
   return {
     ...journal,
     genesis: (id) => (mine(id) ? async () => right(changed.genesis) : journal.genesis(id)),
-    read: (id, from, limit) =>
-      mine(id) ? async () => right(changed.records.slice(from, from + limit)) : journal.read(id, from, limit),
+    read: (id, from, limit) => (mine(id) ? async () => right(page(from, limit)) : journal.read(id, from, limit)),
   };
 }
 
-const change = (
-  records: readonly JournalRecord[],
-  at: number,
-  fields: Partial<JournalRecord>,
-): readonly JournalRecord[] => records.map((record, index) => (index === at ? { ...record, ...fields } : record));
-
-const at = (records: readonly JournalRecord[], index: number): JournalRecord => {
-  const record = records[index];
-  if (record === undefined) throw new Error(`no record ${index}`);
-  return record;
+const at = (commits: readonly JournalCommit[], index: number): JournalCommit => {
+  const commit = commits[index];
+  if (commit === undefined) throw new Error(`no commit ${index}`);
+  return commit;
 };
 
-/** The records with fields of one changed, and the chain computed again from there on. */
+const change = (
+  commits: readonly JournalCommit[],
+  index: number,
+  fields: Partial<JournalCommit>,
+): readonly JournalCommit[] => commits.with(index, { ...at(commits, index), ...fields });
+
+/** The commits with one event of one of them edited. */
+const edited = (
+  commits: readonly JournalCommit[],
+  [index, nth]: readonly [commit: number, event: number],
+  edit: (text: string) => string,
+): readonly JournalCommit[] => {
+  const events = at(commits, index).events.map((event, each) =>
+    each === nth ? { ...event, text: edit(event.text) } : event,
+  );
+  return change(commits, index, { events });
+};
+
+/** The commits with other ones in the place of some. */
+const instead = (commits: readonly JournalCommit[], from: number, ...made: readonly JournalCommit[]): Changed => ({
+  commits: commits.toSpliced(from, 2, ...made),
+});
+type Changed = ReturnType<Tamper>;
+
+/** The commits with fields of one changed, and the chain computed again from there on. */
 function chainedAnew(
-  records: readonly JournalRecord[],
+  commits: readonly JournalCommit[],
   from: number,
-  fields: Partial<JournalRecord>,
-): readonly JournalRecord[] {
-  let { chain } = at(records, from - 1);
-  return change(records, from, fields).map((record, index) => {
-    if (index < from) return record;
-    chain = nextChain(chain, digestText(record.event), record.state_digest);
-    return { ...record, chain };
+  fields: Partial<JournalCommit>,
+): readonly JournalCommit[] {
+  let { chain } = at(commits, from - 1);
+  return change(commits, from, fields).map((commit, index) => {
+    if (index < from) return commit;
+    chain = nextChain(
+      chain,
+      commit.events.map(({ text }) => digestText(text)),
+      commit.state_digest,
+    );
+    return { ...commit, chain };
   });
 }
 
@@ -84,32 +114,101 @@ const ATTACKS: readonly (readonly [name: string, position: number, tamper: Tampe
   [
     'an edited event',
     1,
-    (records) => ({ records: change(records, 1, { event: at(records, 1).event.replace('"once"', '"free"') }) }),
+    (commits) => ({ commits: edited(commits, [1, 0], (text) => text.replace('"once"', '"free"')) }),
   ],
-  ['an event that is not JSON', 2, (records) => ({ records: change(records, 2, { event: '{' }) })],
-  ['an event of an unknown kind', 2, (records) => ({ records: change(records, 2, { event: '{"kind":"Nothing"}' }) })],
-  ['an event that does not apply', 2, (records) => ({ records: change(records, 2, { event: at(records, 0).event }) })],
+  [
+    'an edited event in the middle of a commit',
+    3,
+    (commits) => ({ commits: edited(commits, [2, 0], (text) => text.replace('"event_id":"', '"event_id":"x')) }),
+  ],
+  ['an event that is not JSON', 2, (commits) => ({ commits: edited(commits, [2, 0], () => '{') })],
+  ['a last event of a commit that is not JSON', 3, (commits) => ({ commits: edited(commits, [2, 1], () => '{') })],
+  ['an event of an unknown kind', 2, (commits) => ({ commits: edited(commits, [2, 0], () => '{"kind":"Nothing"}') })],
+  [
+    'an event that does not apply',
+    3,
+    (commits) => ({ commits: edited(commits, [2, 1], () => at(commits, 0).events[0]?.text ?? '') }),
+  ],
   [
     'another state digest',
     0,
-    (records) => ({ records: change(records, 0, { state_digest: at(records, 1).state_digest }) }),
+    (commits) => ({ commits: change(commits, 0, { state_digest: at(commits, 1).state_digest }) }),
   ],
   [
     'another last state digest, and a chain that binds it',
-    3,
-    (records) => ({ records: chainedAnew(records, 3, { state_digest: at(records, 0).state_digest }) }),
+    5,
+    (commits) => ({ commits: chainedAnew(commits, 3, { state_digest: at(commits, 0).state_digest }) }),
   ],
-  ['another chain value', 3, (records) => ({ records: change(records, 3, { chain: at(records, 0).chain }) })],
+  ['another chain value', 5, (commits) => ({ commits: change(commits, 3, { chain: at(commits, 0).chain }) })],
+  ['two commits that are swapped', 2, (commits) => instead(commits, 2, at(commits, 3), at(commits, 2))],
   [
-    'two records that are swapped',
-    2,
-    (records) => ({ records: [at(records, 0), at(records, 1), at(records, 3), at(records, 2)] }),
+    'two commits that are swapped, each at the position of the other',
+    3,
+    (commits) =>
+      instead(
+        commits,
+        2,
+        { ...at(commits, 3), position: at(commits, 2).position },
+        { ...at(commits, 2), position: at(commits, 3).position },
+      ),
   ],
-  ['a hole', 1, (records) => ({ records: records.toSpliced(1, 1) })],
-  ['a record twice', 1, (records) => ({ records: [at(records, 0), ...records] })],
+  [
+    'two events of a commit that are swapped',
+    2,
+    (commits) => ({ commits: change(commits, 2, { events: at(commits, 2).events.toReversed() }) }),
+  ],
+  [
+    'two commits that are merged',
+    5,
+    (commits) =>
+      instead(commits, 2, {
+        ...at(commits, 3),
+        position: at(commits, 2).position,
+        events: [...at(commits, 2).events, ...at(commits, 3).events],
+      }),
+  ],
+  [
+    'a commit that is split',
+    4,
+    (commits) => {
+      const last = at(commits, 3);
+      const [first, second] = last.events.map((event, index) => ({
+        ...last,
+        position: (last.position + index) as Position,
+        events: [event],
+      }));
+      return { commits: [...commits.slice(0, 3), first as JournalCommit, second as JournalCommit] };
+    },
+  ],
+  [
+    'an event that moved into the commit before',
+    2,
+    (commits) => {
+      const [first, second] = at(commits, 2).events as readonly [JournalEvent, JournalEvent];
+      return instead(
+        commits,
+        1,
+        { ...at(commits, 1), events: [...at(commits, 1).events, first] },
+        { ...at(commits, 2), position: 3 as Position, events: [second] },
+      );
+    },
+  ],
+  [
+    'a commit that lost its last event',
+    4,
+    (commits) => ({ commits: change(commits, 3, { events: at(commits, 3).events.slice(0, 1) }) }),
+  ],
+  ['a commit at another position', 2, (commits) => ({ commits: change(commits, 2, { position: 3 as Position }) })],
+  ['a hole', 1, (commits) => ({ commits: commits.toSpliced(1, 1) })],
+  ['a commit twice', 1, (commits) => ({ commits: [at(commits, 0), ...commits] })],
   ['a genesis record that was cut off', -1, (_, genesis) => ({ genesis: genesis.slice(0, -9) })],
   ['an empty genesis record', -1, () => ({ genesis: '' })],
   ['another genesis record', 0, (_, genesis) => ({ genesis: genesis.replace('"turns_max":100', '"turns_max":101') })],
+  [
+    'a genesis record that names another tool package',
+    -1,
+    (_, genesis) => ({ genesis: genesis.replace(/("tool_package_digest":)"[^"]*"/, `$1"${digestText('other')}"`) }),
+  ],
   ['the genesis record of another session', -1, (_, genesis) => ({ genesis: genesis.replace('"s-1"', '"s-2"') })],
 ];
 
@@ -130,20 +229,20 @@ describe('a stream that was tampered with', () => {
     const other = new Talk(client, OTHER);
     expect(await other.leased(A)).toEqual(['run-1/turn-1']);
     await other.submit([{ kind: 'RunPaused', run_id: 'run-1' }]);
-    expect((await must(client.sessions())).map(({ owing }) => owing)).toEqual([true, false]);
+    expect((await must(client.sessions())).sessions.map(({ owing }) => owing)).toEqual([true, false]);
     await engine.close();
   });
 
   test('is served when only a state digest in the middle was changed with the chain; an audit names it', async () => {
     const disk = await stored();
-    const records = await must(disk.journal.read(SESSION, 0 as never, 1_000));
-    const changed = chainedAnew(records, 2, { state_digest: at(records, 0).state_digest });
-    const journal = await tampered(disk, () => ({ records: changed }));
+    const commits = await readAll(disk.journal, SESSION);
+    const changed = chainedAnew(commits, 2, { state_digest: at(commits, 0).state_digest });
+    const journal = await tampered(disk, () => ({ commits: changed }));
     const engine = await must(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
     const { state_digest } = await must(engine.client.session(SESSION));
-    expect(state_digest).toBe(at(records, 3).state_digest);
+    expect(state_digest).toBe(at(commits, 3).state_digest);
     const audited = replay(await must(engine.client.records(SESSION)));
-    expect(audited.divergence).toMatchObject({ position: 2, what: 'state_digest' });
+    expect(audited.divergence).toMatchObject({ position: 3, commit: 2, what: 'state_digest' });
     await engine.close();
   });
 
@@ -153,6 +252,57 @@ describe('a stream that was tampered with', () => {
     const engine = await must(startEngine({ journal, blobs: disk.ports().blobs, clock: newVirtualClock() }));
     expect(engine.faults).toEqual([]);
     await engine.close();
+  });
+});
+
+describe('a tool package', () => {
+  /** A session whose package no other one has, so that it is not in memory. The journal may hold another text for it. */
+  async function withPackage(name: string, tamper: (text: string) => string): Promise<string> {
+    const tool_package = packageOf([tool(name)]);
+    const genesis = defaultGenesis({ session_id: SESSION, tool_package });
+    const { journal } = newDisk();
+    const text = tamper(canonicalText(tool_package));
+    await must(
+      journal.create(SESSION, canonicalText(genesis), { digest: genesis.tool_package_digest, text }, idleHead),
+    );
+    const loaded = await loadSession(journal, SESSION);
+    return isLeft(loaded) ? `${loaded.left.code}: ${loaded.left.message}` : 'loaded';
+  }
+
+  test('is read, and one that was altered is refused', async () => {
+    expect(await withPackage('stored_whole', (text) => text)).toBe('loaded');
+    for (const tamper of [
+      (text: string) => text.replace('The tool', 'A tool'),
+      (text: string) => text.slice(0, -1),
+      () => canonicalText(packageOf([tool('another')])),
+      () => '',
+    ]) {
+      const refused = await withPackage('stored_altered', tamper);
+      expect(refused).toMatch(new RegExp(`^damaged: session ${SESSION}, position -1: .*tool package`));
+    }
+  });
+
+  test('that is missing is refused, and the next step is named', async () => {
+    const tool_package = packageOf([tool('never_stored')]);
+    const genesis = defaultGenesis({ session_id: SESSION, tool_package });
+    const { journal } = newDisk();
+    await must(journal.create(SESSION, canonicalText(genesis), storedPackage('other'), idleHead));
+    const loaded = await loadSession(journal, SESSION);
+    expect(loaded).toMatchObject({
+      left: { code: 'damaged', message: expect.stringMatching(/^session s-1, position -1: .*restore/) },
+    });
+  });
+
+  test('that two sessions share is stored once', async () => {
+    const disk = await stored();
+    const named = await Promise.all(
+      [SESSION, OTHER].map(async (id) => {
+        const genesis = await must(disk.journal.genesis(id));
+        expect(genesis).not.toContain('registry');
+        return (JSON.parse(genesis) as Genesis).tool_package_digest;
+      }),
+    );
+    expect(new Set(named).size).toBe(1);
   });
 });
 

@@ -29,7 +29,8 @@ async function withRuns(sessions: number): Promise<World> {
 describe('with more active sessions than idle ones are kept', () => {
   test('a further session is loaded once, becomes active and stays in memory', async () => {
     const { disk, engine } = await withRuns(IDLE_SESSIONS_MAX + 10);
-    for (const { session_id } of await must(engine.client.sessions())) await must(engine.client.session(session_id));
+    for (const { session_id } of (await must(engine.client.sessions())).sessions)
+      await must(engine.client.session(session_id));
     expect(loads(disk)).toBe(IDLE_SESSIONS_MAX + 10);
   });
 

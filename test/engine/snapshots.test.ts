@@ -77,7 +77,10 @@ describe('snapshots', () => {
     world.disk.calls.length = 0;
     await world.restart();
     expect(await must(world.engine.client.session(SESSION))).toEqual(before);
-    expect(world.disk.calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', 'read', 'read']);
+    // The commit that the snapshot ends with, the one before it, and what comes after.
+    const reads = ['read', 'read', 'read'];
+    const calls = world.disk.calls.filter((name) => name !== 'due');
+    expect(calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', ...reads]);
   });
 
   test('may be deleted at any time, and are written again', async () => {

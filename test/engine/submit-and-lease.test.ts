@@ -120,7 +120,7 @@ describe('a submit that also requests leases', () => {
 describe('a submit whose answer was lost', () => {
   test('and that is sent again is granted the same effects under the same epochs, for another ttl', async () => {
     const world = await withGenerate();
-    const event = observed(['a', 'free'], ['b', 'once']);
+    const event = observed(['a', 'read'], ['b', 'once']);
     const first = await submitAndLease(world, [event]);
     await world.clock.advance(TTL_MS / 2);
     const again = await submitAndLease(world, [event]);

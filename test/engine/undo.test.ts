@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
-import { READ_PAGE_RECORDS } from '../../schemas/limits.ts';
+import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { must } from '../../src/client/must.ts';
 import {
   A,
@@ -91,7 +91,7 @@ describe('a request to undo a call', () => {
     const [effect] = callsIn(await world.talk.lease(A));
     if (effect === undefined) throw new Error('no effect is owed');
     const end = { ...settled(effect), changes: changesOf('a') } as LooseIngress;
-    await world.talk.submit([end, ask('w')], A);
+    await world.talk.submit([started(effect, A), end, ask('w')], A);
     const { version } = await world.talk.state();
     const [undo] = await undos(world);
     expect(undo?.position).toBe(version - 1);
@@ -106,7 +106,7 @@ describe('a request to undo a call', () => {
       kind: 'SessionConfigured',
       config: { model: 'm' },
     }));
-    for (let count = 0; count <= READ_PAGE_RECORDS; count += filler.length) await world.talk.submit(filler);
+    for (let count = 0; count <= READ_PAGE_EVENTS; count += filler.length) await world.talk.submit(filler);
     await world.talk.submit([ask('w')]);
     expect(await undos(world)).toHaveLength(1);
   });
@@ -135,8 +135,8 @@ describe('an owed undo', () => {
     const [undo] = await undos(world, B);
     expect(await world.talk.outcome(answer(undo?.position ?? -1), A)).toBe('stale_lease');
     expect(await world.talk.outcome(answer(undo?.position ?? -1), B)).toBe('done');
-    expect((await must(world.talk.client.sessions())).find(({ session_id }) => session_id === SESSION)?.owing).toBe(
-      false,
-    );
+    expect(
+      (await must(world.talk.client.sessions())).sessions.find(({ session_id }) => session_id === SESSION)?.owing,
+    ).toBe(false);
   });
 });

@@ -5,7 +5,17 @@ import { describe, expect, test } from 'vitest';
 import { must } from '../../src/client/must.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { outcome } from '../support/journal/outcomes.ts';
-import { readAll, recordOf, session, version } from '../support/journal/samples.ts';
+import {
+  commitAt,
+  commitWith,
+  createSample,
+  idleHead,
+  idsIn,
+  owingHead,
+  readAll,
+  session,
+  storedEvent,
+} from '../support/journal/samples.ts';
 import { mountSmallDisk } from '../support/journal/small-disk.ts';
 
 const DISK = '12m';
@@ -25,17 +35,18 @@ describe('a journal on a full disk', () => {
       await writeFile(reserve, randomBytes(RESERVE_BYTES));
       const journal = await must(openLevelJournal(join(disk.directory, 'journal')));
       const id = session('s');
-      await must(journal.create(id, '{}'));
+      await must(createSample(journal, id));
       const kept = [];
       const unknown = new Set<string>();
       const refusals: string[] = [];
       for (let attempt = 0; refusals.length < 20; attempt += 1) {
         // Random text, which does not compress.
-        const record = recordOf(`e${attempt}`, randomBytes(EVENT_BYTES / 2).toString('hex'));
-        const answer = await outcome(journal.append(id, version(kept.length), [record], false));
-        if (answer === 'done') kept.push(record);
+        const event = storedEvent(`e${attempt}`, randomBytes(EVENT_BYTES / 2).toString('hex'));
+        const commit = commitWith(kept.length, [event]);
+        const answer = await outcome(journal.append(id, [commit], idleHead));
+        if (answer === 'done') kept.push(commit);
         else refusals.push(answer);
-        if (answer === 'storage_unknown') unknown.add(record.event_id);
+        if (answer === 'storage_unknown') unknown.add(event.event_id);
       }
       expect(kept.length).toBeGreaterThan(100);
       expect(refusals.every((code) => code === 'storage_full' || code === 'storage_unknown')).toBe(true);
@@ -43,13 +54,13 @@ describe('a journal on a full disk', () => {
       await rm(reserve);
       const held = await readAll(journal, id);
       expect(held.slice(0, kept.length)).toEqual(kept);
-      expect(held.slice(kept.length).every(({ event_id }) => unknown.has(event_id))).toBe(true);
+      expect(idsIn(held.slice(kept.length)).every((event) => unknown.has(event))).toBe(true);
       const at = (await must(journal.head(id))).version;
       expect(at).toBe(held.length);
-      expect(await must(journal.append(id, at, [recordOf('after')], true))).toBe(at + 1);
+      expect(await must(journal.append(id, [commitAt(at, 'after')], owingHead))).toBe(at + 1);
       await journal.close();
       const again = await must(openLevelJournal(join(disk.directory, 'journal')));
-      expect(await readAll(again, id)).toEqual([...held, recordOf('after')]);
+      expect(await readAll(again, id)).toEqual([...held, commitAt(held.length, 'after')]);
       await again.close();
       process.stdout.write(`disk full: ${kept.length} acknowledged, then ${[...new Set(refusals)].join(' and ')}\n`);
     } finally {

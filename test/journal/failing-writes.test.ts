@@ -10,7 +10,17 @@ import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import type { OpenStore } from '../../src/journal/store.ts';
 import { type Faults, type WriteFault, makeMemoryStore } from '../support/journal/memory-store.ts';
 import { outcome } from '../support/journal/outcomes.ts';
-import { eventId, readIds, recordsOf, session, version } from '../support/journal/samples.ts';
+import {
+  commitAt,
+  createSample,
+  eventId,
+  idleHead,
+  owingHead,
+  readIds,
+  samplePackage,
+  session,
+  version,
+} from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { roundsOf } from '../support/random.ts';
 
@@ -26,24 +36,25 @@ interface Appended {
 /** Creates the sessions and appends to all of them at once, round by round; returns the answers. */
 async function runScenario(journal: Journal): Promise<readonly Appended[]> {
   const appended: Appended[] = [];
-  for (const id of SESSIONS) await outcome(journal.create(id, '{}'));
+  for (const id of SESSIONS) await outcome(createSample(journal, id));
   for (let round = 0; round < ROUNDS; round += 1) {
     const appends = SESSIONS.map(async (id): Promise<Appended> => {
       const head = await journal.head(id)();
       const at = head._tag === 'Right' ? head.right.version : version(0);
-      const events = [`${id}-${round}-0`, `${id}-${round}-1`];
-      return { id, events, answer: await outcome(journal.append(id, at, recordsOf(...events), false)) };
+      const events = [0, 1, 2].map((n) => `${id}-${round}-${n}`);
+      const commits = [commitAt(at, ...events.slice(0, 2)), commitAt(at + 2, ...events.slice(2))];
+      return { id, events, answer: await outcome(journal.append(id, commits, idleHead)) };
     });
     appended.push(...(await Promise.all(appends)));
   }
   return appended;
 }
 
-/** How many of the two events of an append the stream may hold, by the answer to the append. */
+/** How many of the three events of an append, in two commits, the stream may hold, by the answer to the append. */
 const ALLOWED: { readonly [answer: string]: readonly number[] } = {
-  done: [2],
+  done: [3],
   storage_failed: [0],
-  storage_unknown: [0, 2],
+  storage_unknown: [0, 3],
   unknown_session: [0],
   // Reading the version failed before.
   version_conflict: [0],
@@ -55,6 +66,8 @@ async function checkHonesty(journal: Journal, appended: readonly Appended[]): Pr
   for (const id of SESSIONS) {
     const exists = (await outcome(journal.head(id))) === 'done';
     streams.set(id, exists ? await readIds(journal, id) : []);
+    // The package is stored with the first session that was created, whichever that is.
+    if (exists) expect(await must(journal.toolPackage(samplePackage.digest))).toBe(samplePackage.text);
   }
   for (const { id, events, answer } of appended) {
     const held = events.filter((event) => streams.get(id)?.includes(event));
@@ -70,12 +83,13 @@ async function checkHonesty(journal: Journal, appended: readonly Appended[]): Pr
 /** Expects that the journal accepts writes again, each exactly once. */
 async function checkUsable(journal: Journal): Promise<void> {
   for (const id of SESSIONS) {
-    expect(['done', 'session_exists']).toContain(await outcome(journal.create(id, '{}')));
+    expect(['done', 'session_exists']).toContain(await outcome(createSample(journal, id)));
     const { version: at } = await must(journal.head(id));
-    expect(await must(journal.append(id, at, recordsOf('after-1', 'after-2'), true))).toBe(at + 2);
+    expect(await must(journal.append(id, [commitAt(at, 'after-1', 'after-2')], owingHead))).toBe(at + 2);
     expect((await readIds(journal, id)).slice(at)).toEqual(['after-1', 'after-2']);
+    expect(await must(journal.head(id))).toEqual({ session_id: id, version: at + 2, ...owingHead });
   }
-  expect(await must(journal.sessions())).toHaveLength(SESSIONS.length);
+  expect((await must(journal.sessions({ limit: 1_000 }))).sessions).toHaveLength(SESSIONS.length);
 }
 
 async function checkScenario(faults: Faults): Promise<readonly Appended[]> {
@@ -153,7 +167,7 @@ describe('a journal whose writes fail', () => {
           });
         },
       ),
-      { numRuns: roundsOf(60) },
+      { numRuns: roundsOf(35, 600) },
     );
   });
 
@@ -161,11 +175,11 @@ describe('a journal whose writes fail', () => {
     const store = makeMemoryStore({ write: (nth) => (nth === 2 ? 'lost' : null) });
     const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await must(journal.create(id, '{}'));
-    const racers = ['a', 'b'].map((event) => outcome(journal.append(id, version(0), recordsOf(event), false)));
+    await must(createSample(journal, id));
+    const racers = ['a', 'b'].map((event) => outcome(journal.append(id, [commitAt(0, event)], idleHead)));
     // Neither is recorded, so a version conflict would be a false answer.
     expect(await Promise.all(racers)).toEqual(['storage_failed', 'storage_failed']);
-    expect(await must(journal.append(id, version(0), recordsOf('a'), false))).toBe(1);
+    expect(await must(journal.append(id, [commitAt(0, 'a')], idleHead))).toBe(1);
     await journal.close();
   });
 
@@ -176,13 +190,13 @@ describe('a journal whose writes fail', () => {
     });
     const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await must(journal.create(id, '{}'));
-    expect(await outcome(journal.append(id, version(0), recordsOf('e'), true))).toBe('storage_unknown');
+    await must(createSample(journal, id));
+    expect(await outcome(journal.append(id, [commitAt(0, 'e')], owingHead))).toBe('storage_unknown');
     expect(await outcome(journal.head(id))).toBe('storage_failed');
-    expect(await outcome(journal.append(id, version(0), recordsOf('f'), true))).toBe('storage_failed');
-    expect(await outcome(journal.sessions())).toBe('storage_failed');
+    expect(await outcome(journal.append(id, [commitAt(0, 'f')], owingHead))).toBe('storage_failed');
+    expect(await outcome(journal.sessions({ limit: 1_000 }))).toBe('storage_failed');
     expect(await must(journal.find(id, eventId('e')))).toBe(0);
-    expect(await must(journal.append(id, version(1), recordsOf('f'), true))).toBe(2);
+    expect(await must(journal.append(id, [commitAt(1, 'f')], owingHead))).toBe(2);
     await journal.close();
   });
 });

@@ -3,10 +3,19 @@ import { must } from '../../src/client/must.ts';
 import { openGroupCommit } from '../../src/journal/group-commit.ts';
 import { COMMIT_BYTES_MAX, COMMIT_REQUESTS_MAX, COMMIT_WAITING_BYTES_MAX } from '../../schemas/limits.ts';
 import { Refusal } from '../../src/journal/refusal.ts';
+import type { OpenStore } from '../../src/journal/store.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { makeMemoryStore } from '../support/journal/memory-store.ts';
 import { outcome } from '../support/journal/outcomes.ts';
-import { readIds, recordsOf, session, version } from '../support/journal/samples.ts';
+import {
+  commitAt,
+  createSample,
+  idleHead,
+  owingHead,
+  readIds,
+  session,
+  storedPackage,
+} from '../support/journal/samples.ts';
 
 /** A commit that records its groups and waits until it is released. */
 function heldCommit(): {
@@ -93,11 +102,11 @@ describe('the stored journal', () => {
     const store = makeMemoryStore();
     const journal = await must(openStoredJournal(store.open));
     const ids = Array.from({ length: 100 }, (_, n) => session(`s${n}`));
-    await Promise.all(ids.map((id) => must(journal.create(id, '{}'))));
+    await Promise.all(ids.map((id) => must(createSample(journal, id))));
     expect(store.writes()).toBe(1);
-    await Promise.all(ids.map((id) => must(journal.append(id, version(0), recordsOf('e'), false))));
+    await Promise.all(ids.map((id) => must(journal.append(id, [commitAt(0, 'e')], idleHead))));
     expect(store.writes()).toBe(2);
-    await Promise.all(ids.map((id) => must(journal.append(id, version(1), recordsOf('f', 'g'), false))));
+    await Promise.all(ids.map((id) => must(journal.append(id, [commitAt(1, 'f', 'g')], idleHead))));
     expect(store.writes()).toBe(3);
     await journal.close();
   });
@@ -106,18 +115,18 @@ describe('the stored journal', () => {
     const store = makeMemoryStore();
     const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await must(journal.create(id, '{}'));
+    await must(createSample(journal, id));
     const release = store.hold();
-    const first = journal.append(id, version(0), recordsOf('a'), false)();
+    const first = journal.append(id, [commitAt(0, 'a')], idleHead)();
     while (store.writes() < 2) await Promise.resolve();
     const later = [
-      outcome(journal.append(id, version(1), recordsOf('b'), false)),
-      outcome(journal.append(id, version(1), recordsOf('loser'), false)),
-      outcome(journal.append(id, version(2), recordsOf('c', 'd'), true)),
-      outcome(journal.append(id, version(4), recordsOf('a'), true)),
-      outcome(journal.append(id, version(4), recordsOf('d'), true)),
-      outcome(journal.create(session('t'), '{}')),
-      outcome(journal.append(session('t'), version(0), recordsOf('a'), true)),
+      outcome(journal.append(id, [commitAt(1, 'b')], idleHead)),
+      outcome(journal.append(id, [commitAt(1, 'loser')], idleHead)),
+      outcome(journal.append(id, [commitAt(2, 'c', 'd')], owingHead)),
+      outcome(journal.append(id, [commitAt(4, 'a')], owingHead)),
+      outcome(journal.append(id, [commitAt(4, 'd')], owingHead)),
+      outcome(createSample(journal, session('t'))),
+      outcome(journal.append(session('t'), [commitAt(0, 'a')], owingHead)),
     ];
     release();
     await first;
@@ -135,12 +144,41 @@ describe('the stored journal', () => {
     await journal.close();
   });
 
+  test('stores a tool package once, in the write of the first session that names it', async () => {
+    const store = makeMemoryStore();
+    const packages = (): number => [...store.disk.keys()].filter((key) => key.startsWith('p')).length;
+    const puts: number[] = [];
+    const open: OpenStore = async () => {
+      const opened = await store.open();
+      return {
+        ...opened,
+        write: async (group) => {
+          puts.push(group.filter(({ key }) => key[0] === 'p'.codePointAt(0)).length);
+          await opened.write(group);
+        },
+      };
+    };
+    const journal = await must(openStoredJournal(open));
+    const other = storedPackage('{"other":true}');
+    await Promise.all(['a', 'b'].map((name) => must(createSample(journal, session(name)))));
+    await must(createSample(journal, session('c')));
+    await must(journal.create(session('d'), '{}', other, idleHead));
+    await journal.close();
+    // Nothing is remembered from before the opening: the store is asked.
+    const again = await must(openStoredJournal(open));
+    await must(createSample(again, session('e')));
+    await must(again.create(session('f'), '{}', other, idleHead));
+    expect(puts).toEqual([1, 0, 1, 0, 0]);
+    expect(packages()).toBe(2);
+    await again.close();
+  });
+
   test('writes nothing for a group in which every request is refused', async () => {
     const store = makeMemoryStore();
     const journal = await must(openStoredJournal(store.open));
     const id = session('s');
-    await must(journal.create(id, '{}'));
-    expect(await outcome(journal.append(id, version(7), recordsOf('a'), false))).toBe('version_conflict');
+    await must(createSample(journal, id));
+    expect(await outcome(journal.append(id, [commitAt(7, 'a')], idleHead))).toBe('version_conflict');
     expect(store.writes()).toBe(1);
     await journal.close();
   });

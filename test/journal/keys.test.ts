@@ -3,18 +3,20 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SessionId } from '../../schemas/ids.ts';
 import {
+  digestInKey,
   eventKey,
   genesisKey,
   headKey,
-  placeOfStretch,
+  packageKey,
+  placeOfCommit,
   sessionIn,
   sessionOfKey,
   streamRange,
-  stretchKey,
-  stretchRange,
+  commitKey,
+  commitRange,
 } from '../../src/journal/keys.ts';
 import { decodeNumber, encodeNumber } from '../../src/journal/stored-numbers.ts';
-import { eventId, position } from '../support/journal/samples.ts';
+import { eventId, position, samplePackage } from '../support/journal/samples.ts';
 
 const anySession = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,5}$/).filter(SessionId.is);
 const anyNumber = fc.oneof(
@@ -33,7 +35,7 @@ describe('journal keys', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anySession, anyPosition, anySession, anyPosition, (one, i, two, j) => {
-        const order = Buffer.compare(stretchKey(one, i), stretchKey(two, j));
+        const order = Buffer.compare(commitKey(one, i), commitKey(two, j));
         const expected =
           one === two ? Math.sign(i - j) : Buffer.compare(Buffer.from(`${one}\0`), Buffer.from(`${two}\0`));
         expect(order).toBe(expected);
@@ -49,8 +51,8 @@ describe('journal keys', () => {
         anySession,
         fc.tuple(anyPosition, anyPosition, anyPosition),
         (one, two, [from, to, at]) => {
-          const key = stretchKey(two, at);
-          expect(isWithin(key, stretchRange(one, from, to))).toBe(one === two && from <= at && at < to);
+          const key = commitKey(two, at);
+          expect(isWithin(key, commitRange(one, from, to))).toBe(one === two && from <= at && at < to);
           expect(isWithin(key, streamRange(one))).toBe(one === two);
         },
       ),
@@ -61,14 +63,20 @@ describe('journal keys', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(anySession, anyPosition, (session, first) => {
-        expect(placeOfStretch(stretchKey(session, first))).toEqual({ session, first });
+        expect(placeOfCommit(commitKey(session, first))).toEqual({ session, first });
         expect(sessionOfKey(headKey(session))).toBe(session);
-        const keys = [genesisKey(session), headKey(session), stretchKey(session, first)];
+        const keys = [genesisKey(session), headKey(session), commitKey(session, first)];
         expect(keys.map(sessionIn)).toEqual([session, session, session]);
         const index = eventKey(session, eventId('e'));
         expect(sessionIn(index)).toBeNull();
-        expect(new Set([...keys, index].map((key) => Buffer.from(key).toString('hex'))).size).toBe(4);
-        for (const key of [...keys.slice(0, 2), index]) expect(placeOfStretch(key)).toBeNull();
+        const named = packageKey(samplePackage.digest);
+        expect(digestInKey(named)).toBe(samplePackage.digest);
+        for (const key of [...keys, index, named.subarray(1), Buffer.concat([named, Buffer.of(0)])]) {
+          expect(digestInKey(key)).toBeNull();
+        }
+        expect(sessionIn(named)).toBeNull();
+        expect(new Set([...keys, index, named].map((key) => Buffer.from(key).toString('hex'))).size).toBe(5);
+        for (const key of [...keys.slice(0, 2), index, named]) expect(placeOfCommit(key)).toBeNull();
       }),
     );
   });

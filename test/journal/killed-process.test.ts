@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { must } from '../../src/client/must.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { bundleScript } from '../support/journal/bundle.ts';
-import { loopEvent, loopSessions } from '../support/journal/loop-events.ts';
-import { eventId, numbersFrom, readAll, recordOf } from '../support/journal/samples.ts';
+import { loopEvent, loopEvents, loopSessions } from '../support/journal/loop-events.ts';
+import { commitAt, eventId, lengthOf, numbersFrom, readAll } from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { roundsOf } from '../support/random.ts';
 
@@ -55,9 +55,10 @@ describe('a process that is killed while it appends', () => {
         for (const id of loopSessions) {
           const head = await must(journal.head(id));
           expect(head.version).toBeGreaterThanOrEqual(acknowledged.get(id) ?? 0);
-          const records = await readAll(journal, id);
-          expect(records).toHaveLength(head.version);
-          for (const [index, record] of records.entries()) expect(record).toEqual(recordOf(loopEvent(id, index)));
+          const commits = await readAll(journal, id);
+          expect(lengthOf(commits)).toBe(head.version);
+          for (const commit of commits)
+            expect(commit).toEqual(commitAt(commit.position, ...loopEvents(id, commit.position)));
           const last = head.version - 1;
           expect(await must(journal.find(id, eventId(loopEvent(id, last))))).toBe(last < 0 ? null : last);
         }

@@ -1,30 +1,42 @@
 // The cache of the committer is bounded, has all event ids of the sessions it answers for, and is cleared by a failed write.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventId, SessionId, Version } from '../../schemas/ids.ts';
-import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX } from '../../schemas/limits.ts';
-import type { Write } from '../../src/journal/admission.ts';
+import { EVENT_IDS_CACHED_MAX, HEADS_CACHED_MAX, PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
+import type { KnownHead, Write } from '../../src/journal/admission.ts';
 import { newKnownStreams } from '../../src/journal/known-streams.ts';
+import { idleHead, samplePackage, storedPackage } from '../support/journal/samples.ts';
 
 const id = (name: string): SessionId => name as SessionId;
 const event = (name: string): EventId => name as EventId;
-const create = (session: string): Write => ({ kind: 'create', session: id(session), genesis: new Uint8Array() });
+const create = (session: string, tool_package = samplePackage): Write => ({
+  kind: 'create',
+  session: id(session),
+  genesis: new Uint8Array(),
+  tool_package: { digest: tool_package.digest, value: new Uint8Array() },
+  head: idleHead,
+});
 const append = (session: string, ...events: readonly string[]): Write => ({
   kind: 'append',
   session: id(session),
   expected: 0 as Version,
   events: events.map(event),
   puts: [],
-  owing: false,
+  head: idleHead,
 });
-const at = (session: string, version: number): ReadonlyMap<SessionId, Version> =>
-  new Map([[id(session), version as Version]]);
+const headAt = (version: number): KnownHead => ({ version: version as Version, owing: false, wake_at_ms: null });
+const at = (session: string, version: number): ReadonlyMap<SessionId, KnownHead> =>
+  new Map([[id(session), headAt(version)]]);
 
 describe('known streams', () => {
   test('hold every event id of a stream that was created here, and answer undefined for any other', () => {
     const known = newKnownStreams();
     known.remember([create('a'), append('a', 'x', 'y')], at('a', 2));
     known.remember([append('b', 'x')], at('b', 9));
-    expect([known.version(id('a')), known.version(id('b')), known.version(id('c'))]).toEqual([2, 9, undefined]);
+    expect([known.head(id('a'))?.version, known.head(id('b'))?.version, known.head(id('c'))?.version]).toEqual([
+      2,
+      9,
+      undefined,
+    ]);
     expect(['x', 'y', 'z'].map((name) => known.holds(id('a'), event(name)))).toEqual([true, true, false]);
     expect(known.holds(id('b'), event('x'))).toBeUndefined();
   });
@@ -46,12 +58,12 @@ describe('known streams', () => {
 
   test('drop the least recently written session for each new one when the cache is full', () => {
     const known = newKnownStreams();
-    const first = Array.from({ length: HEADS_CACHED_MAX }, (_, index) => [id(`s${index}`), 1 as Version] as const);
+    const first = Array.from({ length: HEADS_CACHED_MAX }, (_, index) => [id(`s${index}`), headAt(1)] as const);
     known.remember([], new Map(first));
     known.remember([], at('s0', 2));
     for (const name of ['x', 'y']) known.remember([], at(name, 1));
     // The entries after the dropped ones keep their order, and a session that is written again becomes the newest.
-    expect(['s0', 's1', 's2', 's3', 'x', 'y'].map((name) => known.version(id(name)))).toEqual([
+    expect(['s0', 's1', 's2', 's3', 'x', 'y'].map((name) => known.head(id(name))?.version)).toEqual([
       2,
       undefined,
       undefined,
@@ -62,7 +74,7 @@ describe('known streams', () => {
     known.forget();
     known.remember([], new Map(first));
     known.remember([], at('x', 1));
-    expect(['s0', 's1', 'x'].map((name) => known.version(id(name)))).toEqual([undefined, 1, 1]);
+    expect(['s0', 's1', 'x'].map((name) => known.head(id(name))?.version)).toEqual([undefined, 1, 1]);
   });
 
   test('are not iterated while the cache has room', () => {
@@ -78,10 +90,21 @@ describe('known streams', () => {
     expect([roomy, full]).toEqual([0, 2]);
   });
 
+  test('know the tool packages of the latest sessions, up to a maximum number', () => {
+    const known = newKnownStreams();
+    const packages = Array.from({ length: PACKAGES_SHARED_MAX + 1 }, (_, index) => storedPackage(`{"n":${index}}`));
+    expect(known.hasPackage(samplePackage.digest)).toBe(false);
+    for (const [index, one] of packages.entries()) known.remember([create(`s${index}`, one)], at(`s${index}`, 0));
+    const held = packages.map(({ digest }) => known.hasPackage(digest));
+    expect(held).toEqual(packages.map((_, index) => index > 0));
+  });
+
   test('are empty after a failed write', () => {
     const known = newKnownStreams();
     known.remember([create('a'), append('a', 'x')], at('a', 1));
+    expect(known.hasPackage(samplePackage.digest)).toBe(true);
     known.forget();
-    expect([known.version(id('a')), known.holds(id('a'), event('x'))]).toEqual([undefined, undefined]);
+    expect([known.head(id('a'))?.version, known.holds(id('a'), event('x'))]).toEqual([undefined, undefined]);
+    expect(known.hasPackage(samplePackage.digest)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { must } from '../../src/client/must.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
 import { journalContract } from '../support/journal/journal-contract.ts';
 import { refusal } from '../support/journal/outcomes.ts';
-import { readIds, recordsOf, session, version } from '../support/journal/samples.ts';
+import { commitAt, createSample, idleHead, readIds, session } from '../support/journal/samples.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../support/journal/temporary-directory.ts';
 import { roundsOf } from '../support/random.ts';
 
@@ -27,7 +27,7 @@ journalContract(
       },
     };
   },
-  { modelRuns: roundsOf(60) },
+  { modelRuns: roundsOf(30, 600) },
 );
 
 describe('the journal on LevelDB', () => {
@@ -46,7 +46,7 @@ describe('the journal on LevelDB', () => {
       const second = await refusal(openLevelJournal(directory));
       expect(second.code).toBe('in_use');
       expect(second.message).toContain('another refold engine has this data directory open');
-      await must(journal.create(session('still-served'), '{}'));
+      await must(createSample(journal, session('still-served')));
       await journal.close();
       const third = await must(openLevelJournal(directory));
       await third.close();
@@ -64,8 +64,8 @@ describe('the journal on LevelDB', () => {
     inTemporaryDirectory(async (directory) => {
       const journal = await must(openLevelJournal(directory));
       const id = session('s');
-      await must(journal.create(id, '{}'));
-      const append = journal.append(id, version(0), recordsOf('accepted'), false)();
+      await must(createSample(journal, id));
+      const append = journal.append(id, [commitAt(0, 'accepted')], idleHead)();
       await journal.close();
       expect(await append).toMatchObject({ right: 1 });
       const again = await must(openLevelJournal(directory));

@@ -8,5 +8,5 @@ journalContract(
     const journal = openMemoryJournal();
     return { journal, reopen: async () => journal, dispose: () => journal.close() };
   },
-  { modelRuns: roundsOf(200) },
+  { modelRuns: roundsOf(100, 2_000) },
 );

@@ -21,5 +21,5 @@ journalContract(
       dispose: () => journal.close(),
     };
   },
-  { modelRuns: roundsOf(200) },
+  { modelRuns: roundsOf(100, 2_000) },
 );

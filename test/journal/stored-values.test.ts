@@ -1,99 +1,90 @@
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { InvariantError } from '../../schemas/rejection.ts';
-import type { JournalRecord } from '../../src/journal/journal.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
+import { decodeTrail } from '../../src/journal/commit-trail.ts';
+import type { JournalCommit, JournalEvent } from '../../src/journal/journal.ts';
 import {
-  decodeGenesis,
+  decodeCommit,
   decodeHead,
   decodeMeta,
-  decodeStretch,
-  encodeGenesis,
+  decodeText,
+  encodeCommit,
   encodeHead,
   encodeMeta,
-  encodeStretch,
+  encodeText,
 } from '../../src/journal/stored-values.ts';
-import { hasDerivedChain } from '../../src/journal/derived-chain.ts';
-import { decodeTrail } from '../../src/journal/commit-trail.ts';
-import { nextChain } from '../../src/core/chain.ts';
-import { digestText } from '../../schemas/canonical.ts';
-import { recordOf, version } from '../support/journal/samples.ts';
+import {
+  commitAt,
+  commitWith,
+  idleHead,
+  owingHead,
+  position,
+  session,
+  storedEvent,
+  version,
+} from '../support/journal/samples.ts';
 
-const readers = { decodeStretch, decodeHead, decodeGenesis, decodeMeta, decodeTrail };
-
-/** The records of a stretch, with their derived chain values. */
-const recordsIn = (bytes: Uint8Array): readonly JournalRecord[] | null =>
-  decodeStretch(bytes)?.map(({ event, event_id, state_digest, chain }) => ({ event, event_id, state_digest, chain })) ??
-  null;
+const START = position(7);
+const commitIn = (bytes: Uint8Array): JournalCommit | null => decodeCommit(START, bytes);
+const readers = { commitIn, decodeHead, decodeText, decodeMeta, decodeTrail };
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
 const text = fc.string({ unit: 'binary', maxLength: 300 }).filter((value) => value.isWellFormed());
 
-/** Records whose chain values follow from each other, as in a stream. */
-function chained(count: number): readonly JournalRecord[] {
-  let chain = digestText('genesis');
-  return Array.from({ length: count }, (_, index) => {
-    const record = recordOf(`e${index}`);
-    chain = nextChain(chain, digestText(record.event), record.state_digest);
-    return { ...record, chain };
-  });
-}
+const anyHead: fc.Arbitrary<HeadFacts> = fc.record({
+  owing: fc.boolean(),
+  wake_at_ms: fc.option(fc.nat()),
+  card: fc.record({
+    title: fc.option(fc.string({ unit: 'grapheme', maxLength: 20 })),
+    status: fc.constantFrom<HeadFacts['card']['status']>('idle', 'running', 'waiting', 'requires_action', 'paused'),
+    parent: fc.option(fc.constantFrom(session('a'), session('b.c'))),
+    last_activity_ms: fc.nat(),
+    outcome: fc.option(fc.constantFrom<NonNullable<HeadFacts['card']['outcome']>>('completed', 'failed')),
+  }),
+});
 
 describe('stored values', () => {
   test('decode to what was encoded', () => {
     expect.hasAssertions();
     fc.assert(
-      fc.property(
-        fc.array(text, { minLength: 1, maxLength: 9 }),
-        fc.maxSafeNat(),
-        fc.boolean(),
-        (texts, count, owing) => {
-          const records = texts.map((value, index) => recordOf(`event-${index}`, value));
-          expect(recordsIn(encodeStretch(records))).toEqual(records);
-          expect(decodeHead(encodeHead({ version: version(count), owing }))).toEqual({ version: count, owing });
-          expect(decodeGenesis(encodeGenesis(texts.join()))).toBe(texts.join());
-          expect(decodeMeta(encodeMeta(count))).toEqual({ layout: 2, sessionCount: count });
-        },
-      ),
+      fc.property(fc.array(text, { minLength: 1, maxLength: 9 }), fc.maxSafeNat(), anyHead, (texts, count, head) => {
+        const events = texts.map((value, index): JournalEvent => storedEvent(`event-${index}`, value));
+        const commit = commitWith(START, events);
+        expect(commitIn(encodeCommit(commit))).toEqual(commit);
+        expect(decodeHead(encodeHead({ version: version(count), ...head }))).toEqual({ version: count, ...head });
+        expect(decodeText(encodeText(texts.join()))).toBe(texts.join());
+        expect(decodeMeta(encodeMeta(count))).toEqual({ layout: 3, sessionCount: count });
+      }),
     );
   });
 
-  test('omit exactly the chain values that follow from stored ones', () => {
-    for (let count = 1; count < 9; count += 1) {
-      const records = chained(count);
-      const bytes = encodeStretch(records);
-      expect(recordsIn(bytes)).toEqual(records);
-      const derived = decodeStretch(bytes)?.map(hasDerivedChain);
-      expect(derived).toEqual(records.map((_, index) => index > 0 && index < count - 1));
-      for (let odd = 0; odd < count; odd += 1) {
-        const others = records.map((record, index) => (index === odd ? { ...record, chain: digestText('x') } : record));
-        expect(recordsIn(encodeStretch(others))).toEqual(others);
-      }
-      const whole = encodeStretch(records.map((record) => ({ ...record, chain: digestText('x') })));
-      // The length field of the digests may take one byte more.
-      expect([0, 1]).toContain(whole.length - bytes.length - 32 * Math.max(0, count - 2));
-    }
+  test('hold a commit of the maximum number of events, and none with more', () => {
+    const ids = Array.from({ length: EVENTS_PER_COMMIT_MAX }, (_, index) => `e${index}`);
+    const most = commitAt(START, ...ids);
+    expect(commitIn(encodeCommit(most))).toEqual(most);
+    expect(commitIn(encodeCommit(commitAt(START, ...ids, 'more')))).toBeNull();
+    expect(commitIn(encodeCommit(commitAt(START)))).toBeNull();
   });
 
-  test('have the exact bytes of layout 2', () => {
-    const record = { ...recordOf('e'), event: '{}' };
-    const digests = `${record.state_digest.slice(7)}${record.chain.slice(7)}`;
-    expect(Buffer.from(encodeStretch([record])).toString('hex')).toBe(`836165627b7d5840${digests}`);
-    const inText = { ...record, event: '{"event_id":"e"}' };
-    expect(
-      Buffer.from(encodeStretch([inText]))
-        .toString('hex')
-        .slice(0, 6),
-    ).toBe('830070');
-    expect(Buffer.from(encodeHead({ version: version(300), owing: true })).toString('hex')).toBe('f2012c01');
-    expect(Buffer.from(encodeHead({ version: version(7), owing: false })).toString('hex')).toBe('07');
-    expect(Buffer.from(encodeMeta(3)).toString('hex')).toBe('820203');
+  test('have the exact bytes of layout 3', () => {
+    const commit = commitWith(0, [storedEvent('e', '{}'), storedEvent('f', '{"event_id":"f"}')]);
+    const digests = `${commit.state_digest.slice(7)}${commit.chain.slice(7)}`;
+    const inText = hexOf(Buffer.from('{"event_id":"f"}'));
+    expect(hexOf(encodeCommit(commit))).toBe(`85 6165 627b7d 00 70${inText} 5840${digests}`.replaceAll(' ', ''));
+    expect(hexOf(encodeHead({ version: version(7), ...idleHead }))).toBe('8807f4f6f66469646c65f600f6');
+    expect(hexOf(encodeMeta(3))).toBe('820303');
+    expect(hexOf(encodeText('{}'))).toBe('627b7d');
   });
 
-  test('take few bytes besides the text of the event', () => {
-    const record = recordOf('event-12345', 'x'.repeat(500));
-    expect(encodeStretch([record]).length - 500).toBeLessThanOrEqual(12 + 2 * 32 + 7);
-    const many = Array.from({ length: 6 }, (_, index) => recordOf(`event-${index}`, 'x'.repeat(500)));
-    expect(encodeStretch(many).length - 3_000).toBeLessThanOrEqual(6 * (8 + 2 * 32 + 4) + 4);
+  test('take few bytes besides the texts of the events', () => {
+    const one = commitWith(0, [storedEvent('event-12345', 'x'.repeat(500))]);
+    expect(encodeCommit(one).length - 500).toBeLessThanOrEqual(12 + 2 * 32 + 7);
+    const events = Array.from({ length: 6 }, (_, index) => storedEvent(`event-${index}`, 'x'.repeat(500)));
+    expect(encodeCommit(commitWith(0, events)).length - 3_000).toBeLessThanOrEqual(6 * (8 + 4) + 2 * 32 + 4);
   });
 
   test('store an event id as the index of the field in the text that holds it', () => {
@@ -101,10 +92,10 @@ describe('stored values', () => {
     const other = fc.record({ event_id: id, note: fc.string() });
     fc.assert(
       fc.property(id, other, (event_id, before) => {
-        const record = recordOf(event_id, JSON.stringify({ calls: [before], event_id, kind: 'x' }));
-        const bytes = encodeStretch([record]);
-        expect(decodeStretch(bytes)).toEqual([record]);
-        expect(bytes.length - record.event.length).toBeLessThanOrEqual(1 + 1 + 3 + 2 + 2 * 32);
+        const event = storedEvent(event_id, JSON.stringify({ calls: [before], event_id, kind: 'x' }));
+        const bytes = encodeCommit(commitWith(START, [event, storedEvent('last', '{}')]));
+        expect(commitIn(bytes)?.events[0]).toEqual(event);
+        expect(bytes.length - event.text.length).toBeLessThanOrEqual(1 + 1 + 3 + (5 + 3) + 2 + 2 * 32);
       }),
     );
   });
@@ -120,42 +111,61 @@ describe('stored values', () => {
   });
 
   test('decode to the right structure or to null when any one bit is flipped', () => {
-    const good = encodeStretch(chained(4));
+    const good = encodeCommit(commitAt(START, 'a', 'b', 'c', 'd'));
     let refused = 0;
     for (let bit = 0; bit < good.length * 8; bit += 1) {
       const bytes = Uint8Array.from(good);
       bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      const records = recordsIn(bytes);
-      for (const record of records ?? []) {
-        expect(Object.values(record).map((field) => typeof field)).toEqual(Array.from({ length: 4 }, () => 'string'));
+      const commit = commitIn(bytes);
+      if (commit === null) refused += 1;
+      else {
+        expect(commit).toEqual({
+          position: START,
+          events: commit.events.map(() => ({ text: expect.any(String), event_id: expect.any(String) })),
+          state_digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+          chain: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+        });
       }
-      if (records === null) refused += 1;
     }
     expect(refused).toBeGreaterThan(20);
-    for (let length = 0; length < good.length; length += 1) expect(decodeStretch(good.subarray(0, length))).toBeNull();
-    expect(decodeStretch(Buffer.concat([good, Buffer.of(0)]))).toBeNull();
+    for (let length = 0; length < good.length; length += 1) expect(commitIn(good.subarray(0, length))).toBeNull();
+    expect(commitIn(Buffer.concat([good, Buffer.of(0)]))).toBeNull();
   });
 
   test('decode to null when a part has the wrong type', () => {
     const digests = `5840${'00'.repeat(64)}`;
     const wrong = [
-      `826165627b7d`,
+      '826165627b7d',
       `836165627b7d5820${'00'.repeat(32)}`,
       `846165627b7d6165${digests}`,
       `8360627b7d${digests}`,
-      `83616542 7b7d${digests}`.replace(' ', ''),
+      `836165427b7d${digests}`,
       `8305627b7d${digests}`,
       `836165627b7d7840${'30'.repeat(64)}`,
       `81${digests}`,
+      `85 6165627b7d 6166f6 ${digests}`,
+      `85 6165627b7d ${digests} 627b7d 6166`,
     ];
-    expect(wrong.map((hex) => decodeStretch(Buffer.from(hex, 'hex')))).toEqual(wrong.map(() => null));
-    const heads = ['', '0700', '0702', '070101', 'f1', 'f107', 'f0'];
-    expect(heads.map((hex) => decodeHead(Buffer.from(hex, 'hex')))).toEqual(heads.map(() => null));
+    expect(wrong.map((hex) => commitIn(bytesOf(hex)))).toEqual(wrong.map(() => null));
+    expect(commitIn(bytesOf(`836165627b7d${digests}`))).not.toBeNull();
+    const heads = ['', '07', '8107', '8707f4f6f66469646c65f600', '8907f4f6f66469646c65f600f6f6'];
+    const fields = ['8820f4f6f66469646c65f600f6', '880700f6f66469646c65f600f6', '8807f420f66469646c65f600f6'];
+    const cards = ['8807f4f6006469646c65f600f6', '8807f4f6f66469646c66f600f6', '8807f4f6f66469646c656000f6'];
+    const ends = ['8807f4f6f66469646c65f6f6f6', '8807f4f6f66469646c65f6006162'];
+    for (const hex of [...heads, ...fields, ...cards, ...ends]) expect(decodeHead(bytesOf(hex))).toBeNull();
+    expect(decodeHead(bytesOf('8807f4f6f66469646c65f600f6'))).toEqual({ version: 7, ...idleHead });
+  });
+
+  test('hold a head in fewer bytes than its longest card has as JSON', () => {
+    const card = { ...owingHead.card, title: '€'.repeat(80), parent: session('p'.repeat(64)) };
+    const head = { version: version(Number.MAX_SAFE_INTEGER), ...owingHead, card };
+    expect(decodeHead(encodeHead(head))).toEqual(head);
+    expect(encodeHead(head).length).toBeLessThan(Buffer.byteLength(JSON.stringify(head)));
   });
 
   test('are not encoded from ill-formed text or digests', () => {
-    expect(() => encodeStretch([recordOf('e', '\ud800')])).toThrow(InvariantError);
-    expect(() => encodeGenesis('\udc00')).toThrow(InvariantError);
-    expect(() => encodeStretch([{ ...recordOf('e'), chain: 'sha256:00' as never }])).toThrow(InvariantError);
+    expect(() => encodeCommit(commitWith(0, [storedEvent('e', '\ud800')]))).toThrow(InvariantError);
+    expect(() => encodeText('\udc00')).toThrow(InvariantError);
+    expect(() => encodeCommit({ ...commitAt(0, 'e'), chain: 'sha256:00' as never })).toThrow(InvariantError);
   });
 });

@@ -13,7 +13,7 @@ describe('tokens_max', () => {
     expect(at.phase()).toBe('executing');
     const beyond = at.batchDone().observed([call('b', 'free', { n: 2 })], usage(0, 1));
     expect(beyond.ending()).toMatchObject({ outcome: 'failed', code: 'tokens_exceeded' });
-    expect(beyond.transcript().at(-1)).toMatch(/^tool! b error: tokens_exceeded: not run, /);
+    expect(beyond.transcript().at(-1)).toMatch(/^tool! b error: tokens_exceeded: This call was not run\. /);
     expect(beyond.state.run_history[0]?.usage).toEqual({ input_tokens: 300, output_tokens: 101 });
   });
 
@@ -101,7 +101,8 @@ describe('output_schema', () => {
     expect(failed.callState('r')).toMatchObject({ status: 'failed', code: 'tool_invalid_result', terminal: false });
     const next = failed.batchSettled();
     expect(next.transcript().at(-1)).toBe(
-      'tool! r error: tool_invalid_result: The result does not fit the output schema of the tool, at /n: must be integer.',
+      'tool! r error: tool_invalid_result: The call ran, but its result does not fit the output schema of the tool at /n: ' +
+        'must be integer. Check its effects before you make it again.',
     );
     expect(next.phase()).toBe('generating');
   });

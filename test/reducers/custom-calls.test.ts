@@ -1,8 +1,8 @@
 // Calls that a person or an application fulfils (openboa, "Custom tools").
 import { describe, expect, test } from 'vitest';
-import { initialState, sessionStatus } from '../../src/core/index.ts';
+import { sessionStatus } from '../../src/core/index.ts';
 import { PERSON_LOOKS, TIMED_PERSON, asking, calling, owed, statuses } from '../support/consent.ts';
-import { Session, call } from '../support/session.ts';
+import { type Session, call } from '../support/session.ts';
 
 describe('a custom call', () => {
   const run = calling(asking(), call('p', 'person', { n: 1 }), call('p2', 'person', { n: 2 }), call('f', 'free'));
@@ -46,20 +46,6 @@ describe('a custom call', () => {
   test('a bridge cannot settle, start or lose it', () => {
     expect(run.refusal('ToolCallSettled', run.settlementFields('p')).code).toBe('waits_for_person');
     expect(run.refusal('ToolCallStarted', { ...run.callFields('p'), owner: 'b' }).code).toBe('waits_for_person');
-  });
-
-  test('in a session older than consent a bridge may still settle it', () => {
-    const { consent: _consent, ...genesis } = asking().genesis;
-    const old = calling(new Session(genesis, [], initialState(genesis)), call('p', 'person'), call('q', 'person'));
-    expect(statuses(old.settled('p').started('q').settled('q'))).toEqual(['succeeded', 'succeeded']);
-    // A bridge may settle one that it has started.
-    expect(
-      old.started('p').refusal('user.custom_tool_result', {
-        ...old.answerFields('p'),
-        result: { success: true },
-        output: { text: 'x' },
-      }).code,
-    ).toBe('not_answerable');
   });
 
   test('its result can end the run', () => {

@@ -108,7 +108,7 @@ describe('a run that opens a host session', () => {
   test('starts at once when none of its tools needs one', () => {
     const run = real().runRequested(
       { host_session_open: true },
-      { tools: { enable: [], force: [], disable: real().genesis.tool_package.registry.map((tool) => tool.tool_id) } },
+      { tools: { enable: [], force: [], disable: real().tool_package.registry.map((tool) => tool.tool_id) } },
     );
     expect(run.phase()).toBe('generating');
     expect(run.effectsOf('llm.generate')[0]?.tools).toEqual([]);

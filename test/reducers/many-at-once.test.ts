@@ -34,7 +34,7 @@ function waitsOf({ plan, observed, pages }: Batch, id: string): readonly string[
   return (Object.entries(plan.execution_plan.after).find(([later]) => later === id)?.[1] ?? []).flatMap((earlier) => {
     const status = statusOf(earlier);
     if (['waiting', 'queued', 'running'].includes(status)) return [earlier];
-    return status === 'denied' ? waitsOf({ plan, observed, pages }, earlier) : [];
+    return ['denied', 'cancelled', 'unknown'].includes(status) ? waitsOf({ plan, observed, pages }, earlier) : [];
   });
 }
 

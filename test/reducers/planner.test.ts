@@ -43,7 +43,7 @@ describe('refusals and their codes', () => {
   test('tool_invalid_args, by the recorded verdict or because the arguments are not an object', () => {
     expect(plan(['a', 'read', {}, { arguments_verdict: INVALID }]).rejected[0]).toMatchObject({
       code: 'tool_invalid_args',
-      message: 'Invalid arguments at /path: must have a path.',
+      message: 'The arguments are not valid at /path: must have a path. Correct them and make the call again.',
     });
     const text = { call_id: 'a', tool_name: 'read', arguments_text: '[1]' } as never;
     expect(planBatch(TOOLS, [text]).rejected[0]?.code).toBe('tool_invalid_args');

@@ -34,11 +34,10 @@ describe('the delay', () => {
     expect(retryDelay(RETRY, 1, { retryable: true, retry_after_ms: 5 })).toBe(1_000);
   });
 
-  test('is null for a permanent failure, after the last attempt, and without a policy', () => {
+  test('is null for a permanent failure and after the last attempt', () => {
     expect(retryDelay(RETRY, 1, { retryable: false })).toBeNull();
     expect(retryDelay(RETRY, 1, {})).toBeNull();
     expect(retryDelay(RETRY, 3, { retryable: true })).toBeNull();
-    expect(retryDelay(undefined, 1, { retryable: true })).toBeNull();
   });
 });
 
@@ -142,7 +141,7 @@ describe('a repeatable call', () => {
   });
 
   test('has no second attempt when it is not repeatable, succeeded or was cancelled', () => {
-    const once = calling(run, call('o', 'once'));
+    const once = calling(run, call('o', 'once')).started('o');
     expect(statuses(failing(once, 'o'))).toEqual(['failed']);
     expect(statuses(failing(open, 'r', { result: { success: true } }))[0]).toBe('succeeded');
     expect(statuses(failing(open, 'r', { outcome: 'cancelled' }))[0]).toBe('cancelled');

@@ -156,7 +156,7 @@ describe('follow-ups', () => {
       .runRequested()
       .followUp('gone', { run_overrides: { tool_profile: 'few' } })
       .followUp('fine');
-    const { registry, provider_profiles, profiles } = session().genesis.tool_package;
+    const { registry, provider_profiles, profiles } = session().tool_package;
     const without = {
       registry,
       provider_profiles,
@@ -204,7 +204,7 @@ describe('pause and resume', () => {
   });
 
   test('the next turn is offered the tools at the time of the resume', () => {
-    const paused = running(['a', 'free']).paused().settled('a').batchSettled().hostReady();
+    const paused = running(['a', 'free']).started('a').paused().settled('a').batchSettled().hostReady();
     expect(paused.state.run?.offer).toBeNull();
     expect(
       paused
@@ -304,7 +304,7 @@ describe('guards', () => {
     for (const id of ['a', 'b', 'c', 'd']) run = repeat(run, id).batchDone();
     const warned = repeat(run, 'e');
     expect(warned.rejections()).toEqual({ 0: 'repeated_call' });
-    expect(warned.batchSettled().transcript().at(-1)).toContain('5th time in a row');
+    expect(warned.batchSettled().transcript().at(-1)).toContain('5 times in a row');
     const ended = repeat(warned.batchSettled(), 'f');
     expect(ended.ending()).toMatchObject({ outcome: 'failed', code: 'repeated_call' });
     expect(ended.transcript().at(-1)).toMatch(/^tool! f error: repeated_call/);

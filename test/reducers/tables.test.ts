@@ -3,7 +3,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { type IngressEvent, type IngressKind, INGRESS_KINDS } from '../../schemas/index.ts';
-import { CALL_TRANSITIONS, RUN_TRANSITIONS, step } from '../../src/core/index.ts';
+import { CALL_TRANSITIONS, RUN_TRANSITIONS, stepNew } from '../../src/core/index.ts';
 import { CALL_STATUSES } from '../../reducers/call-status.ts';
 import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -43,7 +43,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     ToolBatchSettled: of.batchFields(),
     LeaseExpired: { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: 1 },
     HostSessionUpdated: { host_session: { host_session_status: 'ready' } },
-    ToolRegistrySet: { registry: of.genesis.tool_package.registry },
+    ToolRegistrySet: { registry: of.tool_package.registry },
     ToolProfileSelected: { profile_id: 'few' },
     ToolOverridesSet: { scope: 'session', disable: ['read'] },
     SessionConfigured: { config: { model: 'm' } },
@@ -52,6 +52,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     RunPaused: run,
     RunResumed: run,
     ConsentPolicySet: { policy: CONSENT_PRESETS.careful },
+    RulesAdopted: { rules: 2, since: '0.3.0' },
     'user.tool_confirmation': { ...of.answerFields('q'), result: 'allow' },
     'user.custom_tool_result': { ...of.answerFields('p'), result: { success: true }, output: say('done') },
     'user.interrupt': run,
@@ -65,15 +66,20 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
   return of.next(kind, fields[kind]);
 }
 
-/** Kinds that answer something that none of these sessions waits for. */
-const NOT_YET: ReadonlySet<IngressKind> = new Set(['TimeReached', 'UndoSettled']);
+/** Kinds that answer something that none of these sessions waits for, or adopt rules that are not there yet. */
+const NOT_YET: ReadonlySet<IngressKind> = new Set(['RulesAdopted', 'TimeReached', 'UndoSettled']);
 
 /** A batch can be settled only when every call is settled. */
-const settleAll = (of: Session): Session => of.settled('a').settled('b').settled('c').denied('q').fulfilled('p');
+const settleAll = (of: Session): Session => {
+  const open = of.settled('a').denied('q').fulfilled('p');
+  // A paused run starts no call.
+  const outcome = open.phase() === 'paused_executing' ? 'cancelled' : 'succeeded';
+  return open.settled('b', { outcome }).settled('c', { outcome });
+};
 
 function stepped(of: Session, event: IngressEvent): { readonly to: string | null; readonly code: string | null } {
   const before = textOf(of.state);
-  const answer = step(of.state, event);
+  const answer = stepNew(of.state, event);
   expect(textOf(of.state)).toBe(before);
   if (isLeft(answer)) return { to: null, code: answer.left.code };
   return { to: answer.right.state.run?.phase ?? 'idle', code: null };
@@ -140,7 +146,11 @@ describe('calls', () => {
 
   const eventOn = (of: Session, kind: (typeof REPORTS)[number]): IngressEvent => {
     if (kind === 'ToolCallStarted') return of.next(kind, { ...of.callFields('a'), owner: 'x' });
-    if (kind === 'ToolCallSettled') return of.next(kind, of.settlementFields('a'));
+    if (kind === 'ToolCallSettled') {
+      // A call that is not read-only has no other outcome before its start.
+      const outcome = of.callState('a')?.status === 'queued' ? 'cancelled' : 'succeeded';
+      return of.next(kind, of.settlementFields('a', { outcome }));
+    }
     if (kind === 'LeaseExpired')
       return of.next(kind, { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: of.callFields('a').attempt });
     if (kind === 'RunFailed') return of.next(kind, { run_id: 'run-1', code: 'x', message: 'y' });
@@ -157,7 +167,7 @@ describe('calls', () => {
 
     test.each(REPORTS.map((kind) => [kind, rowOf(status, kind)] as const))('%s leads to %j', (kind, targets) => {
       const from = IN_STATUS[status];
-      const answer = step(from.state, eventOn(from, kind));
+      const answer = stepNew(from.state, eventOn(from, kind));
       const after = isLeft(answer) ? null : callAfter(answer.right.state, kind);
       const endsRun = kind.startsWith('Run') || kind === 'user.interrupt';
       expect(targets === null ? (endsRun ? 'untouched' : after) : targets.includes(after ?? '')).toBe(

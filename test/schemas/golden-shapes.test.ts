@@ -98,29 +98,54 @@ describe('a change that accepts more passes, and says what it means for EVENT_VE
       (shape) => (at(shape, 'properties')['cost'] = { type: 'integer' }),
       /EVENT_VERSION must rise/,
     ],
-    ['a field that is optional now', 'RunPaused/run_id', (shape) => (at(shape)['required'] = ['kind']), /optional now/],
+    [
+      'a field that is optional now',
+      'RunPaused/run_id',
+      (shape) => (at(shape)['required'] = ['kind']),
+      /optional now; EVENT_VERSION stays/,
+    ],
+    [
+      'a closed shape that is open now',
+      'RunPaused/additionalProperties',
+      (shape) => (at(shape)['additionalProperties'] = {}),
+      /EVENT_VERSION stays/,
+    ],
+    [
+      'a bound that is dropped',
+      'Usage/input_tokens/maximum',
+      (shape) => delete at(shape, 'properties', 'input_tokens')['maximum'],
+      /no bound; EVENT_VERSION stays/,
+    ],
     [
       'a wider text',
       'RunFailed/message/maxLength',
       (shape) => (at(shape, 'properties', 'message')['maxLength'] = 9_999),
-      /stays/,
+      /EVENT_VERSION stays/,
     ],
     [
       'a further value',
       'CallOutcome/enum',
       (shape) => (at(shape)['enum'] = [...(at(shape)['enum'] as Json[]), 'paused']),
-      /stays/,
+      /EVENT_VERSION stays/,
     ],
     [
       'a further alternative',
       'Content/anyOf',
       (shape) => (at(shape)['anyOf'] = [...(at(shape)['anyOf'] as Json[]), { type: 'null' }]),
-      /stays/,
+      /EVENT_VERSION stays/,
     ],
   ])('%s', (_, where, change, says) => {
     const [name = ''] = where.split('/');
     const { breaking, widening } = compareShapes(golden, changed(name, change));
     expect(breaking).toEqual([]);
     expect(widening.find((found) => found.at === where)?.what).toMatch(says);
+    const silent = widening.filter(({ what }) => !/EVENT_VERSION (stays|must rise): an older release/.test(what));
+    expect(silent).toEqual([]);
+  });
+
+  test('a new shape', () => {
+    const { breaking, widening } = compareShapes(new Map([...golden].filter(([name]) => name !== 'RunPaused')), golden);
+    expect(breaking).toEqual([]);
+    expect(widening).toEqual([{ at: 'RunPaused', what: expect.stringMatching(/a new shape; EVENT_VERSION stays/) }]);
   });
 });

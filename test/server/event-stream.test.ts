@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import type { EventRecord } from '../../schemas/record.ts';
+import type { CommitRecord } from '../../schemas/record.ts';
 import { streamEvents } from '../../src/server/event-stream.ts';
 
-/** A stream that yields one record at a time, with beats that the test makes. */
+/** A stream that yields one commit of one event at a time, with beats that the test makes. */
 async function setUp() {
   const beats = new Set<() => void>();
-  let give = (_record: EventRecord): void => undefined;
-  async function* follow(): AsyncGenerator<EventRecord> {
-    for (;;) yield await new Promise<EventRecord>((resolve) => (give = resolve));
+  let give = (_record: CommitRecord): void => undefined;
+  async function* follow(): AsyncGenerator<CommitRecord> {
+    for (;;) yield await new Promise<CommitRecord>((resolve) => (give = resolve));
   }
   const response = streamEvents(follow, {
     disconnected: new AbortController().signal,
@@ -26,7 +26,13 @@ async function setUp() {
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  return { read, beat, beats, reader, give: (position: number) => give({ position } as EventRecord) };
+  return {
+    read,
+    beat,
+    beats,
+    reader,
+    give: (position: number) => give({ position, events: [{}] } as unknown as CommitRecord),
+  };
 }
 
 test('a waiting reader gets a beat, and then the next record', async () => {

@@ -59,7 +59,7 @@ describe('the guard', () => {
     }
     expect(cases).toBe(360);
     // A refused request changes nothing.
-    expect(await must(server().engine.client.sessions())).toHaveLength(created);
+    expect((await must(server().engine.client.sessions())).sessions).toHaveLength(created);
   });
 
   test('guards every route, and every path without a route', async () => {

@@ -19,7 +19,7 @@ test('the text of grants and receipts with calls, a transcript and tools is righ
     expect(JSON.parse(grantText(generate))).toEqual(whole(generate));
     const calls = ['a', 'b'].map((id) => ({
       call_id: `${id}-${turn}`,
-      tool_name: 'free',
+      tool_name: 'read',
       arguments: { turn, 'ä"': id },
     }));
     await talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn, calls }]);

@@ -1,4 +1,4 @@
-// The two forms of the state digest by their definitions, without a cache and without the encoder under test.
+// The state digest by its definition, without a cache and without the encoder under test.
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../schemas/index.ts';
 
@@ -14,17 +14,6 @@ const sha256 = (text: string): string => `sha256:${createHash('sha256').update(t
 
 const digestOf = (value: Json): string => sha256(referenceCanonical(value));
 
-/** Form 1: each container directly inside a container is replaced by a list of one string, its digest. */
-export function referenceForm1(value: Json): string {
-  const reference = (item: Json): Json => (isContainer(item) ? [referenceForm1(item)] : item);
-  const shallow = Array.isArray(value)
-    ? value.map((item: Json) => reference(item))
-    : Object.fromEntries(
-        Object.entries(value as Readonly<Record<string, Json>>).map(([key, item]) => [key, reference(item)]),
-      );
-  return digestOf(shallow);
-}
-
 const isContainer = (value: Json): value is JsonObject | readonly Json[] => typeof value === 'object' && value !== null;
 
 const changed = (value: JsonObject, fields: Readonly<Record<string, (item: never) => Json>>): JsonObject =>
@@ -35,8 +24,8 @@ const changed = (value: JsonObject, fields: Readonly<Record<string, (item: never
     ]),
   );
 
-/** Form 2: every container of the state is replaced by its digest, and so are the parts of three of them. */
-export function referenceForm2(state: JsonObject): string {
+/** Every container of the state is replaced by its digest, and so are the parts of three of them. */
+export function referenceStateDigest(state: JsonObject): string {
   const plan = ({ plan_hash, ...rest }: JsonObject): Json => [digestOf(rest), plan_hash as Json];
   const batch = (value: JsonObject): string =>
     digestOf(

@@ -13,10 +13,12 @@ import {
   type Genesis,
   type IngressEvent,
   type IngressKind,
+  type NewEvent,
   type Rejection,
   type RunConfigPatch,
   type SessionState,
   type ToolCallObserved,
+  type ToolPackage,
   type ToolResult,
   type TranscriptEntry,
 } from '../../schemas/index.ts';
@@ -26,8 +28,10 @@ import {
   effects,
   initialState,
   stateBytes,
-  step,
+  type NewStep,
+  stepNew,
 } from '../../src/core/index.ts';
+import type { Origin } from '../../src/core/initial-state.ts';
 import { foldEvent } from '../../src/core/step.ts';
 import { type FieldsOf, type Loose, call, eventOf, say } from '../../src/testing/facts.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -38,8 +42,8 @@ export { type FieldsOf, type Loose, call, eventOf, say };
 export const INVALID: SchemaVerdict = { valid: false, message: 'must have a path', path: '/path' };
 
 /** The state after all events. Throws, naming the event, when one is refused. */
-export function fold(genesis: Genesis, events: readonly IngressEvent[]): SessionState {
-  let state = initialState(genesis);
+export function fold({ genesis, tool_package }: Origin, events: readonly IngressEvent[]): SessionState {
+  let state = initialState(genesis, tool_package);
   for (const event of events) state = accepted(state, event);
   return state;
 }
@@ -51,9 +55,16 @@ export function accepted(state: SessionState, event: IngressEvent): SessionState
   return folded.right.state;
 }
 
+/** The event as it is recorded, and the state after it; throws when it is refused. */
+export function recorded(state: SessionState, event: NewEvent): NewStep {
+  const stepped = stepNew(state, event);
+  if (isLeft(stepped)) throw new Error(`${event.kind} was refused: ${JSON.stringify(stepped.left)}`);
+  return stepped.right;
+}
+
 /** The rejection of the event; throws when it is accepted. */
-export function rejectionOf(state: SessionState, event: IngressEvent): Rejection {
-  const stepped = step(state, event);
+export function rejectionOf(state: SessionState, event: NewEvent): Rejection {
+  const stepped = stepNew(state, event);
   if (!isLeft(stepped)) throw new Error(`${event.kind} was accepted`);
   return stepped.left;
 }
@@ -73,18 +84,20 @@ export interface Settlement {
 
 export class Session {
   readonly genesis: Genesis;
+  readonly tool_package: ToolPackage;
   readonly events: readonly IngressEvent[];
   readonly state: SessionState;
 
-  constructor(genesis: Genesis, events: readonly IngressEvent[], state: SessionState) {
+  constructor({ genesis, tool_package }: Origin, events: readonly IngressEvent[], state: SessionState) {
     this.genesis = genesis;
+    this.tool_package = tool_package;
     this.events = events;
     this.state = state;
   }
 
-  /** The next event of this session, not folded. */
+  /** The next event of this session, not folded: `taking` and `refusing` complete it with what follows from state. */
   next<K extends IngressKind>(kind: K, fields: FieldsOf<K>): IngressEvent {
-    return eventOf(kind, fields, this.events.length + 1);
+    return eventOf(kind, fields, this.events.length + 1) as IngressEvent;
   }
 
   /** The session after a fact; throws when it is refused. */
@@ -92,8 +105,9 @@ export class Session {
     return this.taking(this.next(kind, fields));
   }
 
-  taking(event: IngressEvent): Session {
-    return new Session(this.genesis, [...this.events, event], accepted(this.state, event));
+  taking(given: NewEvent): Session {
+    const { event, state } = recorded(this.state, given);
+    return new Session(this, [...this.events, event], state);
   }
 
   /** The rejection of a fact; throws when it is accepted, or when the refusal changed the state. */
@@ -101,7 +115,7 @@ export class Session {
     return this.refusing(this.next(kind, fields));
   }
 
-  refusing(event: IngressEvent): Rejection {
+  refusing(event: NewEvent): Rejection {
     const before = textOf(this.state);
     const rejection = rejectionOf(this.state, event);
     if (textOf(this.state) !== before) throw new Error(`${event.kind} was refused and changed the state`);
@@ -169,8 +183,18 @@ export class Session {
     return this.takes('ToolCallStarted', { ...this.callFields(call_id), owner });
   }
 
+  /** Settles a call; records its start first when it must be on record and is not. */
   settled(call_id: string, settlement: Settlement = {}): Session {
-    return this.takes('ToolCallSettled', this.settlementFields(call_id, settlement));
+    const { outcome } = settlement;
+    const now = outcome === 'cancelled' || outcome === 'unknown' ? this : this.begun(call_id);
+    return now.takes('ToolCallSettled', now.settlementFields(call_id, settlement));
+  }
+
+  /** The session in which the call may settle: its start is recorded, or need not be. */
+  begun(call_id: string): Session {
+    const planned = this.state.active_tool_batch?.plan.planned_calls.find((entry) => entry.call_id === call_id);
+    const queued = this.callState(call_id)?.status === 'queued';
+    return queued && planned?.read_only === false && planned.executor.kind !== 'custom' ? this.started(call_id) : this;
   }
 
   leaseExpired(call_id: string): Session {
@@ -184,7 +208,7 @@ export class Session {
 
   /** Settles every owed call, in an order the plan allows, and then the batch. */
   batchDone(settlement: Settlement = {}): Session {
-    let now = new Session(this.genesis, this.events, this.state);
+    let now = new Session(this, this.events, this.state);
     for (const { call_id } of this.effectsOf('tool.call')) now = now.settled(call_id, settlement);
     return now.batchSettled();
   }
@@ -328,7 +352,7 @@ function inShort({ role, content, calls, call_id, is_error }: TranscriptEntry): 
 
 /** A new session of the test package that asks no one; `session({ tool_package: defaultToolPackage() })` has the real tools. */
 export function session(overrides: GenesisOverrides = {}): Session {
-  return sessionOf(defaultGenesis({ tool_package: testPackage(), consent: CONSENT_PRESETS.allow_all, ...overrides }));
+  const { tool_package = testPackage(), ...rest } = overrides;
+  const genesis = defaultGenesis({ consent: CONSENT_PRESETS.allow_all, ...rest, tool_package });
+  return new Session({ genesis, tool_package }, [], initialState(genesis, tool_package));
 }
-
-const sessionOf = (genesis: Genesis): Session => new Session(genesis, [], initialState(genesis));

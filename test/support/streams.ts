@@ -1,6 +1,7 @@
 // Random streams: facts that answer owed effects, facts that are plausible in the current state, and late, stale and
 // invalid ones between them.
 import type { Effect, EffectOfKind, IngressEvent, Position, ToolPackage } from '../../schemas/index.ts';
+import { type NamesRules, newestRules, rulesOf } from '../../reducers/rules/known-rules.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
@@ -8,6 +9,8 @@ import { ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON } from './consent.ts';
 import { type Random, randomFrom } from './random.ts';
 import { type Session, call, say, session } from './session.ts';
 import { testPackage } from './tools.ts';
+
+const namesOf = ({ rules, since }: NamesRules): NamesRules => ({ rules, since });
 
 const FURTHER = [ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...permissionTools()];
 
@@ -102,16 +105,24 @@ function generated(of: Session, random: Random): IngressEvent {
     const failed = { ...of.turnFields(), code: 'no_answer', message: 'none' };
     return of.next('GenerateFailed', { ...failed, retryable: !random.oneIn(6), jitter_permille: 1_200 });
   }
+  if (random.oneIn(20)) return of.next('RunCompleted', { run_id: of.runId() });
   const usage = { input_tokens: random.below(300), output_tokens: random.below(50) };
   return of.next('ToolCallsObserved', { ...of.turnFields(), calls: calls(random), content: say('t'), usage });
 }
 
+const isReadOnly = ({ state }: Session, id: string): boolean =>
+  state.active_tool_batch?.plan.planned_calls.find(({ call_id }) => call_id === id)?.read_only === true;
+
 /** Starts, settles or loses an owed call, or reports it too early. */
-function called(of: Session, random: Random, { call_id }: EffectOfKind<'tool.call'>): IngressEvent {
+function called(of: Session, random: Random, effect: EffectOfKind<'tool.call'>): IngressEvent {
+  const [first = effect.call_id] = effect.after;
+  const call_id = random.oneIn(6) ? effect.call_id : first;
   const { batch_id, attempt } = of.callFields(call_id);
   const runs = of.callState(call_id)?.status === 'running';
   if (runs && random.oneIn(4)) return of.next('LeaseExpired', { batch_id, call_id, attempt });
-  if (!runs && random.oneIn(2)) return of.next('ToolCallStarted', { ...of.callFields(call_id), owner: 'b0' });
+  // Without a start on record, only the outcome of a read-only call is taken.
+  const bare = isReadOnly(of, call_id) ? random.oneIn(2) : random.oneIn(8);
+  if (!runs && !bare) return of.next('ToolCallStarted', { ...of.callFields(call_id), owner: 'b0' });
   return settle(of, random, call_id);
 }
 
@@ -211,8 +222,9 @@ const OTHERS: readonly Guess[] = [
         ...(random.oneIn(2) ? { approval_ttl_ms: 1 + random.below(30_000) } : {}),
       },
     }),
+  (of) => of.next('RulesAdopted', namesOf(newestRules())),
   (of) => of.next('RunCompleted', { run_id: of.runId() }),
-  (of) => of.next('ToolRegistrySet', { registry: of.genesis.tool_package.registry }),
+  (of) => of.next('ToolRegistrySet', { registry: of.tool_package.registry }),
   (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no' }),
   (of) => of.next('RunFailed', { run_id: of.runId(), code: 'gave_up', message: 'no' }),
   (of) => of.next('GenerateFailed', { ...of.turnFields(), code: 'no_answer', message: 'none' }),
@@ -271,12 +283,13 @@ export function walk(seed: number, length: number, visit: Visit = () => undefine
 function recordWalk(seed: number, length: number): RecordedWalk {
   const random = randomFrom(seed);
   const visits: Parameters<Visit>[] = [];
-  let now = session({ tool_package: walkPackage() });
+  // It begins with the first rules, so that it can adopt later ones.
+  let now = session({ tool_package: walkPackage(), ...namesOf(rulesOf({ rules: 1 })) });
   let refused = 0;
   for (let count = 0; count < length; count += 1) {
     const event = guess(now, random);
     const after = attempt(now, event);
-    visits.push([now, event, after]);
+    visits.push([now, after?.events.at(-1) ?? event, after]);
     if (after === null) refused += 1;
     else now = after;
   }

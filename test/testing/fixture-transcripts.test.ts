@@ -16,14 +16,18 @@ const linesOf = async (folder: string): Promise<readonly string[]> =>
 
 test.each(folders)('replay-fixtures/%s/transcript.txt matches session.jsonl', async (folder) => {
   const file = new URL(`${folder}/transcript.txt`, FIXTURES);
-  const lines = await linesOf(folder);
-  const transcript = transcriptOf(lines.map((line) => JSON.parse(line) as StreamRecord));
+  const records = (await linesOf(folder)).map((line) => JSON.parse(line) as StreamRecord);
+  const transcript = transcriptOf(records);
   if (WRITES) await writeFile(file, transcript);
   const stored = await readFile(file, 'utf8').catch(() => null);
   expect(stored, `${folder}/transcript.txt differs: run npm run fixtures:transcripts, then review`).toBe(transcript);
-  // A line of headings, then one line for each record.
+  // A line of headings, one for the genesis, then one line for each event.
   const shown = transcript.trimEnd().split('\n');
-  expect(shown).toHaveLength(1 + lines.length);
+  const commits = records.flatMap((record) => (record.kind === 'commit' ? [record.events.length] : []));
+  const events = commits.reduce((sum, length) => sum + length, 0);
+  expect(shown).toHaveLength(2 + events);
+  // A plus after each event that does not end its commit.
+  expect(shown.filter((line) => /^ *\d+\+ /.test(line))).toHaveLength(events - commits.length);
   expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(LINE_CHARS_MAX);
 });
 

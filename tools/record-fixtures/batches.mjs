@@ -1,9 +1,9 @@
 // Sessions about batches and the bounds of state: plans, lost leases, sealed pages, odd values.
-import { FIRST, Recorder, blob, call } from './recorder.mjs';
+import { Recorder, blob, call } from './recorder.mjs';
 import { AGAIN, BARRIER, ONCE, PATCH, READ, TOPIC, WRITE, packageOf, profile, tool } from './tools.mjs';
 
 export function leaseLost() {
-  const session = new Recorder('lease-lost', { tool_package: packageOf([READ, ONCE, AGAIN]) }, FIRST);
+  const session = new Recorder('lease-lost', { tool_package: packageOf([READ, ONCE, AGAIN]) });
   session
     .runs('three things')
     .observes([
@@ -12,7 +12,9 @@ export function leaseLost() {
       call('once', 'once'),
       call('paused', 'read', { path: 'b' }),
     ]);
-  for (const id of ['read', 'again', 'once', 'paused']) session.starts(id);
+  session.together(() => {
+    for (const id of ['read', 'again', 'once', 'paused']) session.starts(id);
+  });
   session.loses('read').loses('once').calls({ read: 'queued', once: 'unknown' });
   session.starts('read', 'bridge-2').loses('read').starts('read', 'bridge-3');
   session
@@ -26,11 +28,7 @@ export function leaseLost() {
 
 /** Three hundred calls that overlap in a small tree. A quarter settles in an order that only the plan allows; then an interrupt. */
 export function largeBatch() {
-  const session = new Recorder(
-    'large-batch',
-    { tool_package: packageOf([READ, WRITE, PATCH, TOPIC, BARRIER, AGAIN]) },
-    FIRST,
-  );
+  const session = new Recorder('large-batch', { tool_package: packageOf([READ, WRITE, PATCH, TOPIC, BARRIER, AGAIN]) });
   const calls = Array.from({ length: 300 }, (_, index) => ({ call_id: `${index}`, ...overlappingCall(index) }));
   session.runs('a lot').observes(calls);
   const { planned_calls, execution_plan } = session.state.active_tool_batch.plan;
@@ -38,13 +36,16 @@ export function largeBatch() {
   // Group by group up to the barrier, each in the reverse of the canonical order.
   const barrier = execution_plan.groups.findIndex(([id]) => id === `${BARRIER_AT}`);
   for (const group of execution_plan.groups.slice(0, barrier + 1)) {
-    for (const id of group.toReversed()) {
-      if (Number(id) % 10 === 0) session.starts(id);
-      session.settles(id, { output: id });
-    }
+    // A bridge that works on many calls reports them together.
+    session.together(() => {
+      for (const id of group.toReversed()) {
+        if (Number(id) % 10 === 0) session.starts(id);
+        session.settles(id, { output: id });
+      }
+    });
   }
   session.shows('the rest waits', ({ active_tool_batch }) => active_tool_batch.queued === 299 - BARRIER_AT);
-  return session.ofRun('RunInterrupted').ended('interrupted').runs('go on').answers('all of it');
+  return session.ofRun('user.interrupt').ended('interrupted').runs('go on').answers('all of it');
 }
 
 const BARRIER_AT = 70;
@@ -63,7 +64,7 @@ function overlappingCall(index) {
 
 /** Waits that exceed what a plan may hold: every read waits for all the writes below its path. */
 export function entangledBatch() {
-  const session = new Recorder('entangled-batch', { tool_package: packageOf([READ, WRITE]) }, FIRST);
+  const session = new Recorder('entangled-batch', { tool_package: packageOf([READ, WRITE]) });
   const calls = Array.from({ length: 640 }, (_, n) => ({
     call_id: `${n}`,
     tool_name: n < 320 ? 'write' : 'read',
@@ -78,13 +79,19 @@ export function entangledBatch() {
 
 /** More sealed pages than the window holds, and more ended runs than the state keeps. */
 export function sealedPages() {
-  const session = new Recorder('sealed-pages', { tool_package: packageOf([READ]) }, FIRST);
+  const session = new Recorder('sealed-pages', { tool_package: packageOf([READ]) });
   for (let n = 1; n <= 33; n += 1) session.runs(`question ${n}`).answers(`answer ${n}`);
   session.shows('a page is sealed', ({ transcript }) => transcript.sealed.length === 1 && transcript.open.length === 2);
-  session.shows('runs are forgotten', ({ run_history }) => run_history.length === 16);
+  session.shows('runs are forgotten', ({ run_history }) => run_history.length === 17);
   session.runs('on and on', { run_overrides: { calls_max: 10_000 } });
   const calls = Array.from({ length: 64 }, (_, n) => ({ call_id: `${n}`, tool_name: n % 2 === 0 ? 'x' : 'y' }));
-  for (let turn = 1; turn <= 65; turn += 1) session.observes(calls).settlesBatch();
+  const turns = (count) => {
+    for (let turn = 1; turn <= count; turn += 1) session.observes(calls).settlesBatch();
+  };
+  turns(40);
+  // A commit that seals several pages.
+  session.together(() => turns(10));
+  turns(15);
   session.shows('the window is full', ({ transcript }) => transcript.sealed.length === 64 && transcript.count > 4_200);
   return session.answers('enough');
 }
@@ -103,7 +110,7 @@ export function oddValues() {
     ],
   };
   // A Turkish locale lowers "I" to a dotless i, and no locale sorts "B" before "a".
-  const session = new Recorder('odd-values', { tool_package, config: { provider: 'OPENAI' } }, FIRST);
+  const session = new Recorder('odd-values', { tool_package, config: { provider: 'OPENAI' } });
   session.shows('no locale', (state) => state.effective_tools.profile_id === '10').runs('İıẞß \u0000\u001f\u007f');
   const doubles = [5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e21, 1e-7, 1e-6, 123456789012345680000];
   const more = [0.1 + 0.2, 1 / 3, 4.35, 2 ** 53, -9007199254740991, 0.00001, 9.5367431640625e-7, 1e23, -1e-10];
@@ -125,15 +132,11 @@ export function oddValues() {
 
 /** A stream forked from another one, whose large texts and arguments are blobs. */
 export function forked() {
-  const session = new Recorder(
-    'forked',
-    {
-      tool_package: packageOf([READ, WRITE]),
-      config: { instructions: blob('Answer at length. '.repeat(300)) },
-      forked_from: { session_id: 'demo', position: 7, chain: `sha256:${'0123456789abcdef'.repeat(4)}` },
-    },
-    FIRST,
-  );
+  const session = new Recorder('forked', {
+    tool_package: packageOf([READ, WRITE]),
+    config: { instructions: blob('Answer at length. '.repeat(300)) },
+    forked_from: { session_id: 'demo', position: 7, chain: `sha256:${'0123456789abcdef'.repeat(4)}` },
+  });
   const large = { path: 'a', text: 'é'.repeat(5_000) };
   session.takes('RunRequested', { input: blob('😀 a long question '.repeat(400)), cause: { kind: 'event' } });
   const { arguments: _, ...judged } = call('c1', 'write', large, { provider_call_id: 'call_abc' });
@@ -144,12 +147,14 @@ export function forked() {
   ];
   session.observes(calls, { content: blob('thinking '.repeat(600)), usage: { input_tokens: 9_000, output_tokens: 7 } });
   session.shows('the claims count', ({ active_tool_batch: { plan } }) => plan.execution_plan.after.c2[0] === 'c1');
-  session.settles('c1', { output: 'written' }).takes('ToolCallSettled', {
-    ...session.batch,
-    call_id: 'c2',
-    attempt: 1,
-    result: { success: true },
-    output: blob('line\n'.repeat(2_000)),
-  });
+  session.together(() =>
+    session.settles('c1', { output: 'written' }).takes('ToolCallSettled', {
+      ...session.batch,
+      call_id: 'c2',
+      attempt: 1,
+      result: { success: true },
+      output: blob('line\n'.repeat(2_000)),
+    }),
+  );
   return session.settles('c3').settlesBatch().ofRun('RunCompleted').ended('completed');
 }

@@ -5,13 +5,9 @@ import { permissionTools } from '../../dist/src/toolsets/permission-tools.js';
 import { Recorder, call, say } from './recorder.mjs';
 import { ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
 
-/** A session with a consent policy from before the second form of the state digest. */
-const recording = (name, overrides) =>
-  new Recorder(name, { consent: CONSENT_PRESETS.allow_all, ...overrides }, { version: 2, form: 1 });
-
 export function confirmations() {
   const tool_package = packageOf([READ, WRITE, ASKS, ONCE]);
-  const session = recording('confirmations', { tool_package, consent: CONSENT_PRESETS.allow_all });
+  const session = new Recorder('confirmations', { tool_package });
   session
     .runs('five things')
     .observes([
@@ -46,7 +42,7 @@ export function confirmations() {
 }
 
 export function amendedCalls() {
-  const session = recording('amended-calls', { tool_package: packageOf([READ, ASKS]) });
+  const session = new Recorder('amended-calls', { tool_package: packageOf([READ, ASKS]) });
   session.runs('change a').observes([call('q', 'asks', { path: 'a' }), call('r', 'read', { path: 'b' })]);
   const instead = call('q-edited', 'asks', { path: 'b' });
   session.confirms('q', 'deny', { message: 'b, not a', instead }).calls({ q: 'denied' }).settles('r').settlesBatch();
@@ -54,7 +50,7 @@ export function amendedCalls() {
   session.shows('two batches of one turn', ({ active_tool_batch, run }) => {
     return active_tool_batch.batch_id === 'batch-2' && run.turn === 1 && run.amended === undefined;
   });
-  session.starts('q-edited').settles('q-edited').settlesBatch().isNow('generating');
+  session.together(() => session.starts('q-edited').settles('q-edited').settlesBatch()).isNow('generating');
   session.shows('pairs in the transcript', ({ transcript }) => transcript.open.length === 6);
   // Amended, then redirected by an interrupt: the amended call is never made.
   session.observes([call('s', 'asks', { path: 'c' }), call('t', 'read', { path: 'd' })]);
@@ -68,20 +64,25 @@ export function amendedCalls() {
 
 export function expiredApprovals() {
   const consent = { ...CONSENT_PRESETS.allow_all, approval_ttl_ms: 60_000 };
-  const session = recording('expired-approvals', { tool_package: packageOf([ASKS, TIMED, ONCE]), consent });
+  const session = new Recorder('expired-approvals', { tool_package: packageOf([ASKS, TIMED, ONCE]), consent });
   session.runs('ask').observes([call('a', 'asks', { n: 1 }), call('b', 'asks', { n: 2 }), call('c', 'once')]);
-  session.confirms('b', 'allow').settles('b').settles('c').passes();
+  session.confirms('b', 'allow').passes();
   session
     .calls({ a: 'denied' })
     .shows('the code of an expired question', () => session.callState('a').code === 'approval_expired');
-  session.settlesBatch().observes([call('w', 'timed', { path: 'x' }), call('v', 'timed', { path: 'x' })]);
+  // Calls that run alone wait until no person can allow the one before them.
+  session
+    .settles('b')
+    .settles('c')
+    .settlesBatch()
+    .observes([call('w', 'timed', { path: 'x' }), call('v', 'timed', { path: 'x' })]);
   // The deadline of the second starts when the first has expired.
   session.passes().calls({ w: 'failed', v: 'queued' }).owes('agent.custom_tool_use', 'v').fulfils('v').settlesBatch();
   return session.answers('done').ended('completed');
 }
 
 export function customCalls() {
-  const session = recording('custom-calls', { tool_package: packageOf([READ, PERSON, TIMED, ASKS]) });
+  const session = new Recorder('custom-calls', { tool_package: packageOf([READ, PERSON, TIMED, ASKS]) });
   session
     .runs('by hand')
     .observes([
@@ -105,17 +106,14 @@ export function customCalls() {
 }
 
 export function redirects() {
-  const session = recording('redirects', { tool_package: packageOf([READ, ONCE, ASKS, PERSON]) });
+  const session = new Recorder('redirects', { tool_package: packageOf([READ, ONCE, ASKS, PERSON]) });
   const words = (text) => session.ofRun('user.interrupt', { input: say(text), reason: 'typed', by: 'ann' });
   session.runs('one way', { run_overrides: { host_session_open: false } });
   words('another')
     .isNow('generating')
     .shows('the next turn', ({ run }) => run.turn === 2);
   session.observes([call('r', 'read', { path: 'a' }), call('o', 'once'), call('q', 'asks'), call('p', 'person')]);
-  session
-    .starts('r')
-    .starts('o')
-    .ofRun('RunSteered', { input: say('left') });
+  session.together(() => session.starts('r').starts('o')).ofRun('RunSteered', { input: say('left') });
   words('right').isNow('interrupting').calls({ r: 'running', o: 'running', q: 'cancelled', p: 'cancelled' });
   session
     .owes('tool.cancel', 'o')
@@ -136,7 +134,7 @@ export function redirects() {
 
 export function retries() {
   const retry = { attempts_max: 3, base_ms: 1_000, cap_ms: 1_500 };
-  const session = recording('retries', { tool_package: packageOf([READ, ONCE, SEND, WRITE]), config: { retry } });
+  const session = new Recorder('retries', { tool_package: packageOf([READ, ONCE, SEND, WRITE]), config: { retry } });
   const failed = { result: { success: false }, code: 'busy', retryable: true };
   const fails = (rest) => session.ofRun('GenerateFailed', { turn: session.state.run.turn, message: 'no', ...rest });
   session.runs('try').isNow('generating');
@@ -144,8 +142,7 @@ export function retries() {
   fails({ code: 'busy', retryable: true, jitter_permille: 1_000, retry_after_ms: 90_000 }).passes();
   session.observes([call('r', 'read', { path: 'a' }), call('w', 'write', { path: 'a' }), call('o', 'once')]);
   session
-    .starts('r')
-    .settles('r', { ...failed, jitter_permille: 800 })
+    .together(() => session.starts('r').settles('r', { ...failed, jitter_permille: 800 }))
     .owes('tool.call', 'w', 'o')
     .passes();
   session
@@ -169,7 +166,7 @@ export function retries() {
 
 export function budgets() {
   const config = { tokens_max: 400, wall_ms_max: 3_600_000 };
-  const session = recording('budgets', { tool_package: packageOf([READ, BARRIER, ASKS, PERSON]), config });
+  const session = new Recorder('budgets', { tool_package: packageOf([READ, BARRIER, ASKS, PERSON]), config });
   const usage = (input_tokens, output_tokens) => ({ usage: { input_tokens, output_tokens } });
   session
     .runs('to the limit')
@@ -200,7 +197,7 @@ export function budgets() {
 export function sharedReads() {
   // Results of open-world tools are not shared.
   const closed = { ...READ, open_world: false };
-  const session = recording('shared-reads', {
+  const session = new Recorder('shared-reads', {
     tool_package: packageOf([closed, WRITE, ONCE]),
     config: { share_reads: true },
   });
@@ -228,7 +225,7 @@ export function workflowTools() {
   const recorded = new Set(['permissions.check', 'permissions.describe']);
   const workflows = permissionTools().filter(({ tool_id }) => recorded.has(tool_id));
   const tool_package = packageOf([READ, ASKS, PERSON, ...workflows]);
-  const session = recording('workflow-tools', { tool_package, consent: CONSENT_PRESETS.careful });
+  const session = new Recorder('workflow-tools', { tool_package, consent: CONSENT_PRESETS.careful });
   session
     .runs('may I')
     .observes([

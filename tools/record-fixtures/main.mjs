@@ -1,4 +1,4 @@
-// Records the sessions of replay-fixtures/ (all but demo/, which a real run recorded). They are golden files: an existing one
+// Records the sessions of replay-fixtures/ (all but demo/, which demo.mjs records). They are golden files: an existing one
 // is not overwritten without `--force`, and a change of its bytes needs a reason.
 //
 //   npm run build && node tools/record-fixtures/main.mjs [--force | --check] [name…]
@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as batches from './batches.mjs';
 import * as consent from './consent.mjs';
-import * as digestForm from './digest-form.mjs';
+import * as everyPart from './every-part.mjs';
+import * as rules from './rules.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
 import * as undo from './undo.mjs';
@@ -21,7 +22,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-const MODULES = [runs, toolSets, batches, undo, consent, digestForm];
+const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules];
 for (const record of MODULES.flatMap((module) => Object.values(module))) {
   const session = record();
   const name = session.state.session_id;

@@ -1,6 +1,6 @@
 // Records one session through the pure core. Every event gets the next id and the next second, so the same script gives the
-// same bytes. A refused event or a failed expectation stops the recording: a fixture must show what it is for. The first
-// sessions are of version 1, from before consent existed; they are recorded in the old form and must never change.
+// same bytes. An event is a commit of its own unless the script groups events with `together`. A refused event or a failed
+// expectation stops the recording: a fixture must show what it is for.
 import assert from 'node:assert/strict';
 import {
   defaultGenesis,
@@ -10,15 +10,14 @@ import {
   initialState,
   nextChain,
   stateDigest,
-  step,
+  stepNew,
 } from '../../dist/src/core/index.js';
-import { canonicalText, digest, digestText } from '../../dist/schemas/index.js';
+import { EVENT_VERSION, canonicalText, digest, digestText } from '../../dist/schemas/index.js';
+import { EVENTS_PER_COMMIT_MAX } from '../../dist/schemas/limits.js';
+import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 
 /** 2026-01-01T00:00:00Z; event n is recorded n seconds later. */
 const EPOCH_MS = 1_767_225_600_000;
-
-/** The versions of the first sessions. No new session has them. */
-export const FIRST = { version: 1, form: 1 };
 
 export const say = (text) => ({ text });
 
@@ -40,29 +39,22 @@ export const blob = (text) => ({
   tail: text.slice(-512).toWellFormed(),
 });
 
-/** A genesis record of version 1, without the later fields. */
-function asOfVersion1({ consent: _consent, config, ...genesis }) {
-  const { tokens_max: _tokens, wall_ms_max: _wall, retry: _retry, share_reads: _share, ...then } = config;
-  return { ...genesis, config: then };
-}
-
 export class Recorder {
   lines = [];
   events = 0;
   /** The clock of the recording: never before a time that was reached. */
   nowMs = 0;
+  /** The events of the commit that `together` is making; null outside of it. */
+  #group = null;
 
-  /**
-   * `version` of the events; `form` of the state digest, which the genesis record sets. A new session is recorded as
-   * sessions are today; only the older ones pass `FIRST`.
-   */
-  constructor(session_id, overrides = {}, { version = 2, form = 2 } = {}) {
-    const today = { ...defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...overrides }), v: form };
-    const genesis = version === 1 ? asOfVersion1(today) : today;
-    this.version = version;
-    this.state = initialState(genesis);
-    this.chain = genesisChain(genesis);
-    this.#write({ kind: 'genesis', format: 1, genesis, state_digest: stateDigest(this.state), chain: this.chain });
+  /** Without a policy, no call asks. */
+  constructor(session_id, { tool_package, ...overrides }) {
+    const given = { consent: CONSENT_PRESETS.allow_all, ...overrides, tool_package };
+    const genesis = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...given });
+    this.state = initialState(genesis, tool_package);
+    this.chain = genesisChain(this.state);
+    this.#write({ kind: 'package', digest: genesis.tool_package_digest, tool_package });
+    this.#write({ kind: 'genesis', format: 2, genesis, state_digest: stateDigest(this.state), chain: this.chain });
   }
 
   get text() {
@@ -72,21 +64,39 @@ export class Recorder {
   /** Records one fact; throws when it is refused. */
   takes(kind, fields) {
     const number = this.events + 1;
-    const event = {
+    const given = {
       kind,
-      v: this.version,
+      v: EVENT_VERSION,
       event_id: `e-${number}`,
       at_ms: Math.max(this.nowMs, EPOCH_MS + 1_000 * number),
       ...fields,
     };
-    const stepped = step(this.state, event);
+    const stepped = stepNew(this.state, given);
     assert.equal(stepped._tag, 'Right', `${kind} is refused: ${JSON.stringify(stepped.left)}`);
-    const { state, stateDigest: state_digest } = stepped.right;
-    const event_digest = eventDigest(event);
-    this.chain = nextChain(this.chain, event_digest, state_digest);
-    this.#write({ kind: 'event', position: this.events, event, event_digest, state_digest, chain: this.chain });
+    const { event, state } = stepped.right;
     this.state = state;
     this.events = number;
+    if (this.#group === null) this.#commit([event]);
+    else this.#group.push(event);
+    return this;
+  }
+
+  /** Whatever the script records is one commit, as when an engine appends together what came together. */
+  together(script) {
+    assert.equal(this.#group, null, 'a commit contains no other commit');
+    this.#group = [];
+    script(this);
+    const events = this.#group;
+    this.#group = null;
+    return this.#commit(events);
+  }
+
+  #commit(events) {
+    const { length } = events;
+    assert.ok(length >= 1 && length <= EVENTS_PER_COMMIT_MAX, `a commit cannot have ${length} events`);
+    const state_digest = stateDigest(this.state);
+    this.chain = nextChain(this.chain, events.map(eventDigest), state_digest);
+    this.#write({ kind: 'commit', position: this.events - length, events, state_digest, chain: this.chain });
     return this;
   }
 
@@ -131,7 +141,11 @@ export class Recorder {
     return this.takes('ToolCallStarted', { ...this.batch, call_id, attempt, owner });
   }
 
+  /** Settles a call; records its start first when it must be on record and is not. */
   settles(call_id, { output = `output of ${call_id}`, ...rest } = {}) {
+    const planned = this.state.active_tool_batch.plan.planned_calls.find((entry) => entry.call_id === call_id);
+    const ran = rest.outcome !== 'cancelled' && rest.outcome !== 'unknown';
+    if (ran && !planned.read_only && this.callState(call_id).status === 'queued') this.starts(call_id);
     const { attempt } = this.callState(call_id);
     const settled = { ...this.batch, call_id, attempt, result: { success: true }, output: say(output) };
     return this.takes('ToolCallSettled', { ...settled, ...rest });

@@ -1,10 +1,10 @@
 // Sessions about the life cycle of a run: its start, its control and its end.
-import { FIRST, Recorder, call, say } from './recorder.mjs';
+import { Recorder, call, say } from './recorder.mjs';
 import { AGAIN, BARRIER, ONCE, READ, WRITE, packageOf } from './tools.mjs';
 
 export function runControl() {
   const config = { instructions: say('Be brief.') };
-  const session = new Recorder('run-control', { tool_package: packageOf([READ, WRITE]), config }, FIRST);
+  const session = new Recorder('run-control', { tool_package: packageOf([READ, WRITE]), config });
   session.runs('look at a', { cause: { kind: 'direct', note: 'typed' } }).isNow('generating');
   session
     .ofRun('RunPaused')
@@ -34,7 +34,7 @@ export function runControl() {
 }
 
 export function interruptedBatch() {
-  const session = new Recorder('interrupted-batch', { tool_package: packageOf([READ, ONCE, BARRIER]) }, FIRST);
+  const session = new Recorder('interrupted-batch', { tool_package: packageOf([READ, ONCE, BARRIER]) });
   session
     .runs('four things')
     .observes([
@@ -43,23 +43,24 @@ export function interruptedBatch() {
       call('settled', 'once', { n: 2 }),
       call('queued', 'barrier'),
     ]);
-  session.starts('running').starts('willing').settles('settled');
+  session.starts('running').together(() => session.starts('willing').settles('settled'));
   session.takes('FollowUpQueued', { follow_up: { input: say('next') } });
-  session.ofRun('RunInterrupted', { reason: 'typed something else' }).isNow('interrupting');
+  session.ofRun('user.interrupt', { reason: 'typed something else' }).isNow('interrupting');
   session.calls({ running: 'running', willing: 'running', settled: 'succeeded', queued: 'cancelled' });
   session.settles('willing', { result: { success: false, needsFollowup: true }, outcome: 'cancelled' });
-  session.settles('running').ended('interrupted').isNow('generating').ofRun('RunInterrupted').ended('interrupted');
+  session.settles('running').ended('interrupted').isNow('generating').ofRun('user.interrupt').ended('interrupted');
   // An interrupted run that is cancelled before its calls settle.
   session
     .runs('once more')
     .observes([call('slow', 'read', { path: 'b' })])
     .starts('slow');
-  session.ofRun('RunInterrupted').ofRun('RunCancelled', { reason: 'now' }).isNow('cancelling');
+  session.together(() => session.ofRun('user.interrupt').ofRun('RunCancelled', { reason: 'now' }));
+  session.isNow('cancelling');
   return session.settles('slow').ended('cancelled').isNow('idle');
 }
 
 export function cancelledBatch() {
-  const session = new Recorder('cancelled-batch', { tool_package: packageOf([READ, ONCE, AGAIN]) }, FIRST);
+  const session = new Recorder('cancelled-batch', { tool_package: packageOf([READ, ONCE, AGAIN]) });
   session.runs('three things').takes('FollowUpQueued', { follow_up: { input: say('never starts') } });
   session.observes([
     call('lost', 'once', { n: 1 }),
@@ -67,7 +68,7 @@ export function cancelledBatch() {
     call('late', 'read', { path: 'a' }),
     call('queued', 'read', { path: 'b' }),
   ]);
-  session.starts('lost').starts('lost-repeatable').starts('late');
+  session.together(() => session.starts('lost').starts('lost-repeatable').starts('late'));
   session.ofRun('RunCancelled', { reason: 'no more' }).isNow('cancelling');
   session.loses('lost').calls({ lost: 'unknown', queued: 'cancelled' });
   session.loses('lost-repeatable').calls({ 'lost-repeatable': 'cancelled' });
@@ -77,13 +78,16 @@ export function cancelledBatch() {
     .runs('give up')
     .observes([call('c1', 'read')])
     .starts('c1');
-  session.ofRun('RunFailed', { code: 'gave_up', message: 'too hard' }).isNow('cancelling');
-  session.settles('c1', { result: { success: false, error: 'stopped' }, code: 'stopped', duration_ms: 12 });
+  // The end of the run and the settlement of its last call are one commit.
+  session.together(() => {
+    session.ofRun('RunFailed', { code: 'gave_up', message: 'too hard' }).isNow('cancelling');
+    session.settles('c1', { result: { success: false, error: 'stopped' }, code: 'stopped', duration_ms: 12 });
+  });
   return session.ended('failed', 'gave_up').runs('nothing runs').ofRun('RunCancelled').isNow('idle');
 }
 
 export function runLimits() {
-  const session = new Recorder('run-limits', { tool_package: packageOf([READ]), config: { turns_max: 2 } }, FIRST);
+  const session = new Recorder('run-limits', { tool_package: packageOf([READ]), config: { turns_max: 2 } });
   session.runs('two turns');
   for (const path of ['a', 'b']) session.observes([call(path, 'read', { path })]).finishesBatch();
   session.ended('failed', 'turns_exceeded').runs('two calls', { run_overrides: { calls_max: 2, turns_max: 9 } });
@@ -95,7 +99,7 @@ export function runLimits() {
 
 export function repeatedCall() {
   const config = { repeats_max: 3 };
-  const session = new Recorder('repeated-call', { tool_package: packageOf([READ, WRITE]), config }, FIRST);
+  const session = new Recorder('repeated-call', { tool_package: packageOf([READ, WRITE]), config });
   const again = (id) => call(id, 'read', { path: 'a', lines: [1, 2] });
   session
     .runs('look')
@@ -119,7 +123,7 @@ export function repeatedCall() {
 
 export function steerableCompletion() {
   const config = { completion: 'steerable' };
-  const session = new Recorder('steerable-completion', { tool_package: packageOf([ONCE, AGAIN]), config }, FIRST);
+  const session = new Recorder('steerable-completion', { tool_package: packageOf([ONCE, AGAIN]), config });
   const failed = { success: false, error: 'no such thing', message: 'it is not there', detail: { tried: 2 } };
   session.runs('one').observes([call('c1', 'once')]);
   session.settles('c1', { result: { ...failed, needsFollowup: true }, code: 'not_found' }).settlesBatch();

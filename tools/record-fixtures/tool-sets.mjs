@@ -1,10 +1,10 @@
 // Sessions about the available tools: the host session, another registry, profiles and overrides, refused calls.
-import { FIRST, Recorder, call, say } from './recorder.mjs';
+import { Recorder, call, say } from './recorder.mjs';
 import { AGAIN, BROWSER, HOSTED, ONCE, OPEN, READ, WORKFLOW, WRITE, packageOf, profile, tool } from './tools.mjs';
 
 export function hostSessionExpiry() {
   const tool_package = packageOf([OPEN, HOSTED, BROWSER, READ]);
-  const session = new Recorder('host-session-expiry', { tool_package, config: { host_session_open: true } }, FIRST);
+  const session = new Recorder('host-session-expiry', { tool_package, config: { host_session_open: true } });
   const due = (minutes) => session.state.created_at_ms + 60_000 * minutes;
   const ready = { host_session_status: 'ready', sandbox: 'bwrap', workspace: '/work' };
   const host = (host_session, rest = {}) => session.takes('HostSessionUpdated', { host_session, ...rest });
@@ -34,7 +34,7 @@ export function hostSessionExpiry() {
 }
 
 export function registryReplaced() {
-  const session = new Recorder('registry-replaced', { tool_package: packageOf([READ, WRITE, ONCE]) }, FIRST);
+  const session = new Recorder('registry-replaced', { tool_package: packageOf([READ, WRITE, ONCE]) });
   const reread = tool('read', { ...READ, description: 'Reads better.', tool_ref: undefined });
   const added = tool('added', { output_schema: { type: 'object' }, executor: { kind: 'mcp', server: 's', tool: 't' } });
   session.runs('work').observes([call('c1', 'write', { path: 'a' })]);
@@ -69,7 +69,7 @@ export function overrides() {
       { provider_contains: '', profile_id: 'reader' },
     ],
   };
-  const session = new Recorder('overrides', { tool_package }, FIRST);
+  const session = new Recorder('overrides', { tool_package });
   const set = (scope, lists) => session.takes('ToolOverridesSet', { scope, ...lists });
   session.offers('read').takes('SessionConfigured', { config: { provider: 'Some-CLAUDE', model: 'm' } });
   session.offers('write', 'read').takes('ToolProfileSelected', { profile_id: 'all' }).offers('once', 'again');
@@ -94,7 +94,7 @@ export function overrides() {
 export function rejectedCalls() {
   const hidden = tool('constructor', { tool_id: 'x.constructor' });
   const tool_package = packageOf([READ, WRITE, HOSTED, WORKFLOW, ONCE], [hidden, AGAIN]);
-  const session = new Recorder('rejected-calls', { tool_package, config: { repeats_max: 2 } }, FIRST);
+  const session = new Recorder('rejected-calls', { tool_package, config: { repeats_max: 2 } });
   session.takes('ToolOverridesSet', { scope: 'session', disable: ['once'] }).runs('everything wrong');
   session
     .takes('ToolOverridesSet', { scope: 'session', disable: ['once'], enable: ['again'] })

@@ -1,5 +1,5 @@
 // Sessions with undo requests.
-import { FIRST, Recorder, blob, call } from './recorder.mjs';
+import { Recorder, blob, call } from './recorder.mjs';
 import { READ, WRITE, packageOf } from './tools.mjs';
 
 const kept = (text) => {
@@ -9,7 +9,7 @@ const kept = (text) => {
 const digestOf = (text) => blob(text).ref;
 
 export function undoneCalls() {
-  const session = new Recorder('undone-calls', { tool_package: packageOf([READ, WRITE]) }, FIRST);
+  const session = new Recorder('undone-calls', { tool_package: packageOf([READ, WRITE]) });
   const edited = [{ path: 'a', before: kept('old a'), after_digest: digestOf('new a'), mode: 0o644 }];
   const moved = [
     { path: 'b', before: kept('b'), after_digest: null, mode: 0o755 },
@@ -26,9 +26,11 @@ export function undoneCalls() {
   const answers = (call_id, position, rest) =>
     session.takes('UndoSettled', { position, batch_id, call_id, success: true, ...rest });
   // During a generate, two at a time; the answers come in reverse order.
-  asks('edit', edited);
-  const first = session.events - 1;
-  asks('move', moved);
+  session.together(() => {
+    asks('edit', edited);
+    asks('move', moved);
+  });
+  const first = session.events - 2;
   session.shows('two undos wait', ({ undos }) => undos.length === 2);
   answers('move', first + 1, { message: 'Put back b, made/deep/b.' });
   answers('edit', first, { success: false, code: 'changed_since', message: 'a changed after the call' });

@@ -5,7 +5,7 @@ import { decode } from '../../../schemas/codec.ts';
 import type { Digest } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
-import type { EventRecord } from '../../../schemas/record.ts';
+import type { StreamEvent } from '../../../schemas/record.ts';
 import { type SessionState, TranscriptPage } from '../../../schemas/state.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { EngineClient } from '../../client/client.ts';
@@ -36,7 +36,7 @@ interface Wanted {
 
 /** Collects each blob at its first reference in the stream; checks them all after the fold. */
 export interface BlobCheck {
-  add(record: EventRecord): void;
+  add(recorded: StreamEvent): void;
   finish(state: SessionState | null): Promise<BlobsChecked>;
 }
 

@@ -119,7 +119,7 @@ function lifeLines({ rejected, planned, starts, losses, settled, answered }: Cal
   const unrecorded =
     rejected === null && starts.length === 0 && settled !== null && settled.by === 'ToolCallSettled'
       ? [
-          `  started    not recorded${planned?.repeatable === true ? ': not required, because the tool may run twice' : ''}`,
+          `  started    not recorded${planned?.read_only === true ? ': not required, because the tool is read-only' : ''}`,
         ]
       : [];
   return [

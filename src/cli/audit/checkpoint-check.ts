@@ -37,14 +37,18 @@ export async function openCheckpoint(
   publicKey: string | undefined,
   output: Output,
 ): Promise<CheckpointCheck> {
-  const file = await readCheckpointFile(path);
+  const checkpoint = await readCheckpointFile(path);
   const fault = findCheckpointFault(
-    file,
+    checkpoint,
     publicKey === undefined ? undefined : await readText(publicKey, AUDIT_FILE_BYTES_MAX),
   );
-  if (fault !== null) throw new CommandFailure(fault.code, `${path}: ${fault.message}. ${REJECTIONS[fault.code]}`, 1);
-  report(path, file, { output, trusted: publicKey !== undefined });
-  return newCheck(file.kind === 'checkpoint' ? file.sessions : [file.session]);
+  if (fault !== null) {
+    // A file that holds no key says nothing about the checkpoint.
+    const [file, exitCode] = fault.code === 'key_invalid' ? ([publicKey, 2] as const) : ([path, 1] as const);
+    throw new CommandFailure(fault.code, `${file}: ${fault.message}. ${REJECTIONS[fault.code]}`, exitCode);
+  }
+  report(path, checkpoint, { output, trusted: publicKey !== undefined });
+  return newCheck(checkpoint.kind === 'checkpoint' ? checkpoint.sessions : [checkpoint.session]);
 }
 
 export async function readCheckpointFile(path: string): Promise<CheckpointFile> {

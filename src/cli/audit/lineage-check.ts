@@ -71,8 +71,11 @@ async function findSource(id: SessionId, fork: Source, siblings: readonly Source
 async function sessionOf(source: Source): Promise<SessionId | null> {
   const records = source.records();
   try {
-    const first = await nextOf(records);
-    return first?.kind === 'genesis' ? first.genesis.session_id : null;
+    for await (const record of records) {
+      if (record.kind === 'genesis') return record.genesis.session_id;
+      if (record.kind === 'commit') return null;
+    }
+    return null;
   } catch {
     return null;
   } finally {

@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { decode } from '../../../schemas/codec.ts';
 import { SessionId } from '../../../schemas/ids.ts';
-import type { EventRecord, StreamRecord } from '../../../schemas/record.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
+import type { FoldedEvent } from '../../core/folded-event.ts';
 import { type Divergence, type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
 import { CommandFailure } from '../output.ts';
@@ -58,22 +59,28 @@ export interface FoldedStream {
   readonly events: number;
 }
 
-/** Folds the first `version` events of a source, all by default. Ends the command where the source does not verify. */
+/**
+ * Folds the first `version` events of a source, all by default. Ends the command where the source does not verify up to the
+ * end of the commit with the last of them.
+ */
 export async function foldSource(
   source: Source,
   version: number | undefined,
-  onEvent: (record: EventRecord, before: SessionState, after: SessionState) => void,
+  onEvent: (folded: FoldedEvent) => void,
 ): Promise<FoldedStream> {
-  const replayer = newReplayer();
-  let before: SessionState | null = null;
+  let state: SessionState | null = null;
+  const replayer = newReplayer((folded) => {
+    if (version !== undefined && folded.position >= version) return;
+    onEvent(folded);
+    state = folded.after;
+  });
   for await (const record of source.records()) {
-    if (before !== null && before.version === version) break;
     if (!addRecord(replayer, record, source.name)) break;
-    const { state: after } = replayer.result();
-    if (record.kind === 'event' && before !== null && after !== null) onEvent(record, before, after);
-    before = after;
+    const folded = replayer.result();
+    state ??= folded.state;
+    if (folded.state !== null && folded.events >= (version ?? Infinity)) break;
   }
-  const { state, events, divergence } = replayer.result();
+  const { events, divergence } = replayer.result();
   if (divergence !== null || state === null) throw doesNotFold(source.name, divergence);
   if (version !== undefined && events < version) {
     throw new CommandFailure(
@@ -81,7 +88,7 @@ export async function foldSource(
       `${source.name} has only ${events} events, so it has no state after ${version}`,
     );
   }
-  return { state, events };
+  return { state, events: version ?? events };
 }
 
 /** Folds one more record. A tampered record may hold an event that admission would refuse; it ends the command. */
@@ -91,7 +98,12 @@ export function addRecord(replayer: Replayer, record: StreamRecord, name: string
   } catch (error) {
     const { events } = replayer.result();
     const message = error instanceof InvariantError ? `: ${error.message}` : '';
-    throw doesNotFold(name, { position: events, what: 'event', message: `the event cannot be folded${message}` });
+    throw doesNotFold(name, {
+      position: events,
+      commit: events,
+      what: 'event',
+      message: `the event cannot be folded${message}`,
+    });
   }
 }
 

@@ -1,6 +1,8 @@
 // The verdict of `refold verify` on one stream, and its report.
 import pc from 'picocolors';
+import type { LawBreach } from '../../core/laws/breach.ts';
 import type { CommandFailure, Output } from '../output.ts';
+import { visible } from '../preview/visible.ts';
 import type { BlobsChecked } from './blob-check.ts';
 import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
 import type { SnapshotsChecked } from './snapshot-check.ts';
@@ -24,6 +26,8 @@ export interface Verdict {
   readonly blobs: BlobsChecked | null;
   /** Null for a file: an export contains no snapshots. */
   readonly snapshots: SnapshotsChecked | null;
+  /** Null when the laws were not asked for. */
+  readonly laws: LawsChecked | null;
   readonly compared: Compared;
   readonly fault: Fault | null;
   /** Why the stream could not be read; then it has no verdict. */
@@ -31,9 +35,21 @@ export interface Verdict {
   readonly elapsedMs: number;
 }
 
+/** What the fault of a stream is whose digests are right and that breaks a law; its breaches are listed beside it. */
+export const BREACH = 'law';
+
+/** What the record shows about the laws (docs/design.md, "Laws on record"). */
+export interface LawsChecked {
+  /** The first breaches. */
+  readonly breaches: readonly LawBreach[];
+  /** All breaches. */
+  readonly found: number;
+}
+
 export function report(verdict: Verdict, output: Output): void {
   const { source, sessionId, events, chain, stateDigest, blobs, snapshots, compared, fault, unreadable, elapsedMs } =
     verdict;
+  const { laws } = verdict;
   output.object({
     source,
     session_id: sessionId,
@@ -43,6 +59,7 @@ export function report(verdict: Verdict, output: Output): void {
     chain,
     blobs,
     snapshots,
+    ...(laws === null ? {} : { laws }),
     ...comparedObject(compared),
     ...(fault === null ? {} : { fault }),
     ...(unreadable === null ? {} : { error: { code: unreadable.code, message: unreadable.message } }),
@@ -55,7 +72,8 @@ export function report(verdict: Verdict, output: Output): void {
   }
   const ofSnapshots = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
   const beside = blobs === null ? '' : `, ${blobs.checked} blobs${ofSnapshots}`;
-  const checked = `${source}  ${events} events${beside}`;
+  const judged = laws?.found === 0 ? ', laws kept' : '';
+  const checked = `${source}  ${events} events${beside}${judged}`;
   const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
   if (fault === null) {
     output.line(`${pc.green('verified')}    ${checked} ${speed}`);
@@ -67,20 +85,34 @@ export function report(verdict: Verdict, output: Output): void {
   reportFault(fault, verdict, output);
 }
 
-function reportFault(fault: Fault, { blobs, snapshots }: Verdict, output: Output): void {
-  output.line(`            ${pc.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
+function reportFault(fault: Fault, { blobs, snapshots, laws }: Verdict, output: Output): void {
+  if (fault.what !== BREACH) {
+    output.line(`            ${pc.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
+  }
   if (fault.recorded !== undefined) {
     output.line(`            recorded ${fault.recorded}\n            replayed ${fault.replayed ?? 'none'}`);
   }
   for (const { version, message } of snapshots?.bad ?? []) {
     output.line(`            snapshot at version ${version}: ${message}`);
   }
+  if (laws !== null) reportBreaches(laws, output);
   for (const { position, path, message } of blobs?.bad.slice(0, BAD_BLOBS_SHOWN) ?? []) {
     output.line(`            blob, position ${position} ${path}: ${message}`);
   }
 }
 
+/** Each breach, with both positions. */
+function reportBreaches({ breaches, found }: LawsChecked, output: Output): void {
+  for (const { law, position, against, message } of breaches.slice(0, BREACHES_SHOWN)) {
+    const where = `position ${position}, against ${against < 0 ? 'the genesis record' : `position ${against}`}`;
+    output.line(`            ${pc.red(where)}: ${visible(message)} (law ${law})`);
+  }
+  const more = found - Math.min(breaches.length, BREACHES_SHOWN);
+  if (more > 0) output.line(`            and ${more} further breaches; --json lists the first ${breaches.length}`);
+}
+
 const BAD_BLOBS_SHOWN = 20;
+const BREACHES_SHOWN = 20;
 
 interface Totals {
   /** The number of places where sessions may be gone without a trace. */

@@ -7,11 +7,12 @@ import type { Checkpoint, CheckpointFile, CheckpointLeaf } from '../../../schema
 import type { SessionId } from '../../../schemas/ids.ts';
 import { AUDIT_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { newSigningKeys, signCheckpoint } from '../../audit/signature.ts';
+import { allSessions } from '../../client/all-sessions.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { proveSession } from '../../core/checkpoint.ts';
 import { withEngine } from '../with-engine.ts';
 import { cannotWrite, readText } from '../files.ts';
-import { must, mustBe } from '../../client/must.ts';
+import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readCheckpointFile } from '../audit/checkpoint-check.ts';
 
@@ -65,10 +66,11 @@ async function signSessions(keyFile: string, { dataDir, file }: CheckpointComman
 
 /** The head of every session. Loading verifies each session before it is signed for. */
 async function readLeaves(client: EngineClient, output: Output): Promise<readonly CheckpointLeaf[]> {
-  const sessions = await must(client.sessions());
+  const sessions: SessionId[] = [];
+  for await (const { session_id } of allSessions(client)) sessions.push(session_id);
   const leaves: CheckpointLeaf[] = [];
   const bad: string[] = [];
-  for (const { session_id } of sessions) {
+  for (const session_id of sessions) {
     const view = await client.session(session_id)();
     if (isLeft(view)) bad.push(`${session_id} (${view.left.code})`);
     else leaves.push({ session_id, version: view.right.state.version, chain: view.right.chain });

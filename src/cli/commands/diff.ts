@@ -13,6 +13,8 @@ export interface DiffCommand {
   readonly strict: boolean;
   /** The most paths to show for each comparison. */
   readonly pathsMax: number;
+  /** How many events to compare; all when absent. */
+  readonly at?: number;
   readonly dataDir: string;
 }
 
@@ -27,14 +29,16 @@ export async function diffCommand(command: DiffCommand, output: Output): Promise
   });
 }
 
-async function compare(a: Source, b: Source, { strict, pathsMax }: DiffCommand): Promise<StreamDiff> {
-  const differ = newStreamDiffer({ strict, pathsMax });
-  const [left, right] = [a.records(), b.records()];
+async function compare(a: Source, b: Source, { strict, pathsMax, at }: DiffCommand): Promise<StreamDiff> {
+  const differ = newStreamDiffer({ strict, pathsMax, ...(at === undefined ? {} : { at }) });
+  const records = { a: a.records(), b: b.records() };
   try {
-    while (differ.add(await nextOf(left), await nextOf(right)));
+    for (let stream = differ.wants(); stream !== null; stream = differ.wants()) {
+      differ.add(await nextOf(records[stream]));
+    }
   } finally {
-    await left.return(undefined);
-    await right.return(undefined);
+    await records.a.return(undefined);
+    await records.b.return(undefined);
   }
   return differ.result();
 }

@@ -1,7 +1,7 @@
 // `refold events`: the recorded events of a session, one line each.
 import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { EventRecord } from '../../../schemas/record.ts';
+import { type StreamEvent, eventsIn } from '../../../schemas/record.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
@@ -20,8 +20,9 @@ export function eventsCommand({ dataDir, id, follow, from }: EventsCommand, outp
   return withEngine(dataDir, async (client) => {
     if (follow) await followEvents(client, { id, from }, output);
     else {
-      for await (const record of readSession(client, id)) {
-        if (record.kind === 'event' && record.position >= from) printEvent(record, output);
+      for await (const record of readSession(client, id, from)) {
+        if (record.kind !== 'commit') continue;
+        for (const recorded of eventsIn(record)) if (recorded.position >= from) printEvent(recorded, output);
       }
     }
     return 0;
@@ -40,12 +41,11 @@ async function followEvents(
   for await (const record of events) printEvent(record, output);
 }
 
-function printEvent(record: EventRecord, output: Output): void {
-  const { position, event, chain } = record;
+function printEvent({ position, event }: StreamEvent, output: Output): void {
   const { kind, at_ms, v: _version, event_id: _id, ...rest } = event;
   const body = JSON.stringify(rest);
-  output.object(record);
+  output.object({ position, event });
   output.line(
-    `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${pc.bold(kind)}  ${pc.dim(`${chain.slice(7, 15)}  ${body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body}`)}`,
+    `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${pc.bold(kind)}  ${pc.dim(body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body)}`,
   );
 }

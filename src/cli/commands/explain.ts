@@ -32,7 +32,7 @@ export function explainCommand(command: ExplainCommand, output: Output): Promise
 
 async function explainTools(source: Source, { at, tool }: ExplainCommand, output: Output): Promise<void> {
   const history = newToolHistory();
-  const { state, events } = await foldSource(source, at, (record, before, after) => history.add(record, before, after));
+  const { state, events } = await foldSource(source, at, (folded) => history.add(folded));
   const all = history.explain(state);
   const wanted = all.filter((row) => tool === undefined || row.tool_name === tool || row.tool_id === tool);
   if (wanted.length === 0) {
@@ -70,11 +70,8 @@ function effectsLine({ tool_registry, consent }: SessionState, { tool_id }: Tool
   const spec = tool_registry[tool_id];
   if (spec === undefined) return pc.dim('     no longer registered');
   const { mode, effects, ownership, executor } = spec;
-  const decided = consent === undefined ? null : decideConsent(consent, spec, null);
-  const asks =
-    decided === null
-      ? 'the session is older than consent: no call asks'
-      : `${decided.decision} ${decided.reasons.join(', ')}`;
+  const { decision, reasons } = decideConsent(consent, spec, null);
+  const asks = `${decision} ${reasons.join(', ')}`;
   const does = effects.length === 0 ? 'no named effects' : effects.join(', ');
   return pc.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
 }
@@ -105,7 +102,7 @@ async function explainCalls(
   output: Output,
 ): Promise<void> {
   const history = newCallHistory(call);
-  const { state, events } = await foldSource(source, at, (record, before, after) => history.add(record, before, after));
+  const { state, events } = await foldSource(source, at, (folded) => history.add(folded));
   const found: readonly CallExplanation[] = history.result();
   if (found.length === 0) {
     const message = `the first ${events} events of ${source.name} contain no call "${call}". List the events: refold events`;

@@ -2,7 +2,7 @@
 import pc from 'picocolors';
 import { callStateOf } from '../../../reducers/batch-index.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { EventRecord, StreamRecord } from '../../../schemas/record.ts';
+import { type StreamEvent, type StreamRecord, eventsIn } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
@@ -38,16 +38,19 @@ export function forkCommand({ source, at, to, run, dataDir }: ForkCommand, outpu
 interface Fork {
   readonly view: SessionView;
   readonly from: NonNullable<Extract<StreamRecord, { kind: 'genesis' }>['genesis']['forked_from']>;
-  readonly facts: readonly EventRecord[];
+  readonly facts: readonly StreamEvent[];
 }
 
 /** The fork as stored: read back, not assumed. */
 async function readFork(client: EngineClient, id: SessionId): Promise<Fork> {
-  const [genesis] = await must(client.records(id));
-  const from = genesis?.kind === 'genesis' ? genesis.genesis.forked_from : undefined;
+  const first = await must(client.records(id, undefined, 1));
+  const from = first.flatMap((record) => (record.kind === 'genesis' ? [record.genesis.forked_from] : []))[0];
   if (from === undefined) throw new Error(`the genesis record of ${id} names no source`);
-  const facts: EventRecord[] = [];
-  for await (const record of readSession(client, id, from.position)) if (record.kind === 'event') facts.push(record);
+  const facts: StreamEvent[] = [];
+  for await (const record of readSession(client, id, from.position)) {
+    if (record.kind !== 'commit') continue;
+    facts.push(...eventsIn(record).filter(({ position }) => position >= from.position));
+  }
   return { view: await must(client.session(id)), from, facts };
 }
 

@@ -54,7 +54,8 @@ async function* notingRefs(
   refs: Set<Digest>,
 ): AsyncGenerator<StreamRecord> {
   const noted = (record: StreamRecord): StreamRecord => {
-    if (record.kind === 'event') for (const { ref } of contentRefs(record.event)) refs.add(ref);
+    const events = record.kind === 'commit' ? record.events : [];
+    for (const event of events) for (const { ref } of contentRefs(event)) refs.add(ref);
     return record;
   };
   if (first.done === true) return;

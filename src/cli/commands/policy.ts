@@ -23,7 +23,7 @@ export async function policyCommand(dataDir: string, change: PolicyChange, outpu
   return await withEngine(dataDir, async (client) => {
     const { state } = await must(client.session(change.id));
     if (change.name === undefined && change.tools === undefined) {
-      output.object({ consent: state.consent ?? null });
+      output.object({ consent: state.consent });
       for (const line of describePolicy(state)) output.line(line);
       return 0;
     }
@@ -43,10 +43,7 @@ function policyFrom({ consent }: SessionState, { name, tools }: PolicyChange): C
       `there is no policy "${name}". The presets are ${Object.keys(CONSENT_PRESETS).join(', ')}`,
     );
   }
-  const base =
-    name === undefined
-      ? (consent?.policy ?? CONSENT_PRESETS.default)
-      : CONSENT_PRESETS[name as keyof typeof CONSENT_PRESETS];
+  const base = name === undefined ? consent.policy : CONSENT_PRESETS[name as keyof typeof CONSENT_PRESETS];
   const exceptions = (tools ?? '').split(',').filter((entry) => entry !== '');
   const given = Object.fromEntries(exceptions.map((entry) => entry.split('=')));
   const decoded = decode(ConsentPolicy, { ...base, tools: { ...base.tools, ...given } });
@@ -58,7 +55,6 @@ function policyFrom({ consent }: SessionState, { name, tools }: PolicyChange): C
 }
 
 function describePolicy({ consent }: SessionState): readonly string[] {
-  if (consent === undefined) return ['this session is older than consent: no call asks'];
   const modes = Object.entries(consent.policy.modes).map(([mode, does]) => `${mode.padEnd(12)} ${pc.bold(does)}`);
   const tools = Object.entries(consent.policy.tools).map(([id, permission]) => `${id}  ${pc.bold(permission)}`);
   const grants = consent.grants.map(({ tool_id, argument, pattern }) =>

@@ -163,8 +163,8 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
     (watched) => {
       events += 1;
       if (watched.after.runs_started <= before) return;
-      lastExitCode = exitCodeOf(upcast(watched.record.event)) ?? lastExitCode;
-      output.object({ event: 'folded', record: watched.record });
+      lastExitCode = exitCodeOf(upcast(watched.event)) ?? lastExitCode;
+      output.object({ event: 'folded', record: { position: watched.position, event: watched.event } });
       for (const line of progressLines(watched)) output.line(line);
       asker.update(watched.after);
     },

@@ -21,7 +21,7 @@ export interface ServeCommand {
   /** How long a lease lasts without a heartbeat; the engine's default when absent. */
   readonly leaseTtlMs?: number;
   /** The most sessions that may be active at a time; the engine's default when absent. */
-  readonly atWorkMax?: number;
+  readonly activeSessionsMax?: number;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
@@ -31,7 +31,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw new CommandFailure('forbidden', message);
   }
   await makeDataDir(dataDir);
-  const { leaseTtlMs, atWorkMax } = command;
+  const { leaseTtlMs, activeSessionsMax } = command;
   const notify = (message: string): void => {
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
@@ -41,7 +41,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   });
   const bounds = {
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
-    ...(atWorkMax === undefined ? {} : { atWorkMax }),
+    ...(activeSessionsMax === undefined ? {} : { activeSessionsMax }),
   };
   const opening = openEngine({ dataDir, tell: notify, ...bounds })().then(async (opened) =>
     mustBe(await namingHolder(dataDir, opened)),

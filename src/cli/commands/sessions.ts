@@ -1,19 +1,59 @@
-// `refold sessions`: the sessions of a data directory.
+// `refold sessions`: the sessions of a data directory, read page by page.
 import pc from 'picocolors';
+import type { SessionStatus } from '../../../schemas/session-head.ts';
+import type { SessionSummary } from '../../../schemas/wire.ts';
+import { type SessionFilters, allSessions } from '../../client/all-sessions.ts';
 import { hasData } from '../data-dir.ts';
-import { withEngine } from '../with-engine.ts';
-import { must } from '../../client/must.ts';
 import type { Output } from '../output.ts';
+import { withEngine } from '../with-engine.ts';
 
-export async function sessionsCommand(dataDir: string, output: Output): Promise<number> {
-  const sessions = (await hasData(dataDir)) ? await withEngine(dataDir, (client) => must(client.sessions())) : [];
-  for (const session of sessions) {
-    output.object(session);
-    output.line(
-      `${session.session_id}  ${String(session.version).padStart(6)} events  ${session.owing ? pc.cyan('active') : pc.dim('idle')}`,
-    );
+export interface SessionsCommand {
+  readonly dataDir: string;
+  readonly filters: SessionFilters;
+}
+
+export async function sessionsCommand({ dataDir, filters }: SessionsCommand, output: Output): Promise<number> {
+  let listed = 0;
+  if (await hasData(dataDir)) {
+    await withEngine(dataDir, async (client) => {
+      for await (const session of allSessions(client, filters)) {
+        listed += 1;
+        output.object(session);
+        output.line(lineOf(session));
+      }
+    });
   }
-  if (sessions.length === 0)
-    output.line(`no sessions in ${dataDir}. Create one: refold demo, or refold run "..." --workspace DIR`);
+  if (listed > 0) return 0;
+  const filtered = Object.keys(filters).length > 0;
+  output.line(
+    filtered
+      ? `no such session in ${dataDir}. List all of them: refold sessions`
+      : `no sessions in ${dataDir}. Create one: refold demo, or refold run "..." --workspace DIR`,
+  );
   return 0;
 }
+
+function lineOf({ session_id, version, card }: SessionSummary): string {
+  const { title, status, parent, outcome, last_activity_ms } = card;
+  const columns = [
+    session_id,
+    `${String(version).padStart(6)} events`,
+    COLOURS[status](status.padEnd(STATUS_WIDTH)),
+    (outcome ?? '-').padEnd(OUTCOME_WIDTH),
+    new Date(last_activity_ms).toISOString(),
+    title ?? pc.dim('no input yet'),
+    ...(parent === null ? [] : [pc.dim(`fork of ${parent}`)]),
+  ];
+  return columns.join('  ');
+}
+
+const STATUS_WIDTH = 'requires_action'.length;
+const OUTCOME_WIDTH = 'interrupted'.length;
+
+const COLOURS: Readonly<Record<SessionStatus, (text: string) => string>> = {
+  idle: pc.dim,
+  running: pc.cyan,
+  waiting: pc.dim,
+  requires_action: pc.yellow,
+  paused: pc.yellow,
+};

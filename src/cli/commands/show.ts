@@ -22,6 +22,7 @@ function describeSession({ state, state_digest, chain, status }: SessionView): r
     `${pc.bold(state.session_id)}  ${state.version} events  ${status === 'requires_action' ? pc.yellow(status) : status}`,
     `state    ${state_digest}`,
     `chain    ${chain}`,
+    `rules    ${state.rules}`,
     ...runLines(state),
     ...toolLines(state),
     ...batchLines(state),

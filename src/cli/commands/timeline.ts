@@ -41,10 +41,10 @@ async function printTimeline(source: Source, only: number | undefined, output: O
     for (const line of timelineLines(turn, now, columns)) output.line(line);
   }
 
-  const { state, events } = await foldSource(source, undefined, (record, before, after) => {
-    now = record.event.at_ms;
-    const over = timeline.add(record, before, after);
-    if (over !== null) print(after.session_id, over);
+  const { state, events } = await foldSource(source, undefined, (folded) => {
+    now = folded.event.at_ms;
+    const over = timeline.add(folded);
+    if (over !== null) print(folded.after.session_id, over);
   });
   const open = timeline.open();
   if (open !== null) print(state.session_id, open);

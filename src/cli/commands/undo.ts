@@ -83,8 +83,9 @@ async function undo({ session, call, batch }: UndoCommand, client: EngineClient,
 }
 
 async function requestedAt(client: EngineClient, id: SessionId, at: Position): Promise<readonly FileChange[]> {
-  const [record] = await must(client.records(id, at, 1));
-  return record?.kind === 'event' && record.event.kind === 'UndoRequested' ? (record.event.changes ?? []) : [];
+  const [commit] = await must(client.records(id, at, 1));
+  const event = commit?.kind === 'commit' ? commit.events[at - commit.position] : undefined;
+  return event?.kind === 'UndoRequested' ? (event.changes ?? []) : [];
 }
 
 async function settlementOf(client: EngineClient, id: SessionId, at: Position): Promise<EventOfKind<'UndoSettled'>> {

@@ -1,12 +1,14 @@
-// `refold verify`: checks every digest, chain value, blob and snapshot of one or more streams.
+// `refold verify`: checks every digest, chain value, blob and snapshot of one or more streams, and with `--laws` whether the
+// record keeps the laws that a log alone can show.
 import pc from 'picocolors';
-import { brand } from '../../../schemas/ids.ts';
+import { type SessionId, brand } from '../../../schemas/ids.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
-import type { StreamRecord } from '../../../schemas/record.ts';
+import { type StreamRecord, eventsIn, versionAfter } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import { newLawCheck } from '../../core/law-check.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../../client/must.ts';
+import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from '../audit/blob-check.ts';
 import { openCheckpoint } from '../audit/checkpoint-check.ts';
@@ -14,13 +16,15 @@ import { type ComparedWith, newComparison } from '../audit/comparisons.ts';
 import { reportFindings } from '../audit/journal-findings.ts';
 import { type SnapshotsChecked, newSnapshotCheck } from '../audit/snapshot-check.ts';
 import { type Source, sessionSource, withSources } from '../audit/source.ts';
-import { type Fault, type Verdict, report, summarise } from '../audit/verdict.ts';
+import { BREACH, type Fault, type LawsChecked, type Verdict, report, summarise } from '../audit/verdict.ts';
 
 export interface VerifyCommand {
   /** Session ids and paths of exported streams. */
   readonly sources: readonly string[];
   /** Also every session of the data directory. */
   readonly all: boolean;
+  /** Also judge each stream by the laws on record. */
+  readonly laws: boolean;
   /** A checkpoint to compare with, and the trusted public key. */
   readonly checkpoint?: string;
   readonly publicKey?: string;
@@ -28,7 +32,7 @@ export interface VerifyCommand {
 }
 
 export async function verifyCommand(command: VerifyCommand, output: Output): Promise<number> {
-  const { all, dataDir, checkpoint: kept, publicKey } = command;
+  const { all, laws, dataDir, checkpoint: kept, publicKey } = command;
   refuseNoSources(command);
   const checkpoint = kept === undefined ? null : await openCheckpoint(kept, publicKey, output);
   const sources = command.sources.length === 0 && !all ? (checkpoint?.sessions ?? []) : command.sources;
@@ -36,7 +40,7 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   const verdicts: Verdict[] = [];
   const verify = async (found: readonly Source[]): Promise<void> => {
     for (const source of found) {
-      const verdict = await verifySource(source, { siblings: found, checkpoint, dataDir }, output);
+      const verdict = await verifySource(source, { siblings: found, checkpoint, dataDir, laws }, output);
       verdicts.push(verdict);
       report(verdict, output);
     }
@@ -44,9 +48,10 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   await withSources(sources, dataDir, verify);
   if (all) {
     await withEngine(dataDir, async (client) => {
-      const stored = (await must(client.sessions())).map(({ session_id }) => session_id);
+      const wanted = new Set<SessionId>();
+      for await (const { session_id } of allSessions(client)) wanted.add(session_id);
       // Every session that was signed for must exist.
-      const wanted = new Set([...stored, ...(checkpoint?.unseen() ?? [])]);
+      for (const id of checkpoint?.unseen() ?? []) wanted.add(id);
       await verify([...wanted].map((id) => sessionSource(client, id)));
     });
   }
@@ -69,11 +74,11 @@ const PROGRESS_EVERY = 10_000;
 
 async function verifySource(
   source: Source,
-  against: ComparedWith & { readonly dataDir: string },
+  against: ComparedWith & { readonly dataDir: string; readonly laws: boolean },
   output: Output,
 ): Promise<Verdict> {
   const startedAt = performance.now();
-  const replayer = newReplayer();
+  const { replayer, judged } = newFold(against);
   const beside = await checksBeside(source, against.dataDir);
   const comparison = newComparison(source, against);
   const add = (record: StreamRecord): void => {
@@ -88,7 +93,8 @@ async function verifySource(
   const compared = await comparison.finish({ events, whole: whole && divergence === null, gone });
   // A session that was signed for and does not exist is a fault, not unreadable.
   const missing = gone ? compared.fault : null;
-  const fault = broken ?? divergence ?? compared.fault ?? firstOf(blobs, snapshots);
+  const laws = judged();
+  const fault = broken ?? divergence ?? compared.fault ?? firstOf(blobs, snapshots) ?? breachIn(laws);
   return {
     source: source.name,
     sessionId: state?.session_id ?? null,
@@ -97,11 +103,25 @@ async function verifySource(
     stateDigest,
     blobs,
     snapshots,
+    laws,
     compared,
     fault: unreadable === null ? fault : missing,
     unreadable: missing === null ? unreadable : null,
     elapsedMs: since(startedAt),
   };
+}
+
+interface Fold {
+  readonly replayer: Replayer;
+  /** What the record shows about the laws so far; null when that was not asked for. */
+  readonly judged: () => LawsChecked | null;
+}
+
+function newFold({ laws }: { readonly laws: boolean }): Fold {
+  if (!laws) return { replayer: newReplayer(), judged: () => null };
+  const check = newLawCheck();
+  const replayer = newReplayer((folded) => check.add(folded));
+  return { replayer, judged: () => ({ breaches: check.breaches(), found: check.count() }) };
 }
 
 interface Folding {
@@ -117,20 +137,23 @@ async function foldSource(
   output: Output,
 ): Promise<{ readonly broken: Fault | null; readonly unreadable: CommandFailure | null }> {
   const startedAt = performance.now();
-  let folded = 0;
+  let told = 0;
   try {
     for await (const record of source.records()) {
-      const broken = addSafely(replayer, record, folded - 1);
+      const broken = addSafely(replayer, record);
       if (broken !== null) return { broken, unreadable: null };
-      folded += 1;
+      const { events } = replayer.result();
       add(record);
-      if (folded % PROGRESS_EVERY === 0) output.note(`${source.name}: ${folded} events, ${rate(folded, startedAt)}/s`);
+      if (events - told >= PROGRESS_EVERY) {
+        told = events;
+        output.note(`${source.name}: ${events} events, ${rate(events, startedAt)}/s`);
+      }
     }
   } catch (error) {
     const failure = failureOf(error);
     if (failure === null) throw error;
     if (!isAboutTheStream(failure)) return { broken: null, unreadable: failure };
-    const position = lostFrom(failure.message) ?? folded - 1;
+    const position = lostFrom(failure.message) ?? endOf(replayer);
     return { broken: { position, what: 'record', message: failure.message }, unreadable: null };
   } finally {
     output.note('');
@@ -158,22 +181,28 @@ async function checksBeside({ client, name }: Source, dataDir: string): Promise<
   const snapshots = await newSnapshotCheck(dataDir, brand(name));
   return {
     add(record, replayer) {
-      if (record.kind !== 'event') return;
-      blobs.add(record);
-      if (snapshots.wants(record.position + 1)) snapshots.add(replayer.result());
+      if (record.kind !== 'commit') return;
+      for (const recorded of eventsIn(record)) blobs.add(recorded);
+      if (snapshots.wants(versionAfter(record))) snapshots.add(replayer.result());
     },
     finish: async (state, whole) => ({ blobs: await blobs.finish(state), snapshots: snapshots.finish(whole) }),
   };
 }
 
 /** The fault of this record, or null. A tampered record may hold an event that admission would refuse. */
-function addSafely(replayer: Replayer, record: StreamRecord, position: number): Fault | null {
+function addSafely(replayer: Replayer, record: StreamRecord): Fault | null {
   try {
     return replayer.add(record) ? null : replayer.result().divergence;
   } catch (error) {
     const why = error instanceof InvariantError ? `: ${error.message}` : '';
-    return { position, what: 'event', message: `the event cannot be folded${why}` };
+    return { position: endOf(replayer), what: 'event', message: `an event of this commit cannot be folded${why}` };
   }
+}
+
+/** The position after what was folded; -1 before the genesis record. */
+function endOf(replayer: Replayer): number {
+  const { state, events } = replayer.result();
+  return state === null ? -1 : events;
 }
 
 /** The first fault of blobs and snapshots, for a stream that itself verifies. */
@@ -188,6 +217,12 @@ function firstOf(blobs: BlobsChecked | null, snapshots: SnapshotsChecked | null)
   return blob === undefined
     ? null
     : { position: blob.position, what: 'blob', message: `${blob.message} (${blob.path})` };
+}
+
+/** The first breach of a law, for a stream that itself verifies. */
+function breachIn(laws: LawsChecked | null): Fault | null {
+  const [first] = laws?.breaches ?? [];
+  return first === undefined ? null : { position: first.position, what: BREACH, message: first.message };
 }
 
 // Every other failure (no such session, file or engine) is about the source, not the stream.

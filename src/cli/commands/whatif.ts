@@ -6,13 +6,13 @@ import { claimsOf } from '../../../reducers/claims.ts';
 import { isInline } from '../../../schemas/content.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
-import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { newReplayer } from '../../core/replay.ts';
+import type { FoldedEvent } from '../../core/folded-event.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../../client/must.ts';
+import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';
 import { type Source, addRecord, doesNotFold, sessionSource, withSources } from '../audit/source.ts';
 import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
@@ -25,6 +25,8 @@ export interface WhatIfCommand extends AlternativeFiles {
   readonly strict: boolean;
   /** The most changes to report for one session. */
   readonly changesMax: number;
+  /** Only the turns of this many events; all when absent. */
+  readonly at?: number;
   readonly dataDir: string;
 }
 
@@ -55,7 +57,7 @@ export async function whatIfCommand(command: WhatIfCommand, output: Output): Pro
     const checkSchema = newSchemaCheck();
     for (const [index, source] of found.entries()) {
       output.note(`${index + 1} of ${found.length}: ${source.name}`);
-      const outcome = await redecide(source, alternative, checkSchema);
+      const outcome = await redecide(source, { alternative, checkSchema, at: command.at ?? Infinity });
       outcomes.push(outcome);
       output.note('');
       report(outcome, command, output);
@@ -64,29 +66,35 @@ export async function whatIfCommand(command: WhatIfCommand, output: Output): Pro
   await withSources(sources, dataDir, redecideAll);
   if (all) {
     await withEngine(dataDir, async (client) => {
-      const sessions = await must(client.sessions());
-      await redecideAll(sessions.map(({ session_id }) => sessionSource(client, session_id)));
+      const stored: Source[] = [];
+      for await (const { session_id } of allSessions(client)) stored.push(sessionSource(client, session_id));
+      await redecideAll(stored);
     });
   }
   return summarise(outcomes, command, output);
 }
 
-async function redecide(source: Source, alternative: Alternative, checkSchema: SchemaCheck): Promise<Outcome> {
+interface Redecision {
+  readonly alternative: Alternative;
+  readonly checkSchema: SchemaCheck;
+  readonly at: number;
+}
+
+async function redecide(source: Source, { alternative, checkSchema, at }: Redecision): Promise<Outcome> {
   const whatIf = newWhatIf(alternative);
-  const replayer = newReplayer();
+  const folded: FoldedEvent[] = [];
+  const replayer = newReplayer((event) => folded.push(event));
   const turns: TurnWhatIf[] = [];
-  let before: SessionState | null = null;
   let failure: CommandFailure | null = null;
   try {
     for await (const record of source.records()) {
       if (!addRecord(replayer, record, source.name)) break;
-      const { state: after } = replayer.result();
-      if (record.kind === 'event' && before !== null && after !== null) {
-        const judged = await judge(source, whatIf.toJudge(record, before), checkSchema);
-        const turn = whatIf.add({ record, before, after }, judged);
+      for (const event of folded.splice(0).filter(({ position }) => position < at)) {
+        const judged = await judge(source, whatIf.toJudge(event), checkSchema);
+        const turn = whatIf.add(event, judged);
         if (turn !== null) turns.push(turn);
       }
-      before = after;
+      if (replayer.result().events >= at) break;
     }
   } catch (error) {
     failure = failureOf(error);

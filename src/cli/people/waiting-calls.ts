@@ -5,6 +5,7 @@ import type { Ingress } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
+import { allSessions } from '../../client/all-sessions.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { Options } from '../command.ts';
@@ -38,10 +39,10 @@ export async function answerCall(
 
 /** All calls that wait for a person, in every session or in one. */
 export async function waitingCalls(client: EngineClient, session?: SessionId): Promise<readonly RequiredAction[]> {
-  const ids =
-    session === undefined
-      ? (await must(client.sessions())).filter(({ owing }) => owing).map(({ session_id }) => session_id)
-      : [session];
+  const ids: SessionId[] = session === undefined ? [] : [session];
+  if (session === undefined) {
+    for await (const { session_id } of allSessions(client, { status: 'requires_action' })) ids.push(session_id);
+  }
   const found: RequiredAction[] = [];
   for (const id of ids) {
     const view = await client.session(id)();

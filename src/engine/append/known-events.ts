@@ -10,7 +10,7 @@ import { upcast } from '../../../schemas/upcast.ts';
 import type { SubmitReceipt } from '../../../schemas/wire.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { PendingSteps } from './pending-steps.ts';
-import { eventRecords } from '../sessions/records.ts';
+import { recordedEvent } from '../sessions/records.ts';
 import { findOtherFact } from './same-event.ts';
 
 /** The answer to one event of a submit: its id and position, and whether it was recorded before. */
@@ -38,11 +38,11 @@ export async function findRecorded(journal: Journal, session: SessionId, sent: I
   const position = found.right;
   if (position === null) return null;
   return await pipe(
-    () => eventRecords(journal, session, position, 1),
-    TE.chainEitherK(([record]) =>
-      record === undefined
+    () => recordedEvent(journal, session, position),
+    TE.chainEitherK((recorded) =>
+      recorded === null
         ? right({ event_id, position, repeated: true })
-        : answerKnown(sent, event_id, position, upcast(record.event)),
+        : answerKnown(sent, event_id, position, upcast(recorded)),
     ),
   )();
 }

@@ -7,10 +7,12 @@ import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit } from '../../../schemas/wire.ts';
+import type { JournalCommit } from '../../journal/journal.ts';
+import { owesBridge } from '../../core/owing.ts';
+import { headFacts } from '../../core/session-head.ts';
 import { recordedNothing, writeFault } from '../faults.ts';
 import type { LoadedFrom, LoadedSession } from '../sessions/load-session.ts';
-import { owesAnything } from '../leases/owed-effects.ts';
-import type { PendingSteps } from './pending-steps.ts';
+import { type PendingSteps, commitOf } from './pending-steps.ts';
 import { type QueuedRequest, type Receipt, RequestQueue } from './request-queue.ts';
 import { type LookUp, type StepPorts, type SteppedRequests, stepRequests } from './step-requests.ts';
 
@@ -57,9 +59,9 @@ export class LiveSession {
     return this.#chars;
   }
 
-  /** True when no request is being handled and the session waits for neither a bridge nor the clock. */
+  /** True when no request is being handled and the session has no work for a bridge; people and times may be awaited. */
   isIdle(): boolean {
-    return !this.#draining && !owesAnything(this.#state);
+    return !this.#draining && !owesBridge(this.#state);
   }
 
   /** Accepts no further requests, and answers the waiting ones with null. */
@@ -97,19 +99,18 @@ export class LiveSession {
   /** Steps, appends, adopts, answers, publishes. Durability needs this order. */
   async #commit(group: readonly QueuedRequest[]): Promise<void> {
     let { steps, receipts } = await this.#step(group, 'if refused');
+    let commit = commitOf(steps, this.#chain);
     // An event that was sent again may also be valid as a new one. Then the journal refuses the append, or a later event
     // was refused because of it. So the group is stepped again, and every event id is looked up first.
     const alone = group.length === 1 && group[0]?.request.events.length === 1;
-    let failed = receipts.some(isLeft) && !alone ? LOOK_UP_FIRST : await this.#persist(steps);
+    let failed = receipts.some(isLeft) && !alone ? LOOK_UP_FIRST : await this.#persist(commit, steps);
     if (failed?.code === 'version_conflict') {
       ({ steps, receipts } = await this.#step(group, 'first'));
-      failed = await this.#persist(steps);
+      commit = commitOf(steps, this.#chain);
+      failed = await this.#persist(commit, steps);
     }
-    if (failed === null) {
-      this.#state = steps.state;
-      this.#chain = steps.chain;
-      for (const { event } of steps.records) this.#chars += event.length;
-    } else if (!recordedNothing(failed.code)) this.#lose();
+    if (failed === null) this.#adopt(commit, steps);
+    else if (!recordedNothing(failed.code)) this.#lose();
     for (const [index, { answer }] of group.entries()) {
       const receipt = receipts[index] as Receipt;
       answer(failed === null || isLeft(receipt) ? receipt : left(failed));
@@ -117,19 +118,25 @@ export class LiveSession {
     if (failed === null && steps.events.length > 0) this.#ports.onAdopted(this, steps.events);
   }
 
-  #step(group: readonly QueuedRequest[], lookUp: LookUp): Promise<SteppedRequests> {
-    return stepRequests(this.#ports, { id: this.id, state: this.#state, chain: this.#chain }, group, lookUp);
+  #adopt({ events, chain }: JournalCommit, { state }: PendingSteps): void {
+    if (events.length === 0) return;
+    this.#state = state;
+    this.#chain = chain;
+    for (const { text } of events) this.#chars += text.length;
   }
 
-  /** Makes the blobs durable, then the events; the rejection when that failed. */
-  async #persist({ records, sealed, state }: PendingSteps): Promise<Rejection | null> {
+  #step(group: readonly QueuedRequest[], lookUp: LookUp): Promise<SteppedRequests> {
+    return stepRequests(this.#ports, { id: this.id, state: this.#state }, group, lookUp);
+  }
+
+  /** Makes the blobs durable, then the commit; the rejection when that failed. */
+  async #persist(commit: JournalCommit, { sealed, state }: PendingSteps): Promise<Rejection | null> {
     for (const page of sealed) {
       const stored = await this.#ports.blobs.put(new TextEncoder().encode(page))();
       if (isLeft(stored)) return stored.left;
     }
-    if (records.length === 0) return null;
-    const { version } = this.#state;
-    const appended = await this.#ports.journal.append(this.id, version, records, owesAnything(state))();
+    if (commit.events.length === 0) return null;
+    const appended = await this.#ports.journal.append(this.id, [commit], headFacts(state))();
     return isLeft(appended) ? appended.left : null;
   }
 

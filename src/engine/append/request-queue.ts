@@ -2,7 +2,7 @@
 // one append.
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../../schemas/ids.ts';
-import { APPEND_BYTES_MAX, EVENTS_PER_APPEND_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../../schemas/limits.ts';
+import { APPEND_BYTES_MAX, EVENTS_PER_COMMIT_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 
@@ -62,4 +62,4 @@ export class RequestQueue {
 }
 
 const fitsAppend = (events: number, bytes: number): boolean =>
-  events <= EVENTS_PER_APPEND_MAX && bytes <= APPEND_BYTES_MAX;
+  events <= EVENTS_PER_COMMIT_MAX && bytes <= APPEND_BYTES_MAX;

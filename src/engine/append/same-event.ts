@@ -8,7 +8,7 @@ import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 
 /** Fields that the edge adds or changes; they are not compared. */
-const MEASURED: ReadonlySet<string> = new Set(['v', 'event_id', 'at_ms', 'output_verdict', 'jitter_permille']);
+const MEASURED: ReadonlySet<string> = new Set(['v', 'event_id', 'at_ms', 'output_verdict', 'jitter_permille', 'ends']);
 
 /** Null when the request states the same fact as the recorded event, else `event_id_reused`. */
 export function findOtherFact(sent: Ingress, recorded: IngressEvent): Rejection | null {
@@ -22,6 +22,8 @@ const nameOf = (id: EventId | undefined): string => (id === undefined ? 'the eve
 
 function otherField(sent: Ingress, recorded: IngressEvent): string | null {
   const [was, is] = [factsOf(recorded), factsOf(sent)];
+  // It follows from state, so a request need not state it.
+  if (is['results_digest'] === undefined) delete was['results_digest'];
   const fields = new Set([...Object.keys(was), ...Object.keys(is)]);
   for (const field of fields) if (textOf(was[field]) !== textOf(is[field])) return field;
   return null;
@@ -30,7 +32,7 @@ function otherField(sent: Ingress, recorded: IngressEvent): string | null {
 const textOf = (value: Json | undefined): string => (value === undefined ? '' : canonicalText(value));
 
 /** The fields of an event as a client states them, without what the edge adds. */
-function factsOf(event: Ingress | IngressEvent): Readonly<Record<string, Json | undefined>> {
+function factsOf(event: Ingress | IngressEvent): Record<string, Json | undefined> {
   const stated = Object.fromEntries(Object.entries(event).filter(([field]) => !MEASURED.has(field)));
   if (event.kind === 'ToolCallsObserved') return { ...stated, calls: event.calls.map(namesOf) };
   if (event.kind === 'user.tool_confirmation' && event.instead !== undefined) {

@@ -2,18 +2,17 @@
 // visible yet: a request that is refused or that fails leaves the steps of the others unchanged.
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
-import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
-import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
+import type { Ingress, NewEvent } from '../../../schemas/event.ts';
+import type { Position, SessionId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
-import { stateDigest } from '../../core/state-digest.ts';
-import { step } from '../../core/step.ts';
+import { owesBridge } from '../../core/owing.ts';
+import { foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type EdgePorts, toEvent } from '../edge/edge.ts';
 import { stepFault } from '../faults.ts';
 import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
-import { owesAnything } from '../leases/owed-effects.ts';
 import { type PendingSteps, addStep, addSteps, noSteps } from './pending-steps.ts';
 import { findUnreadable } from './readable.ts';
 import type { Receipt } from './request-queue.ts';
@@ -31,7 +30,6 @@ export interface StepPorts extends EdgePorts {
 export interface StepStart {
   readonly id: SessionId;
   readonly state: SessionState;
-  readonly chain: Digest;
 }
 
 /** When the journal is searched for an event id: before the event is stepped, or only after it was refused. */
@@ -49,10 +47,10 @@ export async function stepRequests(
   requests: readonly { readonly request: Submit }[],
   lookUp: LookUp,
 ): Promise<SteppedRequests> {
-  const steps = noSteps(start.state, start.chain);
+  const steps = noSteps(start.state);
   const receipts: Receipt[] = [];
   for (const { request } of requests) {
-    const own = noSteps(steps.state, steps.chain);
+    const own = noSteps(steps.state);
     receipts.push(await stepSafely({ ports, start, lookUp, request, before: steps, own }));
   }
   return { steps, receipts };
@@ -91,7 +89,7 @@ async function stepRequest(requested: RequestSteps): Promise<Receipt> {
     events.push(answer.right);
   }
   addSteps(before, own);
-  return right({ version: own.state.version, state_digest: stateDigest(own.state), events });
+  return right({ version: own.state.version, events });
 }
 
 /** The rejection with the index of its event in its path; a version conflict concerns the whole request. */
@@ -130,7 +128,7 @@ async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<Eve
 async function measureEvent(
   { ports, start, request, before, own }: RequestSteps,
   ingress: Ingress,
-): Promise<Either<Rejection, IngressEvent>> {
+): Promise<Either<Rejection, NewEvent>> {
   const refusal = ports.refuseReport(start.id, ingress, request);
   if (refusal !== null) return left(refusal);
   if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress);
@@ -142,15 +140,16 @@ async function measureEvent(
   return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right);
 }
 
-function addEvent({ ports, start, own }: RequestSteps, event: IngressEvent): EventAnswer {
+function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): EventAnswer {
   const position = own.state.version as number as Position;
-  const stepped = step(own.state, event);
-  if (isLeft(stepped)) return stepped;
-  const becomesActive = !owesAnything(own.state) && owesAnything(stepped.right.state);
+  const folded = foldNew(own.state, given);
+  if (isLeft(folded)) return folded;
+  const { event } = folded.right;
+  const becomesActive = !owesBridge(own.state) && owesBridge(folded.right.state);
   const tooMany = becomesActive ? ports.refuseActive(start.id) : null;
   const text = canonicalText(event);
   const refused = tooMany ?? findUnreadable(event, text);
   if (refused !== null) return left(refused);
-  addStep(own, event, text, stepped.right);
+  addStep(own, event, text, folded.right);
   return right({ event_id: event.event_id, position, repeated: false });
 }

@@ -4,7 +4,7 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { BatchId, Position, SessionId, Version } from '../../../schemas/ids.ts';
-import { READ_PAGE_RECORDS } from '../../../schemas/limits.ts';
+import { READ_PAGE_EVENTS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Journal } from '../../journal/journal.ts';
 
@@ -31,7 +31,9 @@ export async function fillUndo(stream: Stream, request: UndoRequest): Answer<Und
     if (found.kind !== 'ToolCallSettled' || found.call_id !== call_id) continue;
     if (wanted === undefined || found.batch_id === wanted) return withChanges(request, found, undone);
   }
-  return left(reject('unknown_call', '/call_id', `no call "${call_id}" has settled in this session`));
+  return left(
+    reject('unknown_call', '/call_id', `no call "${call_id}" has settled in this session; give the id of one that has`),
+  );
 }
 
 function withChanges(
@@ -54,23 +56,27 @@ function withChanges(
   return right({ ...request, batch_id, changes });
 }
 
-/** The events that may name the call, newest first. Records without its id are not even parsed. */
+/** The events that may name the call, newest first. Texts without its id are not even parsed. */
 async function* backwards(
   { journal, id, version, pending }: Stream,
   named: string,
 ): AsyncGenerator<Either<Rejection, IngressEvent>> {
   for (const event of pending.toReversed()) yield right(event);
   for (let end: number = version; end > 0;) {
-    const from = Math.max(0, end - READ_PAGE_RECORDS);
+    const from = Math.max(0, end - READ_PAGE_EVENTS);
     const page = await journal.read(id, from as Position, end - from)();
     if (isLeft(page)) {
       yield page;
       return;
     }
-    for (const { event } of page.right.toReversed()) {
-      // The stream was verified when the session was loaded, so each record is an event.
-      if (event.includes(named)) yield right(JSON.parse(event) as IngressEvent);
+    const [first] = page.right;
+    const texts = page.right.flatMap(({ events }) => events.map(({ text }) => text));
+    // The page begins with a whole commit, which may begin before `from`, and ends with one that was read already.
+    const begin = first?.position ?? 0;
+    for (const text of texts.slice(0, end - begin).toReversed()) {
+      // The stream was verified when the session was loaded, so each text is an event.
+      if (text.includes(named)) yield right(JSON.parse(text) as IngressEvent);
     }
-    end = from;
+    end = begin;
   }
 }

@@ -7,7 +7,7 @@ import { plannedOf } from '../../../reducers/batch-index.ts';
 import { claimsOf } from '../../../reducers/claims.ts';
 import { canonicalText, digestText, inCanonicalOrder } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
-import { EVENT_VERSION, type EventOfKind, type Ingress, type IngressEvent } from '../../../schemas/event.ts';
+import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
 import { type Digest, type EventId, brand } from '../../../schemas/ids.ts';
 import { type JsonObject, checkJson, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
@@ -32,8 +32,8 @@ export interface EdgePorts {
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/** The event to record. The blobs it refers to are durable; its time is not before that of the last event. */
-export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<IngressEvent> {
+/** The event to step. The blobs it refers to are durable; its time is not before that of the last event. */
+export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<NewEvent> {
   const missing = await findMissingBlob(ports.blobs, ingress);
   if (missing !== null) return left(missing);
   const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
@@ -164,7 +164,8 @@ function readArguments(text: string): Either<Rejection, JsonObject> {
   return pipe(
     parseJson(text, BLOB_BYTES_MAX),
     chain((value) => {
-      if (!isPlainObject(value)) return left(reject('invalid_shape', '', 'the arguments are not a JSON object'));
+      if (!isPlainObject(value))
+        return left(reject('invalid_shape', '', 'the arguments are not a JSON object; send them as one'));
       // The depth limit applies to the recorded event, which contains the arguments at this depth.
       const nested = checkJson({ events: [{ calls: [{ arguments: value }] }] });
       return isLeft(nested) ? nested : right(value);

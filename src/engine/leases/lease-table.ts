@@ -152,7 +152,12 @@ export class LeaseTable {
     else if (this.#grantable.has(session)) this.#offer(session);
   }
 
-  /** The state of a session is in doubt: nothing of it is granted until it is loaded again. */
+  /** Whether a bridge, or the engine for a lost bridge, holds an effect of this session. */
+  holdsAny(session: SessionId): boolean {
+    return this.#holds.of(session).size > 0;
+  }
+
+  /** A session left memory, or its state is in doubt: nothing of it is granted until it is loaded again. */
   suspend(session: SessionId): void {
     this.#forgetOwed(session);
   }

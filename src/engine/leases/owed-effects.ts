@@ -3,7 +3,7 @@
 import { callStateAt, callStateOf } from '../../../reducers/batch-index.ts';
 import { detachedCall } from '../../../reducers/detached.ts';
 import { isTerminal } from '../../../reducers/call-status.ts';
-import { nextDeadline } from '../../../reducers/deadlines.ts';
+import { openWaitsIn } from '../../../reducers/waits.ts';
 import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { CallId, EffectId, OwnerId } from '../../../schemas/ids.ts';
@@ -11,10 +11,6 @@ import type { SessionState } from '../../../schemas/state.ts';
 import { effects } from '../../core/effects.ts';
 import { type RequiredAction, isRequiredAction } from '../../core/status.ts';
 import { effectOfCall } from './reports.ts';
-
-/** True when the session waits for a bridge or the clock: it must stay in memory. */
-export const owesAnything = (state: SessionState): boolean =>
-  state.run !== null || hasWorkOutsideRun(state) || nextDeadline(state) !== null;
 
 /** True when an undo waits or a detached call runs: both are held by bridges, also without a live run. */
 export const hasWorkOutsideRun = ({ undos, detached }: SessionState): boolean =>
@@ -80,11 +76,11 @@ export class OwedEffects {
   }
 
   /** The calls that this one still waits for. */
-  openAfter({ after }: EffectOfKind<'tool.call'>): EffectOfKind<'tool.call'>['after'] {
+  openAfter({ after, call_id }: EffectOfKind<'tool.call'>): EffectOfKind<'tool.call'>['after'] {
     const batch = this.#state.active_tool_batch;
     if (batch === null || after.length === 0) return after;
     const isOpen = (id: CallId): boolean => !isTerminal(callStateOf(batch, id)?.status ?? 'queued');
-    return after.every(isOpen) ? after : after.filter(isOpen);
+    return after.every(isOpen) ? after : openWaitsIn(batch, call_id);
   }
 
   /** The calls whose start is recorded and whose settlement is not. */

@@ -3,19 +3,19 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
-import { canonicalText } from '../../../schemas/canonical.ts';
-import type { Position, SessionId, Version } from '../../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX, READ_PAGE_RECORDS } from '../../../schemas/limits.ts';
-import type { EventRecord, GenesisRecord, StreamRecord } from '../../../schemas/record.ts';
+import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
+import { EVENTS_PER_COMMIT_MAX, READ_PAGE_EVENTS } from '../../../schemas/limits.ts';
+import { type GenesisRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import { genesisText } from '../../core/genesis-text.ts';
 import { type Forker, newForker } from '../../core/fork.ts';
-import type { Journal, JournalRecord } from '../../journal/journal.ts';
+import { headFacts } from '../../core/session-head.ts';
+import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import { createStream } from './create-stream.ts';
 import type { LoadedSession } from './load-session.ts';
-import { owesAnything } from '../leases/owed-effects.ts';
-import { eventRecords, genesisRecord } from './records.ts';
+import { commitRecords, firstRecords, storedCommit } from './records.ts';
 
 export interface ForkOptions {
   readonly source: SessionId;
@@ -34,25 +34,32 @@ type Answer<T> = Promise<Either<Rejection, T>>;
  */
 export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions): Answer<void> =>
   pipe(
-    () => genesisRecord(journal, options.source),
-    TE.bindTo('genesis'),
-    TE.bind('head', ({ genesis }) => headAt(journal, genesis, options)),
-    TE.bind('forker', ({ genesis, head }) => createFork(journal, newForker({ ...options, ...head }), genesis)),
+    () => firstRecords(journal, options.source),
+    TE.bindTo('first'),
+    TE.bind('head', ({ first: [, genesis] }) => headAt(journal, genesis, options)),
+    TE.bind('forker', ({ first, head }) => createFork(journal, newForker({ ...options, ...head }), first)),
     TE.bind('shared', ({ forker, head }) => copyShared(journal, forker, { ...options, at: head.at })),
     TE.bind('end', ({ forker }) => TE.fromEither(forker.finish())),
     TE.chainFirst(({ end }) => putPages(blobs, end.sealed)),
-    TE.chain(({ head, shared, end }) => () => {
-      const records = [...shared, ...end.facts.map((record) => stored(record))];
-      return append(journal, options.session_id, { from: head.at - shared.length, records }, owesAnything(end.state));
+    TE.chain(({ shared, end }) => () => {
+      const commits = [...shared, ...end.commits.map(storedCommit)];
+      return append(journal, options.session_id, commits, headFacts(end.state));
     }),
   )();
 
 /** Stores the genesis record of the fork. */
-const createFork = (journal: Journal, forker: Forker, genesis: GenesisRecord): TE.TaskEither<Rejection, Forker> =>
+const createFork = (
+  journal: Journal,
+  forker: Forker,
+  [tools, genesis]: readonly [PackageRecord, GenesisRecord],
+): TE.TaskEither<Rejection, Forker> =>
   pipe(
-    TE.fromEither(addSafely(forker, genesis)),
+    TE.fromEither(addSafely(forker, tools)),
+    TE.chainEitherK(() => addSafely(forker, genesis)),
     TE.chain((own) =>
-      own.kind === 'genesis' ? journal.create(own.genesis.session_id, genesisText(own.genesis)) : TE.right(undefined),
+      own?.kind === 'genesis'
+        ? createStream(journal, { genesis: own.genesis, tool_package: tools.tool_package })
+        : TE.right(undefined),
     ),
     TE.map(() => forker),
   );
@@ -79,11 +86,12 @@ export function findForkFault({ genesis, state }: LoadedSession): Rejection | nu
   );
 }
 
-interface ForkHead extends Pick<EventRecord, 'chain'> {
+interface ForkHead {
   readonly at: number;
+  readonly chain: Digest;
 }
 
-/** How many events are shared, and the chain value that the source recorded after them. */
+/** How many events are shared, and the chain value that the source recorded after the last commit that is shared whole. */
 const headAt =
   (journal: Journal, genesis: GenesisRecord, { source, at: asked }: ForkOptions): TE.TaskEither<Rejection, ForkHead> =>
   async () => {
@@ -91,74 +99,85 @@ const headAt =
     if (isLeft(head)) return head;
     const at = asked ?? head.right.version;
     if (at > head.right.version) {
-      const message = `session ${source} has ${head.right.version} events, so it cannot be forked after ${at}`;
+      const message = `session ${source} has ${head.right.version} events, so it cannot be forked after ${at}; fork it after at most that many`;
       return left(reject('position_unknown', '/at', message));
     }
     if (at === 0) return right({ at, chain: genesis.chain });
+    const commitAt = (position: number): TE.TaskEither<Rejection, JournalCommit> =>
+      pipe(
+        journal.read(source, position as Position, 1),
+        TE.chainEitherK(([commit]) => (commit === undefined ? left(noEvent(source, position)) : right(commit))),
+      );
     return await pipe(
-      journal.read(source, (at - 1) as Position, 1),
-      TE.chainEitherK(([record]) => (record === undefined ? left(noRecord(source, at - 1)) : right(record))),
-      TE.map(({ chain }) => ({ at, chain })),
+      commitAt(at - 1),
+      TE.chain((commit) => {
+        if (versionAfter(commit) === at) return TE.right(commit.chain);
+        if (commit.position === 0) return TE.right(genesis.chain);
+        return pipe(
+          commitAt(commit.position - 1),
+          TE.map(({ chain }) => chain),
+        );
+      }),
+      TE.map((chain) => ({ at, chain })),
     )();
   };
 
-const noRecord = (source: SessionId, position: number): Rejection =>
-  reject('damaged', '', `session ${source}, position ${position}: there is no record`);
+const noEvent = (source: SessionId, position: number): Rejection =>
+  reject('damaged', '', `session ${source}, position ${position}: there is no event`);
 
-/** Stores the shared events except those of the last append, which are returned and stored with the fork's own facts. */
+/** Stores the whole commits except those of the last append, which are returned and stored with the fork's own facts. */
 const copyShared =
   (
     journal: Journal,
     forker: Forker,
     { source, session_id, at }: ForkOptions & { readonly at: number },
-  ): TE.TaskEither<Rejection, readonly JournalRecord[]> =>
+  ): TE.TaskEither<Rejection, readonly JournalCommit[]> =>
   async () => {
-    let pending: JournalRecord[] = [];
+    let pending: JournalCommit[] = [];
+    let events = 0;
     for (let read = 0; read < at;) {
-      const page = await eventRecords(journal, source, read as Position, Math.min(READ_PAGE_RECORDS, at - read));
+      const page = await commitRecords(journal, source, read as Position, Math.min(READ_PAGE_EVENTS, at - read));
       if (isLeft(page)) return page;
-      if (page.right.length === 0) return left(noRecord(source, read));
+      if (page.right.length === 0) return left(noEvent(source, read));
       for (const record of page.right) {
-        // The pause, and the refused undos, must be in the same write as the last shared event.
-        if (pending.length === EVENTS_PER_APPEND_MAX / 2) {
-          const failed = await append(journal, session_id, { from: read - pending.length, records: pending }, false);
+        // The pause, and the refused undos, must be in the same write as the last whole commit.
+        if (events >= EVENTS_PER_COMMIT_MAX) {
+          const failed = await append(journal, session_id, pending, CUT_OFF);
           if (isLeft(failed)) return failed;
-          pending = [];
+          [pending, events] = [[], 0];
         }
         const own = addSafely(forker, record);
         if (isLeft(own)) return own;
-        if (own.right.kind === 'event') pending.push(stored(own.right));
-        read += 1;
+        read = versionAfter(record);
+        if (own.right?.kind !== 'commit') continue;
+        pending.push(storedCommit(own.right));
+        events += own.right.events.length;
       }
     }
     return right(pending);
   };
 
-/** Appends records in as many writes as they need; the last one marks whether the session owes anything. */
+/** The facts of a fork that is not stored completely: nothing of it is owed to anybody. */
+const CUT_OFF: HeadFacts = {
+  owing: false,
+  wake_at_ms: null,
+  card: { title: null, status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
+};
+
+/** Appends commits in one write; none when there are none. */
 async function append(
   journal: Journal,
   id: SessionId,
-  { from, records }: { readonly from: number; readonly records: readonly JournalRecord[] },
-  owing: boolean,
+  commits: readonly JournalCommit[],
+  head: HeadFacts,
 ): Answer<void> {
-  for (let done = 0; done < records.length; done += EVENTS_PER_APPEND_MAX) {
-    const next = records.slice(done, done + EVENTS_PER_APPEND_MAX);
-    const isLast = done + next.length === records.length;
-    const appended = await journal.append(id, (from + done) as Version, next, isLast && owing)();
-    if (isLeft(appended)) return appended;
-  }
-  return right(undefined);
+  if (commits.length === 0) return right(undefined);
+  const appended = await journal.append(id, commits, head)();
+  return isLeft(appended) ? appended : right(undefined);
 }
 
-const stored = ({ event, state_digest, chain }: EventRecord): JournalRecord => ({
-  event: canonicalText(event),
-  event_id: event.event_id,
-  state_digest,
-  chain,
-});
-
 // A record that was tampered with may never have been admitted, so a fold that throws on it means damaged data.
-function addSafely(forker: Forker, record: StreamRecord): Either<Rejection, StreamRecord> {
+function addSafely(forker: Forker, record: StreamRecord): Either<Rejection, StreamRecord | null> {
   try {
     return forker.add(record);
   } catch {

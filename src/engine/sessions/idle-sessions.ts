@@ -7,7 +7,7 @@ export interface IdleOptions {
   readonly sessionsMax: number;
   /** How many sessions one eviction checks at most. */
   readonly checksMax: number;
-  /** False for a session that has a request under way, or a reader that waits for it. */
+  /** False for a session that has a request under way, or of which a bridge holds a lease. */
   readonly mayEvict: (id: SessionId) => boolean;
 }
 

@@ -7,17 +7,18 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { SealedPage } from '../../../reducers/transcript.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';
-import { EVENTS_PER_APPEND_MAX, SNAPSHOT_EVERY_EVENTS } from '../../../schemas/limits.ts';
-import type { GenesisRecord, StreamRecord } from '../../../schemas/record.ts';
-import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import { EVENTS_PER_COMMIT_MAX, SNAPSHOT_EVERY_EVENTS } from '../../../schemas/limits.ts';
+import { type GenesisRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
+import { type Rejection, invariant, reject } from '../../../schemas/rejection.ts';
+import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import { genesisText } from '../../core/genesis-text.ts';
-import { owesBridge } from '../../core/effects.ts';
 import { type Replay, type Replayer, newReplayer } from '../../core/replay.ts';
+import { headFacts } from '../../core/session-head.ts';
 import { makeSnapshot } from '../../core/snapshot.ts';
-import type { Journal, JournalRecord } from '../../journal/journal.ts';
-import { owesAnything } from '../leases/owed-effects.ts';
+import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import { createStream } from './create-stream.ts';
+import { storedCommit } from './records.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
@@ -30,7 +31,7 @@ export interface ImportPorts {
 /**
  * Stores a stream as a new session, or the rest of it when the journal contains its beginning: `session_exists` when the
  * journal contains anything else, or all of it. A record that does not verify ends the import: `damaged`, with its
- * position.
+ * position; `rules_unknown` when only a later version of refold can fold it.
  */
 export async function importStream(
   { journal, blobs }: ImportPorts,
@@ -40,35 +41,38 @@ export async function importStream(
   const target = newTarget(journal);
   for await (const record of records) {
     if (!replayer.add(record)) break;
-    const page = replayer.sealed();
-    const failed = (page === null ? null : await putPage(blobs, page)) ?? (await target.add(record, replayer));
+    const failed = (await putPages(blobs, replayer.sealed())) ?? (await target.add(record, replayer));
     if (failed !== null) return left(failed);
   }
   const failed = (await target.flush(replayer)) ?? faultOf(replayer.result());
   if (failed !== null) return left(failed);
   const { state, chain } = replayer.result();
-  if (state === null || chain === null) return left(reject('damaged', '', 'the stream is empty'));
+  if (state === null || chain === null)
+    return left(reject('damaged', '', 'the stream is empty; send the export of a session, from its genesis record on'));
   if (!target.hasGrown()) return left(otherSession(state.session_id));
   const snapshot = state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
   // A snapshot only makes loading faster: when writing it fails, the import still succeeds.
   if (snapshot !== null) await journal.snapshots.put(snapshot)();
-  return right({ session_id: state.session_id, version: state.version, owing: owesBridge(state) });
+  return right({ session_id: state.session_id, version: state.version, ...headFacts(state) });
 }
 
-/** Stores a page before the event that sealed it, because state refers to the page from then on. */
-async function putPage(blobs: Blobs, { text }: SealedPage): Promise<Rejection | null> {
-  const kept = await blobs.put(new TextEncoder().encode(text))();
-  return isLeft(kept) ? kept.left : null;
+/** Stores pages before the commit that sealed them, because state refers to them from then on. */
+async function putPages(blobs: Blobs, pages: readonly SealedPage[]): Promise<Rejection | null> {
+  for (const { text } of pages) {
+    const kept = await blobs.put(new TextEncoder().encode(text))();
+    if (isLeft(kept)) return kept.left;
+  }
+  return null;
 }
 
 function faultOf({ divergence }: Replay): Rejection | null {
   if (divergence === null) return null;
-  const { position, message } = divergence;
+  const { position, message, code } = divergence;
   const stored = position < 0 ? 'nothing is stored' : 'the records before it are stored';
-  return reject('damaged', '', `position ${position}: ${message}; ${stored}`);
+  return reject(code === 'rules_unknown' ? code : 'damaged', '', `position ${position}: ${message}; ${stored}`);
 }
 
-/** Stores the records that the journal does not contain yet, many in one write. */
+/** Stores the commits that the journal does not contain yet, many in one write. */
 interface Target {
   /** Adds a verified record; the rejection when it cannot be stored. */
   add(record: StreamRecord, replayer: Replayer): Promise<Rejection | null>;
@@ -80,20 +84,23 @@ interface Target {
 function newTarget(journal: Journal): Target {
   let begun: Begun | null = null;
   let stored = 0;
-  let pending: JournalRecord[] = [];
+  let pending: JournalCommit[] = [];
+  let events = 0;
+  let tools: PackageRecord | null = null;
 
   async function flush(replayer: Replayer): Promise<Rejection | null> {
     const { state } = replayer.result();
     if (begun === null || state === null || pending.length === 0) return null;
-    const appended = await journal.append(begun.id, stored as Version, pending, owesAnything(state))();
+    const appended = await journal.append(begun.id, pending, headFacts(state))();
     if (isLeft(appended)) return appended.left;
-    stored += pending.length;
-    pending = [];
+    stored = appended.right;
+    [pending, events] = [[], 0];
     return null;
   }
 
   async function addGenesis(record: GenesisRecord): Promise<Rejection | null> {
-    const begins = await begin(journal, record);
+    invariant(tools !== null, 'a genesis record that verifies comes after its tool package');
+    const begins = await begin(journal, record, tools.tool_package);
     if (isLeft(begins)) return begins.left;
     begun = begins.right;
     stored = begun.version;
@@ -104,19 +111,24 @@ function newTarget(journal: Journal): Target {
     flush,
     hasGrown: () => begun !== null && (begun.isNew || stored > begun.version),
     async add(record, replayer) {
-      if (record.kind === 'genesis') return await addGenesis(record);
-      const { position, event, state_digest, chain } = record;
-      if (begun !== null && position < begun.version) {
-        // The chain value of the last stored record covers all records before it.
-        return position === begun.version - 1 && chain !== begun.chain ? otherSession(begun.id) : null;
+      if (record.kind === 'package') {
+        tools = record;
+        return null;
       }
-      pending.push({ event: canonicalText(event), event_id: event.event_id, state_digest, chain });
-      return pending.length >= EVENTS_PER_APPEND_MAX ? await flush(replayer) : null;
+      if (record.kind === 'genesis') return await addGenesis(record);
+      const end = versionAfter(record);
+      if (begun !== null && record.position < begun.version) {
+        // The chain value of the last stored commit covers all commits before it.
+        return end >= begun.version && record.chain !== begun.chain ? otherSession(begun.id) : null;
+      }
+      pending.push(storedCommit(record));
+      events += record.events.length;
+      return events >= EVENTS_PER_COMMIT_MAX ? await flush(replayer) : null;
     },
   };
 }
 
-/** The session an import continues: its version, and the chain value after its last record. */
+/** The session an import continues: its version, and the chain value after its last commit. */
 interface Begun {
   readonly id: SessionId;
   readonly isNew: boolean;
@@ -125,16 +137,15 @@ interface Begun {
 }
 
 /** Creates the session, or finds what an earlier import of the same genesis has stored. */
-async function begin(journal: Journal, { genesis, chain }: GenesisRecord): Answer<Begun> {
+async function begin(journal: Journal, { genesis, chain }: GenesisRecord, tool_package: ToolPackage): Answer<Begun> {
   const id = genesis.session_id;
-  const text = genesisText(genesis);
-  const created = await journal.create(id, text)();
+  const created = await createStream(journal, { genesis, tool_package })();
   if (!isLeft(created)) return right({ id, isNew: true, version: 0 as Version, chain });
   if (created.left.code !== 'session_exists') return created;
   return await pipe(
     journal.genesis(id),
     TE.filterOrElse(
-      (stored) => stored === text,
+      (stored) => stored === canonicalText(genesis),
       () => created.left,
     ),
     TE.chain(() => journal.head(id)),
@@ -144,4 +155,8 @@ async function begin(journal: Journal, { genesis, chain }: GenesisRecord): Answe
 }
 
 const otherSession = (id: SessionId): Rejection =>
-  reject('session_exists', '', `session ${id} exists already, and this stream does not continue it`);
+  reject(
+    'session_exists',
+    '',
+    `session ${id} exists already, and this stream does not continue it; import it into another data directory`,
+  );

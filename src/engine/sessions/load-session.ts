@@ -1,14 +1,14 @@
 // Loads a session: starts at the newest snapshot that agrees with the stream and folds the events after it. It verifies
-// every event digest and chain value, and the state digest at the end of each page of records (`refold verify` checks
+// every event digest and chain value, and the state digest at the end of each page of commits (`refold verify` checks
 // every state digest). No store is trusted for integrity (docs/design.md, "Durability and crashes"): a snapshot that does
-// not agree is not used, and a record that does not verify is `damaged`, with the session and the position.
+// not agree is not used, and a commit that does not verify is `damaged`, with the session and the position.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Either, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js';
+import { type Either, chain, filterOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
-import { genesisChain, nextChain } from '../../core/chain.ts';
-import { readGenesisText } from '../../core/genesis-text.ts';
-import { initialState } from '../../core/initial-state.ts';
+import { genesisChain, genesisDigest, nextChain } from '../../core/chain.ts';
+import { type Origin, checkGenesis, initialState, decodeGenesis } from '../../core/initial-state.ts';
+import { knownPackage, readPackageText } from '../../core/package-parts.ts';
 import { readSnapshot } from '../../core/snapshot.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import { foldEvent } from '../../core/step.ts';
@@ -16,13 +16,14 @@ import { digestText } from '../../../schemas/canonical.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';
-import { parseJson } from '../../../schemas/json.ts';
-import { BLOB_BYTES_MAX, READ_PAGE_RECORDS } from '../../../schemas/limits.ts';
+import { freezeJson, parseJson } from '../../../schemas/json.ts';
+import { BLOB_BYTES_MAX, READ_PAGE_EVENTS } from '../../../schemas/limits.ts';
+import { versionAfter } from '../../../schemas/record.ts';
 import { InvariantError, type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Snapshot } from '../../../schemas/snapshot.ts';
 import type { SessionState } from '../../../schemas/state.ts';
-import { hasDerivedChain } from '../../journal/derived-chain.ts';
-import type { Journal, JournalRecord } from '../../journal/journal.ts';
+import type { ToolPackage } from '../../../schemas/tool-set.ts';
+import type { Journal, JournalCommit } from '../../journal/journal.ts';
 
 export interface LoadedSession {
   readonly genesis: Genesis;
@@ -43,11 +44,11 @@ export interface LoadedFrom {
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/** The newest good snapshot and the fold of the records after it; without one, the fold of the whole stream. */
+/** The newest good snapshot and the fold of the commits after it; without one, the fold of the whole stream. */
 export const loadSession = (journal: Journal, id: SessionId): Answer<LoadedSession> =>
   pipe(
-    () => loadGenesis(journal, id),
-    TE.chain((genesis) => () => findStart(journal, genesis)),
+    () => loadOrigin(journal, id),
+    TE.chain((origin) => () => findStart(journal, origin)),
     TE.chain((start) => () => foldStream(journal, start)),
   )();
 
@@ -60,27 +61,29 @@ async function foldStream(journal: Journal, start: LoadedSession): Answer<Loaded
   for (;;) {
     const page = await reading;
     if (isLeft(page)) return page;
-    const isLast = page.right.length < READ_PAGE_RECORDS;
+    const last = page.right.at(-1);
+    const end = last === undefined ? position : (versionAfter(last) as Position);
+    const isLast = end - position < READ_PAGE_EVENTS;
     // The store reads the next page while this one is folded.
-    position = (position + page.right.length) as Position;
+    position = end;
     if (!isLast) reading = readAhead(journal, id, position);
-    const next = await foldRecords(folded, page.right);
+    const next = await foldCommits(folded, page.right);
     if (isLeft(next)) return next;
     folded = next.right;
-    for (const { event } of page.right) chars += event.length;
+    for (const { events } of page.right) for (const { text } of events) chars += text.length;
     if (isLast) return right({ ...folded, from: { ...folded.from, chars } });
   }
 }
 
 /** Starts to read a page. A failed read causes no unhandled rejection, even when the load has ended before. */
-function readAhead(journal: Journal, id: SessionId, from: Position): Answer<readonly JournalRecord[]> {
-  const reading = journal.read(id, from, READ_PAGE_RECORDS)();
+function readAhead(journal: Journal, id: SessionId, from: Position): Answer<readonly JournalCommit[]> {
+  const reading = journal.read(id, from, READ_PAGE_EVENTS)();
   reading.catch(() => undefined);
   return reading;
 }
 
 /** Where to start: at the newest snapshot that agrees with the stream, or before the first event. */
-async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSession> {
+async function findStart(journal: Journal, { genesis, tool_package }: Origin): Answer<LoadedSession> {
   const { session_id } = genesis;
   const kept = await journal.snapshots.versions(session_id)();
   // When snapshots cannot be read, the load only takes longer.
@@ -90,89 +93,166 @@ async function findStart(journal: Journal, genesis: Genesis): Answer<LoadedSessi
     const snapshot = await journal.snapshots.get(session_id, version)();
     if (isLeft(snapshot)) continue;
     const state = snapshot.right === null ? null : readSnapshot(snapshot.right);
-    if (snapshot.right !== null && state?.genesis_digest === genesisChain(genesis)) {
-      const agrees = await agreesWithStream(journal, snapshot.right, genesis);
+    if (snapshot.right !== null && state?.genesis_digest === genesisDigest(genesis)) {
+      const agrees = await agreesWithStream(journal, snapshot.right, initialState(genesis, tool_package));
       if (isLeft(agrees)) return agrees;
-      const { chain } = snapshot.right;
-      if (agrees.right) return right({ genesis, state, chain, from: { version, chars: 0, wrong } });
+      if (agrees.right)
+        return right({ genesis, state, chain: snapshot.right.chain, from: { version, chars: 0, wrong } });
     }
     wrong.push(version);
   }
   const from = { version: 0 as Version, chars: 0, wrong };
-  const state = initialState(genesis);
-  return right({ genesis, state, chain: state.genesis_digest, from });
+  const state = initialState(genesis, tool_package);
+  return right({ genesis, state, chain: genesisChain(state), from });
 }
 
-/** Whether the last record that a snapshot covers has the snapshot's digests and continues the chain. */
-async function agreesWithStream(journal: Journal, snapshot: Snapshot, genesis: Genesis): Answer<boolean> {
-  const { session_id, version, state_digest, chain } = snapshot;
-  const first = Math.max(0, version - 2);
-  const read = await journal.read(session_id, first as Position, version - first)();
-  // The fold without this snapshot finds the damaged record, and reports its position.
-  if (isLeft(read)) return read.left.code === 'damaged' ? right(false) : read;
-  const last = read.right.at(-1);
-  if (last === undefined || read.right.length < version - first) return right(false);
-  const before = version === 1 ? genesisChain(genesis) : (read.right[0]?.chain ?? chain);
-  const linked = nextChain(before, digestText(last.event), last.state_digest) === chain;
-  return right(linked && last.chain === chain && last.state_digest === state_digest);
-}
+/** Whether the commit that a snapshot ends with has the snapshot's digests and continues the chain. */
+const agreesWithStream = (journal: Journal, snapshot: Snapshot, initial: SessionState): Answer<boolean> =>
+  pipe(
+    commitWith(journal, snapshot.session_id, snapshot.version - 1),
+    TE.chain((last) => {
+      const { version, state_digest, chain: link } = snapshot;
+      if (last === undefined || versionAfter(last) !== (version as number)) return TE.right(false);
+      if (last.chain !== link || last.state_digest !== state_digest) return TE.right(false);
+      if (last.position === 0) return TE.right(linkAfter(genesisChain(initial), last) === link);
+      return pipe(
+        commitWith(journal, snapshot.session_id, last.position - 1),
+        TE.map((before) => before !== undefined && linkAfter(before.chain, last) === link),
+      );
+    }),
+    // The fold without this snapshot finds a damaged commit, and reports its position.
+    TE.orElse((fault) => (fault.code === 'damaged' ? TE.right(false) : TE.left(fault))),
+  )();
 
-/** The genesis record of a stream, checked. */
-export const loadGenesis = (journal: Journal, id: SessionId): Answer<Genesis> =>
+const commitWith = (
+  journal: Journal,
+  id: SessionId,
+  position: number,
+): TE.TaskEither<Rejection, JournalCommit | undefined> =>
+  pipe(
+    journal.read(id, position as Position, 1),
+    TE.map(([commit]) => commit),
+  );
+
+/** What a stored stream begins with, checked. */
+export const loadOrigin = (journal: Journal, id: SessionId): Answer<Origin> =>
   pipe(
     journal.genesis(id),
-    TE.chainEitherK((text) => mapLeft(({ message }: Rejection) => damaged(id, -1, message))(readGenesisText(text))),
-    TE.filterOrElse(
-      ({ session_id }) => session_id === id,
-      () => damaged(id, -1, 'the genesis record belongs to another session'),
+    TE.chainEitherK((text) => parseGenesis(id, text)),
+    TE.bindTo('genesis'),
+    TE.bind('tool_package', ({ genesis }) => loadPackage(journal, genesis)),
+    TE.chainFirstEitherK(({ genesis, tool_package }) =>
+      pipe(
+        checkGenesis(genesis, tool_package),
+        mapLeft((fault) => unreadable(id, -1, fault)),
+      ),
     ),
   )();
 
-/** Folding yields to the event loop after this many records, so that the store reads ahead and other requests proceed. */
+const parseGenesis = (id: SessionId, text: string): Either<Rejection, Genesis> =>
+  pipe(
+    parseJson(text, BLOB_BYTES_MAX),
+    chain((value) => decodeGenesis(freezeJson(value))),
+    filterOrElse(
+      ({ session_id }) => session_id === id,
+      () => reject('damaged', '', 'the genesis record belongs to another session'),
+    ),
+    mapLeft((fault) => unreadable(id, -1, fault)),
+  );
+
+/** The tool package of a genesis record. One that another session has in memory is not read again. */
+function loadPackage(
+  journal: Journal,
+  { session_id, tool_package_digest: digest }: Genesis,
+): TE.TaskEither<Rejection, ToolPackage> {
+  const known = knownPackage(digest);
+  if (known !== null) return TE.right(known);
+  return pipe(
+    journal.toolPackage(digest),
+    TE.mapLeft((fault) => (fault.code === 'damaged' ? damagedBeginning(session_id)(fault) : fault)),
+    TE.chainEitherK((text) => pipe(readPackageText(text, digest), mapLeft(damagedBeginning(session_id)))),
+  );
+}
+
+const damagedBeginning =
+  (id: SessionId) =>
+  ({ message }: Rejection): Rejection =>
+    damaged(id, -1, message);
+
+/** Folding yields to the event loop after this many events, so that the store reads ahead and other requests proceed. */
 const FOLDED_AT_ONCE = 250;
 
-// Each chain value covers the recorded state digest, and chain values that are not stored follow from the stored ones. The
-// last state digest is compared with the whole state. When anything differs, the records are checked one by one to find the
-// first fault.
-async function foldRecords(from: LoadedSession, records: readonly JournalRecord[]): Answer<LoadedSession> {
-  let { state, chain } = from;
-  for (const [index, record] of records.entries()) {
-    if (index > 0 && index % FOLDED_AT_ONCE === 0) await nextTurn();
-    const folded = foldRecord(state, record);
-    if (isLeft(folded)) return left(faultIn(from, records));
-    chain = nextChain(chain, digestText(record.event), record.state_digest);
-    if (!hasDerivedChain(record) && chain !== record.chain) return left(faultIn(from, records));
+// Each chain value covers the recorded state digest, and the last state digest is compared with the whole state. When
+// anything differs, the commits are checked one by one to find the first fault.
+async function foldCommits(from: LoadedSession, commits: readonly JournalCommit[]): Answer<LoadedSession> {
+  let { state, chain: link } = from;
+  let yielded: number = state.version;
+  for (const commit of commits) {
+    if (state.version - yielded >= FOLDED_AT_ONCE) {
+      yielded = state.version;
+      await nextTurn();
+    }
+    const folded = foldCommit(state, commit);
+    if (isLeft(folded)) return left(faultIn(from, commits));
+    link = linkAfter(link, commit);
+    if (link !== commit.chain) return left(faultIn(from, commits));
     state = folded.right;
   }
-  const last = records.at(-1);
+  const last = commits.at(-1);
   const agrees = last === undefined || stateDigest(state) === last.state_digest;
-  return agrees ? right({ ...from, state, chain }) : left(faultIn(from, records));
+  return agrees ? right({ ...from, state, chain: link }) : left(faultIn(from, commits));
 }
 
-/** The first of these records that does not verify; the records are known not to verify together. */
-function faultIn({ genesis, state: start, chain: head }: LoadedSession, records: readonly JournalRecord[]): Rejection {
-  let [state, chain] = [start, head];
-  for (const record of records) {
-    const at = (why: string): Rejection => damaged(genesis.session_id, state.version, why);
-    const folded = foldRecord(state, record);
-    if (isLeft(folded)) return at(folded.left);
-    chain = nextChain(chain, digestText(record.event), record.state_digest);
-    if (chain !== record.chain) return at('the chain differs');
-    if (stateDigest(folded.right) !== record.state_digest) return at('the state digest differs');
+/** The chain value after a commit, with the state digest that it records. */
+const linkAfter = (before: Digest, { events, state_digest }: JournalCommit): Digest =>
+  nextChain(
+    before,
+    events.map(({ text }) => digestText(text)),
+    state_digest,
+  );
+
+/** The first of these commits that does not verify; the commits are known not to verify together. */
+function faultIn({ genesis, state: start, chain: head }: LoadedSession, commits: readonly JournalCommit[]): Rejection {
+  let [state, link] = [start, head];
+  for (const commit of commits) {
+    const at = (position: number, why: string): Rejection => damaged(genesis.session_id, position, why);
+    const folded = foldCommit(state, commit);
+    if (isLeft(folded)) return unreadable(genesis.session_id, folded.left.position, folded.left.fault);
+    const last = versionAfter(commit) - 1;
+    link = linkAfter(link, commit);
+    if (link !== commit.chain) return at(last, 'the chain differs');
+    if (stateDigest(folded.right) !== commit.state_digest) return at(last, 'the state digest differs');
     state = folded.right;
   }
-  throw new InvariantError('records that do not verify together verify one by one');
+  throw new InvariantError('commits that do not verify together verify one by one');
 }
 
-/** The state after a record, or why the record cannot be folded. */
-function foldRecord(state: SessionState, { event }: JournalRecord): Either<string, SessionState> {
-  const parsed = parseJson(event, BLOB_BYTES_MAX);
-  if (isLeft(parsed)) return left(parsed.left.message);
-  const folded = foldSafely(state, parsed.right as unknown as RecordedEvent);
-  return isLeft(folded) ? left(`${folded.left.code}: ${folded.left.message}`) : right(folded.right.state);
+interface FoldFault {
+  readonly position: number;
+  readonly fault: Rejection;
 }
 
-// A record that was tampered with may never have been admitted, so a fold that throws on it means damaged data.
+/** The state after a commit, or which of its events cannot be folded. */
+function foldCommit(before: SessionState, { position, events }: JournalCommit): Either<FoldFault, SessionState> {
+  if (position !== (before.version as number)) {
+    const fault = reject('damaged', '', `the next commit has the position ${position}`);
+    return left({ position: before.version, fault });
+  }
+  let state = before;
+  for (const { text } of events) {
+    const parsed = parseJson(text, BLOB_BYTES_MAX);
+    const folded = isLeft(parsed) ? parsed : foldSafely(state, parsed.right as unknown as RecordedEvent);
+    if (isLeft(folded)) {
+      const { code, message } = folded.left;
+      const named = isLeft(parsed) || code === 'rules_unknown' ? message : `${code}: ${message}`;
+      return left({ position: state.version, fault: { ...folded.left, message: named } });
+    }
+    ({ state } = folded.right);
+  }
+  return right(state);
+}
+
+// A commit that was tampered with may never have been admitted, so a fold that throws on it means damaged data.
 function foldSafely(state: SessionState, event: RecordedEvent): ReturnType<typeof foldEvent> {
   try {
     return foldEvent(state, event);
@@ -180,6 +260,12 @@ function foldSafely(state: SessionState, event: RecordedEvent): ReturnType<typeo
     return left(reject('damaged', '', 'the event cannot be folded'));
   }
 }
+
+/** A session with rules that this version does not know is not damaged. */
+const unreadable = (id: SessionId, position: number, { code, message }: Rejection): Rejection =>
+  code === 'rules_unknown'
+    ? reject(code, '', `session ${id}, position ${position}: ${message}`)
+    : damaged(id, position, message);
 
 const damaged = (id: SessionId, position: number, why: string): Rejection =>
   reject('damaged', '', `session ${id}, position ${position}: ${why}`);

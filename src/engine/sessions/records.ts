@@ -1,66 +1,80 @@
-// Reads a stream as records, as it is exported and followed.
+// Reads a stream as records, as it is exported and followed; and the stored form of its commits.
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
-import { digestText } from '../../../schemas/canonical.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
 import { decode } from '../../../schemas/codec.ts';
 import type { Position, SessionId } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
-import type { EventRecord, GenesisRecord } from '../../../schemas/record.ts';
+import type { CommitRecord, GenesisRecord, PackageRecord } from '../../../schemas/record.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { RecordedEvent } from '../../../schemas/upcast.ts';
 import { genesisChain } from '../../core/chain.ts';
 import { initialState } from '../../core/initial-state.ts';
 import { stateDigest } from '../../core/state-digest.ts';
-import type { Journal, JournalRecord } from '../../journal/journal.ts';
-import { loadGenesis } from './load-session.ts';
+import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
+import { loadOrigin } from './load-session.ts';
 
 type Answer<T> = Promise<E.Either<Rejection, T>>;
 
-export async function genesisRecord(journal: Journal, id: SessionId): Answer<GenesisRecord> {
-  const genesis = await loadGenesis(journal, id);
-  if (E.isLeft(genesis)) return genesis;
-  const state_digest = stateDigest(initialState(genesis.right));
-  return E.right({
-    kind: 'genesis',
-    format: 1,
-    genesis: genesis.right,
-    state_digest,
-    chain: genesisChain(genesis.right),
-  });
-}
+/** The records of a stream before its first commit. */
+export const firstRecords = (journal: Journal, id: SessionId): Answer<readonly [PackageRecord, GenesisRecord]> =>
+  pipe(
+    () => loadOrigin(journal, id),
+    TE.map(({ genesis, tool_package }): readonly [PackageRecord, GenesisRecord] => {
+      const initial = initialState(genesis, tool_package);
+      const digests = { state_digest: stateDigest(initial), chain: genesisChain(initial) };
+      return [
+        { kind: 'package', digest: genesis.tool_package_digest, tool_package },
+        { kind: 'genesis', format: 2, genesis, ...digests },
+      ];
+    }),
+  )();
 
-/** At most `limit` event records from a position on. Events are not upcast, because digests cover the stored text. */
-export const eventRecords = (
+/**
+ * The commits from the one that contains `from` on, until they contain `limit` events from there. Events are not upcast,
+ * because digests cover the stored text.
+ */
+export const commitRecords = (
   journal: Journal,
   id: SessionId,
   from: Position,
   limit: number,
-): Answer<readonly EventRecord[]> =>
+): Answer<readonly CommitRecord[]> =>
+  pipe(journal.read(id, from, limit), TE.chainEitherK(E.traverseArray((commit) => toRecord(id, commit))))();
+
+/** The event at a position; null when the stream has no such position. */
+export const recordedEvent = (journal: Journal, id: SessionId, position: Position): Answer<RecordedEvent | null> =>
   pipe(
-    journal.read(id, from, limit),
-    TE.chainEitherK((page) => toEventRecords(id, from, page)),
+    journal.read(id, position, 1),
+    TE.chainEitherK(([commit]) => {
+      const stored = commit?.events[position - commit.position];
+      return stored === undefined ? E.right(null) : parseEvent(id, position, stored);
+    }),
   )();
 
-function toEventRecords(
+const toRecord = (
   id: SessionId,
-  from: Position,
-  page: readonly JournalRecord[],
-): E.Either<Rejection, readonly EventRecord[]> {
-  const records: EventRecord[] = [];
-  for (const [index, stored] of page.entries()) {
-    const position = (from + index) as Position;
-    const event = pipe(
-      parseJson(stored.event, BLOB_BYTES_MAX),
-      E.chain((json) => decode(RecordedEvent, json)),
-    );
-    if (E.isLeft(event)) {
-      return E.left(reject('damaged', '', `session ${id}, position ${position}: ${event.left.message}`));
-    }
-    const { state_digest, chain } = stored;
-    const event_digest = digestText(stored.event);
-    records.push({ kind: 'event', position, event: event.right, event_digest, state_digest, chain });
-  }
-  return E.right(records);
-}
+  { position, events, state_digest, chain }: JournalCommit,
+): E.Either<Rejection, CommitRecord> =>
+  pipe(
+    events,
+    E.traverseArrayWithIndex((index, stored) => parseEvent(id, (position + index) as Position, stored)),
+    E.map((parsed) => ({ kind: 'commit', position, events: parsed, state_digest, chain })),
+  );
+
+const parseEvent = (id: SessionId, position: Position, { text }: JournalEvent): E.Either<Rejection, RecordedEvent> =>
+  pipe(
+    parseJson(text, BLOB_BYTES_MAX),
+    E.chain((json) => decode(RecordedEvent, json)),
+    E.mapLeft(({ message }) => reject('damaged', '', `session ${id}, position ${position}: ${message}`)),
+  );
+
+/** A commit as the journal stores it. */
+export const storedCommit = ({ position, events, state_digest, chain }: CommitRecord): JournalCommit => ({
+  position,
+  events: events.map((event) => ({ text: canonicalText(event), event_id: event.event_id })),
+  state_digest,
+  chain,
+});

@@ -1,5 +1,5 @@
-// Which sessions are active (they wait for a bridge or the clock, and stay in memory) and which are idle (they may be
-// evicted). The number of active sessions is bounded.
+// Which sessions are active (they have work for a bridge, and stay in memory) and which are idle (they may be evicted, also
+// when they wait for a person or a time). The number of active sessions is bounded.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { ACTIVE_SESSIONS_MAX, IDLE_CHECKS_MAX, IDLE_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
@@ -25,7 +25,7 @@ export class SessionActivity {
   refuseAnother(): Rejection | null {
     if (this.#active.size < this.#activeMax) return null;
     const message = `${this.#active.size} sessions are active, of at most ${this.#activeMax}`;
-    return reject('too_many_at_work', '', `${message}; finish or interrupt a run, then try again`);
+    return reject('too_many_active_sessions', '', `${message}; finish or interrupt a run, then try again`);
   }
 
   /** A session was loaded or has adopted events. Returns the idle sessions to evict. */

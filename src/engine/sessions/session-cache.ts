@@ -7,12 +7,12 @@ import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { RETRY_MS } from '../../../schemas/limits.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
+import { owesBridge } from '../../core/owing.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { isTransient, stepFault } from '../faults.ts';
 import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
-import { owesAnything } from '../leases/owed-effects.ts';
 import { SessionActivity } from './session-activity.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -27,8 +27,10 @@ export interface CacheOptions {
   readonly onLost: (id: SessionId) => void;
   /** The session cannot be loaded again. */
   readonly onGone: (id: SessionId) => void;
-  /** Whether a reader waits for the next event of this session. */
-  readonly isWatched: (id: SessionId) => boolean;
+  /** An idle session left memory. */
+  readonly onEvicted: (id: SessionId) => void;
+  /** Whether a bridge holds a lease on an effect of this session. */
+  readonly isHeld: (id: SessionId) => boolean;
 }
 
 interface Entry {
@@ -45,8 +47,9 @@ export class SessionCache {
 
   constructor(options: CacheOptions) {
     this.#options = options;
-    const { isWatched, activeMax } = options;
-    this.activity = new SessionActivity((id) => this.inMemory(id)?.isIdle() !== false && !isWatched(id), activeMax);
+    const { isHeld, activeMax } = options;
+    // A run that is paused while its model answers still has its lease.
+    this.activity = new SessionActivity((id) => this.inMemory(id)?.isIdle() !== false && !isHeld(id), activeMax);
     this.#ports = {
       ...options.ports,
       refuseActive: (id) => this.activity.refuseActive(id),
@@ -115,9 +118,11 @@ export class SessionCache {
   }
 
   #updateActivity(session: LiveSession): void {
-    for (const id of this.activity.update(session.id, owesAnything(session.state()))) {
-      this.inMemory(id)?.retire();
+    for (const id of this.activity.update(session.id, owesBridge(session.state()))) {
+      const session = this.inMemory(id);
+      session?.retire();
       this.#entries.delete(id);
+      if (session !== null) this.#options.onEvicted(id);
     }
   }
 

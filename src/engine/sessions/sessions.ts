@@ -2,20 +2,31 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
+import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { freezeJson } from '../../../schemas/json.ts';
-import { LOADED_TOGETHER } from '../../../schemas/limits.ts';
+import { LOADED_TOGETHER, SESSIONS_PAGE_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
-import type { CreateSession, ForkSession, SessionSummary, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
-import { owesBridge } from '../../core/effects.ts';
-import { defaultGenesis } from '../../core/genesis.ts';
-import { genesisText } from '../../core/genesis-text.ts';
-import { checkGenesis } from '../../core/initial-state.ts';
+import type {
+  CreateSession,
+  ForkSession,
+  ListSessions,
+  SessionPage,
+  SessionSummary,
+  Submit,
+  SubmitReceipt,
+} from '../../../schemas/wire.ts';
+import { defaultOrigin } from '../../core/genesis.ts';
+import { checkGenesis, initialState } from '../../core/initial-state.ts';
+import { headFacts } from '../../core/session-head.ts';
+import { sessionPages } from '../../client/all-sessions.ts';
 import { isTransient } from '../faults.ts';
+import { createStream } from './create-stream.ts';
 import { forkSession } from './fork-session.ts';
 import type { LiveSession } from '../append/live-session.ts';
 import { type CacheOptions, SessionCache } from './session-cache.ts';
+import type { Reported } from './wakes.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
@@ -37,24 +48,26 @@ export class Sessions {
 
   async create(request: CreateSession): Answer<SessionSummary> {
     const { journal, clock } = this.#options.ports;
-    const genesis = checkGenesis(
-      defaultGenesis({
-        session_id: request.session_id ?? this.#options.newSessionId(),
-        created_at_ms: clock.now(),
-        ...(request.config === undefined ? {} : { config: request.config }),
-        ...(request.tool_package === undefined ? {} : { tool_package: freezeJson(request.tool_package) }),
-        ...(request.consent === undefined ? {} : { consent: request.consent }),
-      }),
-    );
+    const { genesis, tool_package } = defaultOrigin({
+      session_id: request.session_id ?? this.#options.newSessionId(),
+      created_at_ms: clock.now(),
+      ...(request.tool_package === undefined ? {} : { tool_package: freezeJson(request.tool_package) }),
+      ...(request.config === undefined ? {} : { config: request.config }),
+      ...(request.consent === undefined ? {} : { consent: request.consent }),
+    });
     return await pipe(
-      TE.fromEither(genesis),
-      TE.chainFirst((checked) => journal.create(checked.session_id, genesisText(checked))),
+      TE.fromEither(checkGenesis(genesis, tool_package)),
+      TE.chainFirst((checked) => createStream(journal, { genesis: checked, tool_package })),
       TE.chainFirstTaskK(
         ({ session_id }) =>
           () =>
             this.#cache.awaitEarlierLoad(session_id),
       ),
-      TE.map(({ session_id }) => ({ session_id, version: 0 as Version, owing: false })),
+      TE.map((checked) => ({
+        session_id: checked.session_id,
+        version: 0 as Version,
+        ...headFacts(initialState(checked, tool_package)),
+      })),
     )();
   }
 
@@ -72,7 +85,7 @@ export class Sessions {
       TE.chain(() => () => this.get(id)),
       TE.map((session) => {
         const state = session.state();
-        return { session_id: id, version: state.version, owing: owesBridge(state) };
+        return { session_id: id, version: state.version, ...headFacts(state) };
       }),
     )();
   }
@@ -98,40 +111,56 @@ export class Sessions {
   }
 
   /**
-   * Submits a fact that the engine itself reports. False when it must be tried again: storage did not accept it, or the
-   * clock was set back to before its time. A refusal as too late or not applicable is final.
+   * Submits a fact that the engine itself reports. `again` when storage did not accept it, when the clock was set back to
+   * before its time, or when too many sessions are active; every other refusal is final.
    */
-  async report(id: SessionId, event: Ingress): Promise<boolean> {
+  async report(id: SessionId, event: Ingress): Promise<Reported> {
     const receipt = await this.submit(id, { events: [event] }, REPORT_BYTES);
-    return !isLeft(receipt) || !(isTransient(receipt.left.code) || receipt.left.code === 'time_not_due');
+    if (!isLeft(receipt)) return 'done';
+    const { code } = receipt.left;
+    return isTransient(code) || code === 'time_not_due' || code === 'too_many_active_sessions' ? 'again' : 'refused';
   }
 
-  async list(): Answer<readonly SessionSummary[]> {
-    const all = await this.#options.ports.journal.sessions()();
-    if (isLeft(all)) return all;
-    // The journal also marks sessions that wait only for a time as owing; those are in memory.
-    const owing = (id: SessionId): boolean => {
-      const session = this.inMemory(id);
-      return session === null || owesBridge(session.state());
-    };
-    return right(all.right.map((head) => ({ ...head, owing: head.owing && owing(head.session_id) })));
+  async list(request: ListSessions): Answer<SessionPage> {
+    return await this.#options.ports.journal.sessions({ limit: SESSIONS_PAGE_MAX, ...request })();
   }
 
-  /** Loads every session that owes something, and returns the faults of those that cannot be loaded. */
+  /** Loads every session that has work for a bridge, and returns the faults of those that cannot be loaded. */
   async loadOwing(): Answer<readonly Rejection[]> {
-    const all = await this.#options.ports.journal.sessions()();
-    if (isLeft(all)) return all;
-    const owing = all.right.filter((head) => head.owing).map(({ session_id }) => session_id);
+    const { journal } = this.#options.ports;
+    const faults: Rejection[] = [];
+    for await (const page of sessionPages((request) => journal.sessions(request), { owing: true })) {
+      if (isLeft(page)) return page;
+      faults.push(...(await this.#loadAll(page.right)));
+    }
+    return right(faults);
+  }
+
+  /** The faults of the sessions that cannot be loaded, in the order of the sessions. */
+  async #loadAll(heads: readonly SessionSummary[]): Promise<readonly Rejection[]> {
     const faults: (Rejection | null)[] = [];
-    let next = 0;
+    const waiting = heads.entries();
     // While the store reads for one session, another one is folded.
     const loadNext = async (): Promise<void> => {
-      for (let at = next++; at < owing.length; at = next++) {
-        faults[at] = await this.#cache.loadOwing(owing[at] as SessionId);
+      for (const [at, head] of waiting) {
+        faults[at] = await this.#cache.loadOwing(head.session_id);
+        await this.#restate(head);
       }
     };
     await Promise.all(Array.from({ length: LOADED_TOGETHER }, loadNext));
-    return right(faults.filter((fault) => fault !== null));
+    return faults.filter((fault) => fault !== null);
+  }
+
+  /** Corrects a head that a rebuilt journal could only guess. When that fails, the next opening loads the session again. */
+  async #restate({ session_id, version, ...stored }: SessionSummary): Promise<void> {
+    const state = this.inMemory(session_id)?.state();
+    if (state?.version !== version) return;
+    const facts = headFacts(state);
+    if (canonicalText(facts) !== canonicalText(stored)) {
+      await this.#options.ports.journal
+        .restate(session_id, version, facts)()
+        .catch(() => undefined);
+    }
   }
 
   close(): void {

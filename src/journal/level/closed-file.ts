@@ -21,15 +21,13 @@ export interface ClosedLogs {
   /** The sequence number of the first write in them, and the one after the last write; equal when there are no writes. */
   readonly first: number;
   readonly end: number;
-  /** The sessions they wrote to, with their versions; empty in layout 1, whose file did not name them. */
+  /** The sessions they wrote to, with their versions. */
   readonly sessions: ReadonlyMap<SessionId, Version>;
 }
 
 /** Null after a crash. Every opening begins a new log, so the file of an earlier stop does not apply to it. */
 export async function readClosed(directory: string): Promise<ClosedLogs | null> {
   const text = await readFile(join(directory, CLOSED), 'utf8').catch(() => '');
-  const [, name, size] = /^(\d+\.log) (\d+)\n$/.exec(text) ?? [];
-  if (name !== undefined) return { sizes: new Map([[name, Number(size)]]), first: 0, end: 0, sessions: new Map() };
   const [body = '', sum = ''] = text.split('\n');
   if (sum !== sumOf(body)) return null;
   // The checksum matches, so the text needs no further check.

@@ -22,11 +22,14 @@ export async function openLevelStore(directory: string): Promise<Store> {
     return opened;
   });
   return {
-    write: (puts) =>
+    write: (changes) =>
       guard('writing to the journal', async () => {
         // Takes a third of the time of passing an array, in which every put is copied together with its options.
         const batch = database.batch();
-        for (const { key, value } of puts) batch.put(key, value);
+        for (const { key, value } of changes) {
+          if (value === null) batch.del(key);
+          else batch.put(key, value);
+        }
         await batch.write({ sync: true });
       }),
     view: async (work) => {

@@ -50,10 +50,11 @@ export function sessionsWritten(torn: Uint8Array): readonly SessionId[] {
   const found = new Set<SessionId>();
   try {
     reader.take(SEQUENCE_BYTES + COUNT_BYTES);
-    while (reader.byte() === 1) {
+    for (let kind = reader.byte(); kind <= 1; kind = reader.byte()) {
       const session = sessionIn(reader.sized());
       if (session !== null) found.add(session);
-      reader.sized();
+      // A deletion has no value.
+      if (kind === 1) reader.sized();
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

@@ -1,18 +1,18 @@
 // Fills a store that has no readers yet, in writes of a bounded size.
 import { REBUILD_WRITE_BYTES } from '../../../schemas/limits.ts';
-import type { Put, Store } from '../store.ts';
+import type { Change, Store } from '../store.ts';
 
 export interface BulkWriter {
-  add(...puts: readonly Put[]): void;
-  /** Writes the added puts when they have reached REBUILD_WRITE_BYTES. */
+  add(...changes: readonly Change[]): void;
+  /** Writes the added changes when they have reached REBUILD_WRITE_BYTES. */
   flushIfFull(): Promise<void>;
-  /** Writes the added puts. */
+  /** Writes the added changes. */
   flush(): Promise<void>;
 }
 
 /** `beforeWrite` receives the number of bytes written so far. */
 export function openBulkWriter(store: Store, beforeWrite: (writtenBytes: number) => Promise<void>): BulkWriter {
-  let waiting: Put[] = [];
+  let waiting: Change[] = [];
   let bytes = 0;
   let written = 0;
 
@@ -26,9 +26,9 @@ export function openBulkWriter(store: Store, beforeWrite: (writtenBytes: number)
   }
 
   return {
-    add(...puts) {
-      waiting.push(...puts);
-      for (const { key, value } of puts) bytes += key.length + value.length;
+    add(...changes) {
+      waiting.push(...changes);
+      for (const { key, value } of changes) bytes += key.length + (value?.length ?? 0);
     },
     flushIfFull: () => (bytes < REBUILD_WRITE_BYTES ? Promise.resolve() : flush()),
     flush,

@@ -1,31 +1,34 @@
-// Copies the readable entries of a journal, in key order, into a new store of the current layout, and notes what was found of
-// each session. Copies genesis texts, events and the record of earlier damage; rebuilds the index of event ids from the
-// events. Heads and the number of sessions are written later, from what was found.
+// Copies the readable entries of a journal, in key order, into a new store, and notes what was found of each session.
+// Copies genesis texts, tool packages, commits and the record of earlier damage; rebuilds the index of event ids from the
+// commits. Heads, their indexes and the number of sessions are written later, from what was found.
 import type { Buffer } from 'node:buffer';
-import type { SessionId } from '../../../schemas/ids.ts';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { digestText } from '../../../schemas/canonical.ts';
+import { Digest, type SessionId } from '../../../schemas/ids.ts';
+import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
+import { isPlainObject, parseJson } from '../../../schemas/json.ts';
 import type { BulkWriter } from './bulk-writer.ts';
 import { DAMAGE_LETTER } from './damage-record.ts';
-import type { JournalRecord } from '../journal.ts';
+import { putsOfCommit } from '../commit-puts.ts';
 import {
+  COMMIT_LETTER,
   GENESIS_LETTER,
   HEAD_LETTER,
-  LAYOUT,
   META_LETTER,
-  STRETCH_LETTER,
-  type StretchPlace,
-  placeOfStretch,
+  PACKAGE_LETTER,
+  digestInKey,
+  placeOfCommit,
   sessionOfKey,
 } from '../keys.ts';
-import { LAYOUT_1, decodeHead1, decodeRecord1, placeOfRecord1 } from './layout-1.ts';
+import { checkLayout } from '../layout.ts';
 import { refuse } from '../refusal.ts';
 import { type Remains, noteEvents, nothingOf } from './session-verdict.ts';
-import { type StoredHead, decodeHead, decodeMeta, decodeStretch } from '../stored-values.ts';
-import { putsOfRecords } from '../record-puts.ts';
+import { type StoredHead, decodeHead, decodeCommit, decodeMeta, decodeText } from '../stored-values.ts';
 
 export interface Copied {
-  /** The layout of the copied journal. */
-  readonly layout: number;
   readonly sessions: ReadonlyMap<SessionId, Remains>;
+  /** The tool packages that were found whole. */
+  readonly packages: ReadonlySet<Digest>;
   /** How many sessions the journal stated, or null when it did not. */
   readonly sessionCount: number | null;
 }
@@ -41,30 +44,24 @@ export async function copyJournal(entries: AsyncIterable<Entry>, writes: BulkWri
     if (value !== null) copy.add(key, value);
     await writes.flushIfFull();
   }
-  copy.join();
   await writes.flush();
   return copy;
 }
 
-/** The maximum number of events of layout 1, each stored alone, that are joined into one stretch. */
-const JOINED_MAX = 64;
-
 class Copy implements Copied {
   readonly sessions = new Map<SessionId, Remains>();
-  layout: number = LAYOUT;
+  readonly packages = new Set<Digest>();
   sessionCount: number | null = null;
   readonly #writes: BulkWriter;
-  #joined: { readonly place: StretchPlace; readonly records: JournalRecord[] } | null = null;
 
   /** By the first letter of a key. All other entries are derived from these. */
   readonly #tables: Readonly<Record<string, (key: Buffer, value: Buffer) => void>> = {
     [DAMAGE_LETTER]: (key, value) => this.#writes.add({ key, value }),
     [GENESIS_LETTER]: (key, value) => this.#addGenesis(key, value),
     [META_LETTER]: (_, value) => this.#noteMeta(value),
-    [STRETCH_LETTER]: (key, value) => this.#addStretch(placeOfStretch(key), decodeStretch(value)),
+    [PACKAGE_LETTER]: (key, value) => this.#addPackage(digestInKey(key), value, key),
+    [COMMIT_LETTER]: (key, value) => this.#addCommit(key, value),
     [HEAD_LETTER]: (key, value) => this.#noteHead(key, decodeHead(value)),
-    [LAYOUT_1.head]: (key, value) => this.#noteHead(key, decodeHead1(value)),
-    [LAYOUT_1.record]: (key, value) => this.#addRecord(placeOfRecord1(key), decodeRecord1(value)),
   };
 
   constructor(writes: BulkWriter) {
@@ -72,17 +69,7 @@ class Copy implements Copied {
   }
 
   add(key: Buffer, value: Buffer): void {
-    const letter = key.toString('latin1', 0, 1);
-    if (isOfLayout1(letter)) this.layout = LAYOUT_1.layout;
-    this.#tables[letter]?.(key, value);
-  }
-
-  /** Writes the joined events of layout 1. */
-  join(): void {
-    if (this.#joined === null) return;
-    const { place, records } = this.#joined;
-    this.#writes.add(...putsOfRecords(place.session, place.first, records));
-    this.#joined = null;
+    this.#tables[key.toString('latin1', 0, 1)]?.(key, value);
   }
 
   #remainsOf(id: SessionId | null): Remains {
@@ -93,7 +80,17 @@ class Copy implements Copied {
   }
 
   #addGenesis(key: Buffer, value: Buffer): void {
-    this.#remainsOf(sessionOfKey(key)).genesis = true;
+    const remains = this.#remainsOf(sessionOfKey(key));
+    remains.genesis = true;
+    remains.tool_package = packageNamedIn(decodeText(value) ?? '');
+    this.#writes.add({ key, value });
+  }
+
+  // A package that does not have its digest is lost, and with it every session that names it.
+  #addPackage(digest: Digest | null, value: Buffer, key: Buffer): void {
+    const text = decodeText(value);
+    if (digest === null || text === null || digestText(text) !== digest) return;
+    this.packages.add(digest);
     this.#writes.add({ key, value });
   }
 
@@ -103,31 +100,23 @@ class Copy implements Copied {
 
   #noteMeta(value: Buffer): void {
     const meta = decodeMeta(value);
-    if (meta?.layout === LAYOUT_1.layout) this.layout = LAYOUT_1.layout;
+    if (meta !== null) checkLayout(meta.layout);
     this.sessionCount = meta?.sessionCount ?? null;
   }
 
-  // An event that does not decode is lost: it shows as a gap between positions.
-  #addStretch(place: StretchPlace | null, records: readonly JournalRecord[] | null): void {
-    if (place === null || records === null) return;
-    this.#writes.add(...putsOfRecords(place.session, place.first, records));
-    noteEvents(this.#remainsOf(place.session), place.first, records.length);
-  }
-
-  #addRecord(place: StretchPlace | null, record: JournalRecord | null): void {
-    if (place === null || record === null) return;
-    const { session, first } = place;
-    const before = this.#joined;
-    const isNext =
-      before?.place.session === session &&
-      before.place.first + before.records.length === first &&
-      before.records.length < JOINED_MAX;
-    if (!isNext) this.join();
-    this.#joined ??= { place, records: [] };
-    this.#joined.records.push(record);
-    noteEvents(this.#remainsOf(session), first, 1);
+  // A commit that does not decode is lost: it shows as a gap between positions.
+  #addCommit(key: Buffer, value: Buffer): void {
+    const place = placeOfCommit(key);
+    const commit = place === null ? null : decodeCommit(place.first, value);
+    if (place === null || commit === null) return;
+    this.#writes.add(...putsOfCommit(place.session, commit));
+    noteEvents(this.#remainsOf(place.session), place.first, commit.events.length);
   }
 }
 
-const isOfLayout1 = (letter: string): boolean =>
-  letter === LAYOUT_1.head || letter === LAYOUT_1.index || letter === LAYOUT_1.record;
+/** The digest of the tool package that a genesis text names; null when it names none. */
+function packageNamedIn(genesis: string): Digest | null {
+  const parsed = parseJson(genesis, BLOB_BYTES_MAX);
+  const digest = !isLeft(parsed) && isPlainObject(parsed.right) ? parsed.right['tool_package_digest'] : null;
+  return Digest.is(digest) ? digest : null;
+}

@@ -75,11 +75,13 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
     };
   return {
     ...journal,
-    create: (session, genesis) => unlessLost(session, journal.create(session, genesis)),
-    append: (session, expected, records, owing) =>
+    create: (session, genesis, tool_package, head) =>
+      unlessLost(session, journal.create(session, genesis, tool_package, head)),
+    append: (session, commits, head) =>
       damage.sessions.has(session)
-        ? unlessLost(session, journal.append(session, expected, records, owing))
-        : journal.append(session, expected, records, owing),
+        ? unlessLost(session, journal.append(session, commits, head))
+        : journal.append(session, commits, head),
+    restate: (session, version, head) => unlessLost(session, journal.restate(session, version, head)),
     genesis: (session) => unlessLost(session, journal.genesis(session)),
     read: (session, from, limit) => unlessLost(session, journal.read(session, from, limit)),
     head: (session) => unlessLost(session, journal.head(session)),

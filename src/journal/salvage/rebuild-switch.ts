@@ -1,4 +1,4 @@
-// Replaces a damaged or converted journal with the rebuilt one, and keeps the old files beside it. The rebuilt journal is
+// Replaces a damaged journal with the rebuilt one, and keeps the old files beside it. The rebuilt journal is
 // made in
 //
 //   <journal>.salvage/lock     locked by the process that rebuilds or switches
@@ -25,10 +25,7 @@ export type OnStep = (step: string) => Promise<void>;
 export const isSwitchPending = (directory: string): Promise<boolean> =>
   exists(join(rebuiltDirectory(directory), REBUILT));
 
-/**
- * Commits to the rebuilt journal, and stores the notices for the operator with it. `notices` is empty after a conversion
- * without damage.
- */
+/** Commits to the rebuilt journal, and stores the notices for the operator with it. */
 export async function commitRebuilt(directory: string, notices: readonly string[], onStep: OnStep): Promise<void> {
   const rebuilt = rebuiltDirectory(directory);
   await syncDirectory(rebuilt);
@@ -60,8 +57,7 @@ export async function endSwitch(directory: string, onStep: OnStep): Promise<void
   }
   if (await exists(directory)) {
     await onStep('moving the old journal aside');
-    const isDamaged = (await readRebuilt(rebuilt)).length > 0;
-    await rename(directory, join(parent, await freeName(directory, isDamaged)));
+    await rename(directory, join(parent, await freeName(directory)));
     await syncDirectory(parent);
   }
   await onStep('moving the rebuilt journal into its place');
@@ -76,10 +72,10 @@ export async function readRebuilt(directory: string): Promise<readonly string[]>
 }
 
 /** A free name for the directory that will keep the old journal. */
-export async function freeName(directory: string, isDamaged: boolean): Promise<string> {
+export async function freeName(directory: string): Promise<string> {
   const taken = new Set(await readdir(dirname(directory)));
   for (let n = 1; ; n += 1) {
-    const name = `${basename(directory)}.${isDamaged ? 'damaged' : 'converted'}-${n}`;
+    const name = `${basename(directory)}.damaged-${n}`;
     if (!taken.has(name)) return name;
   }
 }

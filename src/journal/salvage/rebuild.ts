@@ -1,6 +1,5 @@
 // Rebuilds a journal from everything readable in its files, and replaces the old journal with it. Used when files are
-// damaged, because LevelDB cannot be trusted to read them, not even to copy the undamaged parts, and to convert a journal of
-// layout 1.
+// damaged, because LevelDB cannot be trusted to read them, not even to copy the undamaged parts.
 import { Buffer } from 'node:buffer';
 import { readFile, rm } from 'node:fs/promises';
 import { REBUILD_REPORT_BYTES } from '../../../schemas/limits.ts';
@@ -9,7 +8,6 @@ import { DAMAGE_RANGE, describeDamage, putRebuilding, readDamage } from './damag
 import { codeOf, fileFailure } from '../../files/file-failure.ts';
 import { copyJournal } from './copy-journal.ts';
 import { mergeSpans } from '../level/key-spans.ts';
-import { LAYOUT_1 } from './layout-1.ts';
 import { markClosed } from '../level/closed-file.ts';
 import { RESTORE_ADVICE, type VerifiedFiles, verifyLevelFiles } from '../level/verify-files.ts';
 import { holdingLock, refuseWhenOpen } from '../level/lock.ts';
@@ -30,7 +28,6 @@ import {
 import { writeSessions } from './rebuilt-sessions.ts';
 import { Refusal, refuse } from '../refusal.ts';
 import type { Store } from '../store.ts';
-import { readLayout } from '../stream-reads.ts';
 
 export interface RebuildOptions {
   /** Receives progress messages for the waiting operator. */
@@ -44,19 +41,16 @@ export const finishSwitch = async (directory: string, onStep: OnStep): Promise<v
   await holdingLock(lockDirectory(directory), () => catchFileErrors(() => endSwitch(directory, onStep)));
 };
 
-/** Verifies the files again under the lock, and rebuilds the journal if it is still damaged or of layout 1. */
+/** Verifies the files again under the lock, and rebuilds the journal if it is still damaged. */
 export const rebuildJournal = (directory: string, options: RebuildOptions): Promise<VerifiedFiles> =>
   holdingLock(lockDirectory(directory), () =>
     catchFileErrors(async () => {
       await endSwitch(directory, options.onStep);
       await refuseWhenOpen(directory);
-      let files = await verifyLevelFiles(directory);
-      if (files.faults.length === 0) {
-        if (!(await isOfLayout1(directory))) return files;
-        // Opening it wrote its log to a table.
-        files = { ...(await verifyLevelFiles(directory)), torn: files.torn };
-      }
-      const notices = await rebuild(directory, files, options);
+      const files = await verifyLevelFiles(directory);
+      const [first] = files.faults;
+      if (first === undefined) return files;
+      const notices = await rebuild(directory, files, { ...options, why: describeFault(first) });
       await refuseWhenOpen(directory);
       await commitRebuilt(directory, notices, options.onStep);
       await endSwitch(directory, options.onStep);
@@ -64,31 +58,22 @@ export const rebuildJournal = (directory: string, options: RebuildOptions): Prom
     }),
   );
 
-async function isOfLayout1(directory: string): Promise<boolean> {
-  const store = await openLevelStore(directory);
-  try {
-    return (await store.view(readLayout)) === LAYOUT_1.layout;
-  } finally {
-    await store.close();
-  }
-}
-
 /** Returns the notices for the operator. */
-async function rebuild(directory: string, files: VerifiedFiles, options: RebuildOptions): Promise<readonly string[]> {
+async function rebuild(
+  directory: string,
+  files: VerifiedFiles,
+  { why, ...options }: RebuildOptions & { readonly why: string },
+): Promise<readonly string[]> {
   const rebuilt = rebuiltDirectory(directory);
   await rm(rebuilt, { recursive: true, force: true });
-  const [first] = files.faults;
-  const why = first === undefined ? 'the journal has an older layout' : describeFault(first);
-  options.tell(`${why}; ${first === undefined ? 'converting it' : 'rebuilding the journal from the rest'}`);
+  options.tell(`${why}; rebuilding the journal from the rest`);
   try {
     await options.onStep('making the rebuilt journal');
     const store = await openLevelStore(rebuilt);
     try {
-      await fill(store, files, { ...options, aside: await freeName(directory, first !== undefined) });
+      await fill(store, files, { ...options, aside: await freeName(directory) });
       const damage = await store.view(readDamage);
-      return first === undefined
-        ? []
-        : [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
+      return [...files.faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
     } finally {
       await store.close();
       // Opening it again writes its log to a table, because no trail covers the writes in this log.
@@ -100,10 +85,7 @@ async function rebuild(directory: string, files: VerifiedFiles, options: Rebuild
     await rm(rebuilt, { recursive: true, force: true }).catch(() => undefined);
     if (!(error instanceof Refusal)) throw error;
     const { code, message } = error.rejection;
-    return refuse(
-      code,
-      `${why}, and the journal could not be ${first === undefined ? 'converted' : 'rebuilt'}: ${message}`,
-    );
+    return refuse(code, `${why}, and the journal could not be rebuilt: ${message}`);
   }
 }
 
@@ -138,10 +120,10 @@ async function fill(
     const { named, unnamed, isLossy } = findLostWrites(files, tablesEnd);
     if (unnamed) refuse('damaged', `cannot tell which sessions lost writes in its log; ${RESTORE_ADVICE}`);
     const isLogged = (key: Uint8Array): boolean => logged.has(Buffer.from(key).toString('latin1'));
-    const losses = { layout: copied.layout, spans, isLogged, named };
+    const losses = { spans, isLogged, named, packages: copied.packages };
     const before = await store.view(readDamage);
     const vanished = await writeSessions(writes, { copied, losses, isLogLossy: isLossy, before });
-    if (files.faults.length > 0) await store.write([putRebuilding({ aside, vanished })]);
+    await store.write([putRebuilding({ aside, vanished })]);
   } catch (error) {
     if (error instanceof RangeError) {
       refuse('damaged', `a block with a valid checksum does not decode: ${error.message}; ${RESTORE_ADVICE}`);

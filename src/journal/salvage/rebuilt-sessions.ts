@@ -1,12 +1,12 @@
-// Writes the last part of a rebuilt journal: the heads, what each session lost, and the number of sessions.
+// Writes the last part of a rebuilt journal: the heads and their indexes, what each session lost, and the number of sessions.
 import type { SessionId } from '../../../schemas/ids.ts';
 import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import type { BulkWriter } from './bulk-writer.ts';
 import { type Damage, type LostPositions, putLost } from './damage-record.ts';
 import type { Copied } from './copy-journal.ts';
 import { type SessionSpan, intersectSessions, sessionsIn, spansInclude } from '../level/key-spans.ts';
+import { NOT_INDEXED, indexChanges } from '../head-index.ts';
 import { GENESIS_LETTER, HEAD_LETTER, META_KEY, headKey } from '../keys.ts';
-import { LAYOUT_1 } from './layout-1.ts';
 import { RESTORE_ADVICE } from '../level/verify-files.ts';
 import { refuse } from '../refusal.ts';
 import { type Losses, judgeSession, nothingOf } from './session-verdict.ts';
@@ -29,7 +29,7 @@ export async function writeSessions(writes: BulkWriter, found: Found): Promise<r
   let damaged = lostBefore.size;
   for (const id of ids) {
     const { head, lost } = judgeSession(id, copied.sessions.get(id) ?? nothingOf(), losses);
-    writes.add({ key: headKey(id), value: encodeHead(head) });
+    writes.add({ key: headKey(id), value: encodeHead(head) }, ...indexChanges(id, NOT_INDEXED, head));
     if (lost !== null) {
       if (!lostBefore.has(id)) damaged += 1;
       // Every opening reads the whole record, which has one more key.
@@ -53,13 +53,12 @@ function widest(a: LostPositions, b: LostPositions): LostPositions {
 
 function vanishedOf(count: number, { copied, losses, isLogLossy }: Found): readonly SessionSpan[] {
   const { spans, isLogged } = losses;
-  const { sessionCount, layout } = copied;
+  const { sessionCount } = copied;
   const isSure = !spansInclude(spans, META_KEY) || isLogged(META_KEY);
   const stated = isSure ? sessionCount : null;
   if (stated === count) return [];
   // A session begins with its genesis and its head, in one write.
-  const heads = layout === LAYOUT_1.layout ? LAYOUT_1.head : HEAD_LETTER;
-  const vanished = intersectSessions(sessionsIn(spans, GENESIS_LETTER), sessionsIn(spans, heads));
+  const vanished = intersectSessions(sessionsIn(spans, GENESIS_LETTER), sessionsIn(spans, HEAD_LETTER));
   if (stated !== null && (stated > count ? vanished.length === 0 : !isLogLossy)) {
     refuse(
       'damaged',

@@ -1,17 +1,20 @@
 // Decides which sessions are whole, from what could be read of a journal. Three facts make this possible: a genesis or an
-// event never changes once it is written; positions have no gaps; and nothing is deleted. So an event that was found is
-// right, and a session is whole when its genesis and all its events were found and its end is known. Its end is known from
+// event never changes once it is written; positions have no gaps; and nothing of a stream is deleted (only
+// entries of the indexes of heads are, and those are made anew). So an event that was found is
+// right, and a session is whole when its genesis, its tool package and all its events were found and its end is known. Its end is known from
 // a head that cannot be outdated, from the log, or because nothing can be lost right after its last event.
-import type { Position, SessionId, Version } from '../../../schemas/ids.ts';
+import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';
+import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { LostPositions } from './damage-record.ts';
 import { type KeySpan, spansInclude } from '../level/key-spans.ts';
-import { headKey, stretchKey } from '../keys.ts';
-import { headKey1, recordKey1 } from './layout-1.ts';
+import { commitKey, headKey } from '../keys.ts';
 import type { StoredHead } from '../stored-values.ts';
 
 /** What was found of a session. */
 export interface Remains {
   genesis: boolean;
+  /** The tool package that its genesis names. */
+  tool_package: Digest | null;
   head: StoredHead | null;
   /** The position after its last event. */
   next: number;
@@ -21,14 +24,14 @@ export interface Remains {
 
 /** Where entries may be lost, or may have been found in an older version. */
 export interface Losses {
-  /** The layout of the keys that may be lost. */
-  readonly layout: number;
   /** The spans of keys that tables lost. */
   readonly spans: readonly KeySpan[];
   /** Whether a key is in the log, so that no table can contain a newer version of it. */
   readonly isLogged: (key: Uint8Array) => boolean;
   /** For sessions that the log names, the newest version that it states: they had at least this one. */
   readonly named: ReadonlyMap<SessionId, Version>;
+  /** The tool packages that were found. */
+  readonly packages: ReadonlySet<Digest>;
 }
 
 export interface Verdict {
@@ -37,7 +40,14 @@ export interface Verdict {
   readonly lost: LostPositions | null;
 }
 
-export const nothingOf = (): Remains => ({ genesis: false, head: null, next: 0, gap: null });
+/** The facts of a session whose head was lost; they are written anew with its next append. */
+const UNKNOWN: HeadFacts = {
+  owing: true,
+  wake_at_ms: null,
+  card: { title: null, status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
+};
+
+export const nothingOf = (): Remains => ({ genesis: false, tool_package: null, head: null, next: 0, gap: null });
 
 /** Notes events that were found; must be called in the order of positions. */
 export function noteEvents(remains: Remains, first: number, count: number): void {
@@ -45,16 +55,25 @@ export function noteEvents(remains: Remains, first: number, count: number): void
   remains.next = first + count;
 }
 
-export function judgeSession(id: SessionId, { genesis, head, next, gap }: Remains, losses: Losses): Verdict {
+/** Whether its genesis and the tool package that it names were found. */
+const beginsWhole = ({ genesis, tool_package }: Remains, { packages }: Losses): boolean =>
+  genesis && (tool_package === null || packages.has(tool_package));
+
+export function judgeSession(id: SessionId, remains: Remains, losses: Losses): Verdict {
+  const { head, next, gap } = remains;
   const least = Math.max(head?.version ?? 0, losses.named.get(id) ?? 0);
   const version = endOf(id, { head, next, least }, losses);
-  const missing: number[] = genesis ? [] : [-1];
+  const missing: number[] = beginsWhole(remains, losses) ? [] : [-1];
   if (gap !== null) missing.push(gap.first, gap.last);
   if (version === null) missing.push(next);
   else if (version !== next) missing.push(Math.min(version, next), Math.max(version, next) - 1);
   if (missing.length === 0 && head?.version === version) return { head, lost: null };
   // Marked as owing, so that the engine loads it when it starts and reports the damage; a whole session is only loaded.
-  const known: StoredHead = { version: Math.max(version ?? 0, next, least) as Version, owing: true };
+  const known: StoredHead = {
+    ...(head ?? UNKNOWN),
+    version: Math.max(version ?? 0, next, least) as Version,
+    owing: true,
+  };
   if (missing.length === 0) return { head: known, lost: null };
   return {
     head: known,
@@ -69,10 +88,8 @@ interface Known {
 }
 
 /** The version of a session, or null when its last events may be lost. */
-function endOf(id: SessionId, { head, next, least }: Known, { layout, spans, isLogged }: Losses): number | null {
+function endOf(id: SessionId, { head, next, least }: Known, { spans, isLogged }: Losses): number | null {
   const inDoubt = (key: Uint8Array): boolean => spansInclude(spans, key) && !isLogged(key);
-  const [ofHead, ofNext] =
-    layout === 1 ? [headKey1(id), recordKey1(id, next as Position)] : [headKey(id), stretchKey(id, next as Position)];
-  if (head !== null && !inDoubt(ofHead)) return least;
-  return inDoubt(ofNext) || least > next ? null : next;
+  if (head !== null && !inDoubt(headKey(id))) return least;
+  return inDoubt(commitKey(id, next as Position)) || least > next ? null : next;
 }

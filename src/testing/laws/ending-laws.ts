@@ -1,16 +1,16 @@
 // Laws checked at the end of a simulation: after the last fault every run ends and nothing that the engine accepted is
-// lost. Also replays whole streams.
+// lost. Also judges and replays whole streams.
 import { nextDeadline } from '../../../reducers/deadlines.ts';
-import { digestText } from '../../../schemas/canonical.ts';
-import type { IngressEvent } from '../../../schemas/event.ts';
-import type { Position, SessionId } from '../../../schemas/ids.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { genesisChain } from '../../core/chain.ts';
 import { replay } from '../../core/replay.ts';
 import { stateBytes, stateDigest } from '../../core/state-digest.ts';
+import type { LawOnRecord } from '../../core/laws/breach.ts';
 import type { StoredSession } from './stored-session.ts';
 import type { Judge } from './judge.ts';
+import type { Law } from './laws.ts';
 
 /** True when the session owes nothing at this time of the engine. */
 export function isIdle(stored: StoredSession, nowMs: number): boolean {
@@ -37,6 +37,22 @@ export function checkNothingLost(id: SessionId, stored: StoredSession, judge: Ju
   );
 }
 
+/** The law of the engine that a breach on record is one of. */
+const LAW_OF: Readonly<Record<LawOnRecord, Law>> = {
+  plan_kept: 'only the plan runs',
+  one_result_in_call_order: 'pairing',
+  answered_by_digest: 'approvals bound',
+  began_once: 'runs at most once',
+  deny_won: 'deny wins',
+};
+
+/** The record alone shows no breach, to a check that does not ask the fold what is allowed. */
+export function checkOnRecord(id: SessionId, stored: StoredSession, judge: Judge): void {
+  for (const { law, position, against, message } of stored.onRecord.breaches()) {
+    judge.fail(LAW_OF[law], `${id}, events ${against} and ${position}: ${message}`);
+  }
+}
+
 /**
  * Replays a whole stream, which was folded event by event before, and also compares the bytes of the state. The digests
  * were compared as the events became durable; this finds faults that two folds at about the same time share: a cached
@@ -53,12 +69,11 @@ export function checkReplay(id: SessionId, stored: StoredSession, judge: Judge):
   );
 }
 
-function* recordsOf({ genesis, records, states }: StoredSession): Generator<StreamRecord> {
-  const state_digest = stateDigest(states[0] as SessionState);
-  yield { kind: 'genesis', format: 1, genesis, state_digest, chain: genesisChain(genesis) };
-  for (const [index, { event, state_digest, chain }] of records.entries()) {
-    const position = index as Position;
-    const parsed = JSON.parse(event) as IngressEvent;
-    yield { kind: 'event', position, event: parsed, event_digest: digestText(event), state_digest, chain };
+function* recordsOf({ genesis, tool_package, commits, states }: StoredSession): Generator<StreamRecord> {
+  const initial = states[0] as SessionState;
+  yield { kind: 'package', digest: genesis.tool_package_digest, tool_package };
+  yield { kind: 'genesis', format: 2, genesis, state_digest: stateDigest(initial), chain: genesisChain(initial) };
+  for (const { position, events, state_digest, chain } of commits) {
+    yield { kind: 'commit', position, events: events.map(({ text }) => JSON.parse(text)), state_digest, chain };
   }
 }

@@ -40,11 +40,10 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
     judge.check(allowed, 'approvals bound', () => `${call_id} runs before a person allowed it`);
     const bound = digestJson(args) === planned.arguments_digest;
     judge.check(bound, 'only the plan runs', () => `${call_id} runs with arguments that differ from the plan`);
-    if (!planned.repeatable) {
-      judge.check(starters.includes(owner), 'durable first', () => `${call_id} runs before its start is recorded`);
-      const again = of(stored.genesis.session_id, call_id).length > 0;
-      judge.check(!again, 'runs at most once', () => `${call_id} must not run twice but does`);
-    }
+    const begun = planned.read_only || starters.includes(owner);
+    judge.check(begun, 'durable first', () => `${call_id} runs before its start is recorded`);
+    const once = planned.repeatable || of(stored.genesis.session_id, call_id).length === 0;
+    judge.check(once, 'runs at most once', () => `${call_id} must not run twice but does`);
     const open = (plan?.execution_plan.after[call_id] ?? []).find((id) => isOpen(stored.call(id)));
     judge.check(open === undefined, 'no conflicting calls overlap', () => `${call_id} does not wait for ${open}`);
   }

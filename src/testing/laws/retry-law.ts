@@ -52,14 +52,14 @@ export function scheduleRetry(call: CallEntry, notBeforeMs: number): void {
 /** It failed for a transient reason, is repeatable, has attempts left, and its run continues. */
 function mayBeRetried({ planned }: CallEntry, { genesis }: StoredSession, { event, before }: FoldedEvent): boolean {
   const { retryable, attempt, result, outcome = result.success ? 'succeeded' : 'failed' } = event as Settled;
-  const left = attempt < (genesis.config.retry?.attempts_max ?? 1);
+  const left = attempt < genesis.config.retry.attempts_max;
   const transient = outcome === 'failed' && retryable === true;
   return transient && left && planned?.repeatable === true && before.run?.ending === null;
 }
 
 /** Doubles after each failure, up to a bound, times the recorded jitter. */
 function waitMs({ genesis }: StoredSession, { attempt, jitter_permille = 1_000 }: Settled): number {
-  const { base_ms = 0, cap_ms = 0 } = genesis.config.retry ?? {};
+  const { base_ms, cap_ms } = genesis.config.retry;
   let wait = base_ms;
   for (let failures = 1; failures < attempt && wait < cap_ms; failures += 1) wait *= 2;
   return Math.floor((Math.min(wait, cap_ms) * jitter_permille) / 1_000);

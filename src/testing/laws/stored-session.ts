@@ -1,22 +1,25 @@
 // The durable events of one session, folded a second time as they are stored, independently of the engine. The fold
 // starts from the stored text, parses it separately, compares every chain link with the recorded one, and compares the
-// digests of every fourth state and of the last. The laws check the engine and the bridges against this state.
+// digests of the states after every fourth commit and after the last. The laws check the engine and the bridges against this state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Content } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
-import type { BatchId, CallId, Digest, OwnerId, RunId } from '../../../schemas/ids.ts';
+import type { BatchId, CallId, Digest, OwnerId, Position, RunId } from '../../../schemas/ids.ts';
+import { type Json, freezeJson } from '../../../schemas/json.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import { invariant } from '../../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
-import { nextChain } from '../../core/chain.ts';
-import { readGenesisText } from '../../core/genesis-text.ts';
+import type { ToolPackage } from '../../../schemas/tool-set.ts';
+import { genesisChain, nextChain } from '../../core/chain.ts';
 import { initialState } from '../../core/initial-state.ts';
+import { newLawCheck } from '../../core/law-check.ts';
+import { readPackageText } from '../../core/package-parts.ts';
 import { stateDigest } from '../../core/state-digest.ts';
-import { foldEvent } from '../../core/step.ts';
-import type { JournalRecord } from '../../journal/journal.ts';
+import { type Folded, foldEvent } from '../../core/step.ts';
+import type { JournalCommit, JournalEvent, StoredPackage } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
 
 /** One call that a model made, and what is recorded about it. */
@@ -51,18 +54,27 @@ export interface FoldedEvent {
   readonly state: SessionState;
 }
 
-/** One in this many state digests is compared with the recorded one, and the last one always. */
+/** The state digest of one commit in this many is compared with the recorded one, and the last one always. */
 const DIGEST_CHECKED_EVERY = 4;
+
+/** What a stream begins with, as the engine stored it. */
+export interface StoredOrigin {
+  readonly genesis: string;
+  readonly tool_package: StoredPackage;
+}
 
 type Watch = (stored: StoredSession, folded: FoldedEvent) => void;
 
 export class StoredSession {
   readonly genesis: Genesis;
+  readonly tool_package: ToolPackage;
   readonly events: IngressEvent[] = [];
   /** The state after each event; the first is the initial state. */
   readonly states: SessionState[];
   readonly calls = new Map<CallId, CallEntry>();
-  readonly records: JournalRecord[] = [];
+  readonly commits: JournalCommit[] = [];
+  /** Judges the record by itself, as an auditor does. */
+  readonly onRecord = newLawCheck();
   /** Calls that a person made in place of others of the open batch, in order. */
   amended: CallId[] = [];
   /** How many calls the model has made in each run. */
@@ -71,14 +83,15 @@ export class StoredSession {
   readonly #watch: Watch;
   #chain: Digest;
 
-  /** Takes the stored text of a genesis record. */
-  constructor(genesis: string, judge: Judge, watch: Watch) {
-    const read = readGenesisText(genesis);
-    invariant(!isLeft(read), 'the engine stored a genesis record that does not decode');
-    this.genesis = read.right;
-    const first = initialState(this.genesis);
+  /** Takes the stored texts of a genesis record and its tool package. */
+  constructor({ genesis, tool_package }: StoredOrigin, judge: Judge, watch: Watch) {
+    const read = readPackageText(tool_package.text, tool_package.digest);
+    invariant(!isLeft(read), 'the engine stored a tool package that does not decode');
+    this.tool_package = read.right;
+    this.genesis = freezeJson(JSON.parse(genesis) as Genesis & Json);
+    const first = initialState(this.genesis, this.tool_package);
     this.states = [first];
-    this.#chain = first.genesis_digest;
+    this.#chain = genesisChain(first);
     this.#judge = judge;
     this.#watch = watch;
   }
@@ -87,9 +100,9 @@ export class StoredSession {
     return this.states.at(-1) as SessionState;
   }
 
-  /** Folds records that have become durable. */
-  add(records: readonly JournalRecord[]): void {
-    for (const record of records) if (!this.#addRecord(record)) return;
+  /** Folds commits that have become durable. */
+  add(commits: readonly JournalCommit[]): void {
+    for (const commit of commits) if (!this.#addCommit(commit)) return;
   }
 
   call(id: CallId): CallEntry | undefined {
@@ -110,43 +123,60 @@ export class StoredSession {
     }
   }
 
-  #addRecord(record: JournalRecord): boolean {
-    const event = JSON.parse(record.event) as IngressEvent;
+  #addCommit(commit: JournalCommit): boolean {
+    const { position, events, state_digest, chain } = commit;
+    if (position !== (this.events.length as Position)) return this.#diverged(`the commit begins at ${position}`);
+    this.commits.push(commit);
+    for (const stored of events) if (!this.#addEvent(stored)) return false;
+    this.#chain = nextChain(
+      this.#chain,
+      events.map(({ text }) => digestText(text)),
+      state_digest,
+    );
+    if (this.#chain !== chain) return this.#diverged('the chain differs from the recorded one');
+    const matches = this.commits.length % DIGEST_CHECKED_EVERY !== 0 || stateDigest(this.state()) === state_digest;
+    return matches || this.#diverged('the state digest differs from the recorded one');
+  }
+
+  #diverged(why: string): false {
+    const last = this.events.at(-1);
+    this.#judge.fail('replay identity', `event ${this.events.length - 1} (${last?.kind}), folded again: ${why}`);
+    return false;
+  }
+
+  #addEvent(stored: JournalEvent): boolean {
+    const event = JSON.parse(stored.text) as IngressEvent;
     const before = this.state();
     this.events.push(event);
-    this.records.push(record);
-    const state = this.#fold(record, event);
-    if (state === null) return false;
+    const folded = this.#fold(stored, event);
+    if (folded === null) return false;
+    const { state, sealed } = folded;
     this.states.push(state);
+    this.onRecord.add({ position: (this.events.length - 1) as Position, event, before, after: state, sealed });
     const batch = state.active_tool_batch;
     if (batch !== null && batch.batch_id !== before.active_tool_batch?.batch_id) this.#enter(batch);
     this.#watch(this, { before, event, state });
     return true;
   }
 
-  /** The state after an event; null when the record does not match it. */
-  #fold({ event: text, event_id, state_digest, chain }: JournalRecord, event: IngressEvent): SessionState | null {
+  /** The state after an event, and the page it sealed; null when the stored text does not match it. */
+  #fold({ text, event_id }: JournalEvent, event: IngressEvent): Folded | null {
     const diverged = (why: string): null => {
-      this.#judge.fail('replay identity', `event ${this.events.length - 1} (${event.kind}), folded again: ${why}`);
+      this.#diverged(why);
       return null;
     };
     // The fold takes ownership of the event, so its text is compared first.
     if (canonicalText(event) !== text) return diverged('the bytes differ from the stored ones');
     if (event.event_id !== event_id) return diverged('the id differs from the recorded one');
     const folded = foldEvent(this.state(), event);
-    if (isLeft(folded)) return diverged(folded.left.code);
-    this.#chain = nextChain(this.#chain, digestText(text), state_digest);
-    if (this.#chain !== chain) return diverged('the chain differs from the recorded one');
-    const { state } = folded.right;
-    const matches = this.events.length % DIGEST_CHECKED_EVERY !== 0 || stateDigest(state) === state_digest;
-    return matches ? state : diverged('the state digest differs from the recorded one');
+    return isLeft(folded) ? diverged(folded.left.code) : folded.right;
   }
 
   /** Compares the digest of the last state with the recorded one: it covers everything the earlier events led to. */
   checkLast(): void {
-    const last = this.records.at(-1);
+    const last = this.commits.at(-1);
     if (last === undefined || stateDigest(this.state()) === last.state_digest) return;
-    this.#judge.fail('replay identity', `event ${last.event_id}: the last state digest differs from the recorded one`);
+    this.#diverged('the last state digest differs from the recorded one');
   }
 
   #enter({ batch_id, observed, plan }: ActiveToolBatch): void {

@@ -4,13 +4,13 @@ import type { IngressEvent } from '../../../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../../../schemas/ids.ts';
 import type { Heartbeat, HeartbeatReply, LeaseRequest } from '../../../schemas/wire.ts';
 import { effectOfCall } from '../../engine/leases/reports.ts';
-import type { JournalRecord } from '../../journal/journal.ts';
+import type { JournalCommit } from '../../journal/journal.ts';
 import type { ToolAnswer } from '../bridge-world.ts';
 import { type Scenario, ofTheEngine } from '../scenario.ts';
 import type { Exchange } from '../sim-network.ts';
 import type { SimTime } from '../sim-time.ts';
 import type { Execution } from '../sim-tools.ts';
-import { StoredSession } from './stored-session.ts';
+import { type StoredOrigin, StoredSession } from './stored-session.ts';
 import { newBudgetLaw } from './budget-law.ts';
 import { newEngineAnswerLaws } from './engine-answer-laws.ts';
 import { type ExecutionLaws, newExecutionLaws } from './execution-laws.ts';
@@ -19,6 +19,7 @@ import { type LedgerLaw, newLedgerLaw } from './ledger-law.ts';
 import { type OwnLaws, checkOwn } from './own-laws.ts';
 import { newLiveBridgeLaw } from './live-bridge-law.ts';
 import { checkEvent } from './stream-laws.ts';
+import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
 
 export interface WorldLaws {
@@ -26,9 +27,9 @@ export interface WorldLaws {
   readonly executions: ExecutionLaws;
   /** Whether a bridge has leased undos. */
   canUndo(): boolean;
-  created(id: SessionId, genesis: string): void;
-  /** Called when records have become durable. Returns their events. */
-  appended(id: SessionId, records: readonly JournalRecord[]): readonly IngressEvent[];
+  created(id: SessionId, origin: StoredOrigin): void;
+  /** Called when commits have become durable. Returns their events. */
+  appended(id: SessionId, commits: readonly JournalCommit[]): readonly IngressEvent[];
   answered(exchange: Exchange): void;
   /** A fault happens to this process; null: to more than one. */
   disturbed(process: string | null): void;
@@ -60,6 +61,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   const shared = { judge, ttlMs, storedOf: (id: SessionId) => storedSessions.get(id) };
   const executions = newExecutionLaws(judge);
   const engineAnswers = newEngineAnswerLaws({ ...shared, isAlive });
+  const repeats = newRepeatLaw(judge);
   const undos = newUndoLaws({ ...shared, hasLost: (owner, key) => engineAnswers.hasLost(owner, key) });
   const liveBridges = newLiveBridgeLaw(judge, ttlMs);
   const ledgers = newLedgerLaw(shared);
@@ -70,6 +72,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   let canUndo = false;
 
   function check(id: SessionId, stored: StoredSession, event: IngressEvent): void {
+    repeats.recorded(id, event.event_id, time.passedMs());
     if (event.kind === 'ToolCallStarted') ledgers.leaseHeld(id, effectOfCall(event), time.passedMs());
     else if (event.kind === 'UndoSettled') undos.settled(id, event);
     else if (event.kind === 'ToolCallSettled') {
@@ -86,20 +89,20 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     storedSessions,
     executions,
     canUndo: () => canUndo,
-    created(id, genesis) {
+    created(id, origin) {
       const budget = newBudgetLaw(judge, engineTime);
       const watch: ConstructorParameters<typeof StoredSession>[2] = (stored, folded) => {
         checkEvent(stored, folded, judge);
         budget(stored, folded);
         checkOwn(own, { session_id: id, ...folded }, judge);
       };
-      storedSessions.set(id, new StoredSession(genesis, judge, watch));
+      storedSessions.set(id, new StoredSession(origin, judge, watch));
     },
-    appended(id, records) {
+    appended(id, commits) {
       const stored = storedSessions.get(id);
       if (stored === undefined) return [];
       const from = stored.events.length;
-      stored.add(records);
+      stored.add(commits);
       const events = stored.events.slice(from);
       for (const event of events) check(id, stored, event);
       return events;
@@ -107,6 +110,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     answered(exchange) {
       const { method, request } = exchange;
       engineAnswers.answered(exchange, time.passedMs());
+      repeats.answered(exchange);
       if (method === 'lease') canUndo ||= (request[0] as LeaseRequest).kinds.includes('call.undo');
       if (method === 'heartbeat' && scenario.files) noteHeldLeases(ledgers, exchange);
     },

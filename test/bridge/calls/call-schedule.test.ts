@@ -22,6 +22,7 @@ const effect = (id: string, more: Partial<ToolCall> = {}): ToolCall => ({
   arguments: {},
   after: [],
   group: 0,
+  read_only: true,
   repeatable: true,
   timeout_ms: 1_000,
   output_bytes_max: 1_000,

@@ -23,7 +23,14 @@ describe('a generate', () => {
     world.request();
     await world.finish();
     expect(asked[0]).toMatchObject({ turn: 1, model: 'm', instructions: 'Be brief.', output_tokens_max: 7 });
-    expect(asked[0]?.tools.map(({ tool_name }) => tool_name)).toEqual(['read', 'write', 'solo', 'other', 'tiny']);
+    expect(asked[0]?.tools.map(({ tool_name }) => tool_name)).toEqual([
+      'read',
+      'write',
+      'solo',
+      'again',
+      'other',
+      'tiny',
+    ]);
     expect(asked[1]?.messages).toEqual([
       { role: 'user', text: 'go' },
       {

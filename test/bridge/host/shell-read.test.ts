@@ -2,8 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAlternative } from '../../../reducers/shell-read.ts';
+import { newestRules } from '../../../reducers/rules/known-rules.ts';
+import { readAlternative as readAlternativeBy } from '../../../reducers/shell-read.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
+
+const readAlternative = (command: string | readonly string[], cwd?: string, workspace?: string) =>
+  readAlternativeBy(newestRules(), command, cwd, workspace);
 
 const NUMBERED = `${Array.from({ length: 40 }, (_, index) => `line ${index + 1} of check`).join('\n')}\n`;
 

@@ -2,6 +2,7 @@ import { RETRY_CAP_MS_MAX } from '../../../schemas/limits.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenAiOptions, openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
 import type { GenerateReply, GenerateRequest } from '../../../bridge/providers/provider.ts';
+import { digestText } from '../../../schemas/canonical.ts';
 import { brand } from '../../../schemas/ids.ts';
 import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
 import { MODEL_UNNAMED } from '../../../schemas/run.ts';
@@ -69,7 +70,15 @@ describe('the request', () => {
       {
         instructions: 'Be brief.',
         output_tokens_max: 99,
-        tools: [{ tool_name: brand('read'), description: 'Reads.', input_schema: { type: 'object' } }],
+        tools: [
+          {
+            tool_id: brand('test.read'),
+            tool_ref: digestText('read'),
+            tool_name: brand('read'),
+            description: 'Reads.',
+            input_schema: { type: 'object' },
+          },
+        ],
         messages: [
           { role: 'user', text: 'go' },
           {

@@ -8,7 +8,7 @@ import { crc32c } from '../../../src/journal/level/crc32c.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { readLog } from '../../../src/journal/level/log-format.ts';
 import { expandSnappy } from '../../../src/journal/level/snappy.ts';
-import { recordOf, session, version } from '../../support/journal/samples.ts';
+import { commitWith, createSample, idleHead, session, storedEvent } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
@@ -58,8 +58,9 @@ describe('the readers of LevelDB files', () => {
       const id = session('s');
       const text = 'x'.repeat(100_000);
       const journal = await must(openLevelJournal(directory));
-      await must(journal.create(id, '{}'));
-      for (let at = 0; at < 4; at += 1) await must(journal.append(id, version(at), [recordOf(`e${at}`, text)], false));
+      await must(createSample(journal, id));
+      for (let at = 0; at < 4; at += 1)
+        await must(journal.append(id, [commitWith(at, [storedEvent(`e${at}`, text)])], idleHead));
       await journal.close();
       const log = (await readdir(directory)).find((name) => name.endsWith('.log')) ?? '';
       const { records, faults } = readLog(await readFile(join(directory, log)));

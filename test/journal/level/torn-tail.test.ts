@@ -7,7 +7,7 @@ import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { describeTornTail, readTornTails } from '../../../src/journal/level/torn-tail.ts';
 import { refusal } from '../../support/journal/outcomes.ts';
-import { readIds, recordOf, session, version } from '../../support/journal/samples.ts';
+import { commitAt, createSample, idleHead, readIds, session } from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
 const id = session('s');
@@ -21,8 +21,8 @@ async function logOf(directory: string): Promise<string> {
 /** Writes a journal with that many events, and copies its files while it is open: they are what a crash leaves. */
 async function crashed(directory: string, events: number): Promise<string> {
   const journal = await open(join(directory, 'live'));
-  await must(journal.create(id, '{}'));
-  for (let at = 0; at < events; at += 1) await must(journal.append(id, version(at), [recordOf(`e${at}`)], false));
+  await must(createSample(journal, id));
+  for (let at = 0; at < events; at += 1) await must(journal.append(id, [commitAt(at, `e${at}`)], idleHead));
   const copy = join(directory, 'crashed');
   await cp(join(directory, 'live'), copy, { recursive: true });
   await journal.close();
@@ -54,7 +54,7 @@ describe('a torn last write', () => {
           'never acknowledged and was cut off. Sessions named in what is left of it: s',
         );
       expect(await readTornTails(path)).toEqual(journal.tornTails);
-      await must(journal.append(id, version(4), [recordOf('after')], false));
+      await must(journal.append(id, [commitAt(4, 'after')], idleHead));
       await journal.close();
       const again = await open(path);
       expect(again.tornTails).toEqual([]);
@@ -95,7 +95,7 @@ describe('a torn last write', () => {
       const path = await crashed(directory, 5);
       const journal = await open(path);
       const log = await logOf(path);
-      await must(journal.append(id, version(5), [recordOf('e5')], false));
+      await must(journal.append(id, [commitAt(5, 'e5')], idleHead));
       // What another process sees during a write.
       await truncate(log, (await stat(log)).size - 3);
       expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');

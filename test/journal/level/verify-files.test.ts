@@ -6,17 +6,26 @@ import { describe, expect, test } from 'vitest';
 import { must } from '../../../src/client/must.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { refusal } from '../../support/journal/outcomes.ts';
-import { numbersFrom, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
+import {
+  commitWith,
+  createSample,
+  idleHead,
+  numbersFrom,
+  owingHead,
+  readAll,
+  session,
+  storedEvent,
+} from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 
 const id = session('s');
 
-/** Appends the records from `from` to `to` one by one, each with a text from `text`. */
+/** Appends the events from `from` to `to` one by one, each with a text from `text`. */
 async function appendEach(directory: string, from: number, to: number, text?: () => string): Promise<void> {
   const journal = await must(openLevelJournal(directory));
-  if (from === 0) await must(journal.create(id, '{}'));
+  if (from === 0) await must(createSample(journal, id));
   for (let at = from; at < to; at += 1) {
-    await must(journal.append(id, version(at), [recordOf(`e${at}`, text?.())], false));
+    await must(journal.append(id, [commitWith(at, [storedEvent(`e${at}`, text?.())])], idleHead));
   }
   await journal.close();
 }
@@ -50,14 +59,14 @@ describe('the verification of a journal before it is opened', () => {
       // Large appends fill the write buffer, so that LevelDB writes and merges tables besides the log.
       const journal = await must(openLevelJournal(directory));
       for (let at = end; at < end + 120; at += 8) {
-        const records = Array.from({ length: 8 }, (_, n) =>
-          recordOf(`e${at + n}`, randomBytes(50_000).toString('hex')),
+        const events = Array.from({ length: 8 }, (_, n) =>
+          storedEvent(`e${at + n}`, randomBytes(50_000).toString('hex')),
         );
-        await must(journal.append(id, version(at), records, true));
+        await must(journal.append(id, [commitWith(at, events)], owingHead));
       }
       await journal.close();
       const again = await must(openLevelJournal(directory));
-      expect(await readAll(again, id, 100)).toHaveLength(end + 120);
+      expect(await readAll(again, id, 100)).toHaveLength(end + 15);
       await again.close();
     }));
 
@@ -75,11 +84,11 @@ describe('the verification of a journal before it is opened', () => {
         await rm(join(copy, 'CLOSED'));
         await truncate(await only(copy, /\.log$/), length);
         const journal = await must(openLevelJournal(copy));
-        const sessions = await must(journal.sessions());
-        const records = sessions.length === 0 ? [] : await readAll(journal, id);
-        expect(records).toEqual(records.map((_, at) => recordOf(`e${at}`, 'x'.repeat(4_000))));
-        expect(records.length).toBeGreaterThanOrEqual(before);
-        before = records.length;
+        const sessions = (await must(journal.sessions({ limit: 1_000 }))).sessions;
+        const commits = sessions.length === 0 ? [] : await readAll(journal, id);
+        expect(commits).toEqual(commits.map((_, at) => commitWith(at, [storedEvent(`e${at}`, 'x'.repeat(4_000))])));
+        expect(commits.length).toBeGreaterThanOrEqual(before);
+        before = commits.length;
         await journal.close();
       }
       expect(before).toBeGreaterThan(10);

@@ -6,16 +6,26 @@ import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { type BusyLog, cutAt, firstLost, writeBusyLog } from '../../support/journal/busy-log.ts';
+import { type BusyLog, cutAt, firstLost, packageOfSession, writeBusyLog } from '../../support/journal/busy-log.ts';
 import { outcome, refusal } from '../../support/journal/outcomes.ts';
-import { position, readAll, recordOf, version } from '../../support/journal/samples.ts';
+import {
+  commitAt,
+  createSample,
+  eventId,
+  genesisNaming,
+  idleHead,
+  idsIn,
+  lengthOf,
+  position,
+  readAll,
+} from '../../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
 
 /** Each journal is damaged this often at most, each time in a copy: every way of damage three times. */
 const DAMAGES_PER_JOURNAL = 15;
-const DAMAGES = roundsOf(5);
-const MANIFEST_DAMAGES = roundsOf(7);
+const DAMAGES = roundsOf(3, 50);
+const MANIFEST_DAMAGES = roundsOf(4, 70);
 const SECTOR = 4_096;
 const BLOCK = 32_768;
 
@@ -75,23 +85,23 @@ async function damage(file: string, way: string, random: Random): Promise<Hole> 
 /** Expects every session to be right up to its last acknowledged event, or `damaged` from its first lost event at the latest. */
 async function compareWith(journal: LevelJournal, { streams }: BusyLog, lost: ReadonlyMap<SessionId, number>) {
   const counted = { right: 0, damaged: 0, misreported: 0 };
-  for (const [id, records] of streams) {
+  for (const [id, commits] of streams) {
     const first = lost.get(id);
     if ((await outcome(journal.head(id))) === 'done') {
       counted.right += 1;
       // Exactly as written: no acknowledged event may be missing unreported.
-      expect(await readAll(journal, id)).toEqual(records);
-      expect(await must(journal.head(id))).toMatchObject({ version: records.length });
-      expect(await must(journal.genesis(id))).toBe(`genesis of ${id}`);
-      const last = records.at(-1);
-      if (last !== undefined) expect(await must(journal.find(id, last.event_id))).toBe(records.length - 1);
+      expect(await readAll(journal, id)).toEqual(commits);
+      expect(await must(journal.head(id))).toMatchObject({ version: lengthOf(commits) });
+      expect(await must(journal.genesis(id))).toBe(genesisNaming(id, packageOfSession(id)));
+      expect(await must(journal.toolPackage(packageOfSession(id).digest))).toBe(packageOfSession(id).text);
+      for (const [at, event] of idsIn(commits).entries()) expect(await must(journal.find(id, eventId(event)))).toBe(at);
       continue;
     }
     const { code, message } = await refusal(journal.read(id, position(0), 9));
     expect(code).toBe('damaged');
     const [, at = ''] = /^session \S+, positions? (?:from )?(-?\d+)/.exec(message) ?? [];
     expect(Number(at)).toBeLessThanOrEqual(first ?? Number.POSITIVE_INFINITY);
-    expect(await outcome(journal.create(id, '{}'))).toBe('damaged');
+    expect(await outcome(createSample(journal, id))).toBe('damaged');
     if (first === undefined) counted.misreported += 1;
     else counted.damaged += 1;
   }
@@ -101,11 +111,11 @@ async function compareWith(journal: LevelJournal, { streams }: BusyLog, lost: Re
 /** Counts the right and the damaged sessions; any other answer fails the test. */
 async function countOutcomes(journal: LevelJournal, { streams }: BusyLog): Promise<{ done: number; damaged: number }> {
   const counted = { done: 0, damaged: 0 };
-  for (const [id, records] of streams) {
+  for (const [id, commits] of streams) {
     const answer = await outcome(journal.head(id));
     expect(['done', 'damaged']).toContain(answer);
     counted[answer === 'done' ? 'done' : 'damaged'] += 1;
-    if (answer === 'done') expect(await readAll(journal, id)).toEqual(records);
+    if (answer === 'done') expect(await readAll(journal, id)).toEqual(commits);
   }
   return counted;
 }
@@ -113,18 +123,18 @@ async function countOutcomes(journal: LevelJournal, { streams }: BusyLog): Promi
 /** Expects that whole sessions accept appends, and that the next opening finds these and no further damage. */
 async function appendAndReopen(path: string, journal: LevelJournal, { streams }: BusyLog): Promise<void> {
   const grown = new Map(streams);
-  const appends = [...streams].map(async ([id, records]) => {
-    const more = recordOf(`${id}-more`);
-    const answer = await outcome(journal.append(id, version(records.length), [more], false));
-    if (answer === 'done') grown.set(id, [...records, more]);
+  const appends = [...streams].map(async ([id, commits]) => {
+    const more = commitAt(lengthOf(commits), `${id}-more`, `${id}-most`);
+    const answer = await outcome(journal.append(id, [more], idleHead));
+    if (answer === 'done') grown.set(id, [...commits, more]);
     else expect(answer).toBe('damaged');
   });
   await Promise.all(appends);
   await journal.close();
   const again = await must(openLevelJournal(path));
   expect(again.damage).toEqual(journal.damage);
-  for (const [id, records] of grown) {
-    if (!(again.damage?.sessions.has(id) ?? false)) expect(await readAll(again, id)).toEqual(records);
+  for (const [id, commits] of grown) {
+    if (!(again.damage?.sessions.has(id) ?? false)) expect(await readAll(again, id)).toEqual(commits);
   }
   await again.close();
 }

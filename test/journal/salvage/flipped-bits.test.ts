@@ -7,14 +7,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { RejectionCode } from '../../../schemas/rejection.ts';
 import { must } from '../../../src/client/must.ts';
-import type { Journal } from '../../../src/journal/journal.ts';
+import type { Journal, JournalCommit } from '../../../src/journal/journal.ts';
 import { verifyLevelFiles } from '../../../src/journal/level/verify-files.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
-import { eventId, numbersFrom, position, recordOf, session, version } from '../../support/journal/samples.ts';
+import {
+  commitAt,
+  createSample,
+  eventId,
+  genesisNaming,
+  idleHead,
+  lengthOf,
+  numbersFrom,
+  owingHead,
+  position,
+  samplePackage,
+  session,
+} from '../../support/journal/samples.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { roundsOf } from '../../support/random.ts';
 
-const FLIPS = roundsOf(20);
+const FLIPS = roundsOf(12, 200);
 const SESSIONS = ['a', 'b', 'c'].map(session);
 const SEGMENT = 40;
 const EVENTS = 3 * SEGMENT;
@@ -24,10 +36,10 @@ async function writeJournal(directory: string): Promise<void> {
   for (let from = 0; from < EVENTS; from += SEGMENT) {
     const journal = await must(openLevelJournal(directory));
     for (const id of SESSIONS) {
-      if (from === 0) await must(journal.create(id, `genesis of ${id}`));
+      if (from === 0) await must(createSample(journal, id, genesisNaming(id, samplePackage)));
       for (let at = from; at < from + SEGMENT; at += 4) {
-        const records = [0, 1, 2, 3].map((n) => recordOf(`${id}-${at + n}`));
-        await must(journal.append(id, version(at), records, false));
+        const ids = [0, 1, 2, 3].map((n) => `${id}-${at + n}`);
+        await must(journal.append(id, [commitAt(at, ...ids.slice(0, 1)), commitAt(at + 1, ...ids.slice(1))], idleHead));
       }
     }
     await journal.close();
@@ -62,10 +74,10 @@ async function readDamaged(directory: string): Promise<Ending> {
   }
   const journal = opened.right;
   const refused: RejectionCode[] = [];
-  const listed = await journal.sessions()();
+  const listed = await journal.sessions({ limit: 1_000 })();
   if (isLeft(listed)) refused.push(listed.left.code);
   for (const id of SESSIONS) refused.push(...(await readStream(journal, id)));
-  const appended = await journal.append(session('a'), version(EVENTS), [recordOf('new')], true)();
+  const appended = await journal.append(session('a'), [commitAt(EVENTS, 'new')], owingHead)();
   if (isLeft(appended)) refused.push(appended.left.code);
   await journal.close();
   // A session whose head is lost is unknown; an append to a stream that lost its last events conflicts.
@@ -82,11 +94,18 @@ async function readStream(journal: Journal, id: SessionId): Promise<readonly Rej
   ];
   const answers = [genesis, head, found, read];
   const refused = answers.flatMap((answer) => (isLeft(answer) ? [answer.left.code] : []));
-  expect(isLeft(genesis) ? `genesis of ${id}` : genesis.right).toBe(`genesis of ${id}`);
+  expect([genesisNaming(id, samplePackage)]).toContain(
+    isLeft(genesis) ? genesisNaming(id, samplePackage) : genesis.right,
+  );
+  // A session whose package is lost is refused as a whole.
+  if (!isLeft(genesis)) expect(await must(journal.toolPackage(samplePackage.digest))).toBe(samplePackage.text);
   expect([7, null]).toContain(isLeft(found) ? 7 : found.right);
-  const records = isLeft(read) ? [] : read.right;
-  expect(records).toEqual(records.map((_, index) => recordOf(`${id}-${index}`)));
-  expect(records.length).toBe(isLeft(read) || isLeft(head) ? records.length : head.right.version);
+  const commits = isLeft(read) ? [] : read.right;
+  const expected = (commit: JournalCommit): JournalCommit =>
+    commitAt(commit.position, ...commit.events.map((_, index) => `${id}-${commit.position + index}`));
+  expect(commits).toEqual(commits.map(expected));
+  const events = lengthOf(commits);
+  expect(events).toBe(isLeft(read) || isLeft(head) ? events : head.right.version);
   return refused;
 }
 

@@ -8,7 +8,7 @@ import type { LogFile } from '../../../src/journal/level/verify-logs.ts';
 import { findLostWrites } from '../../../src/journal/salvage/lost-writes.ts';
 import { encodeHead } from '../../../src/journal/stored-values.ts';
 import { encodeTrail } from '../../../src/journal/commit-trail.ts';
-import { session, version } from '../../support/journal/samples.ts';
+import { idleHead, session, version } from '../../support/journal/samples.ts';
 
 /** A commit of two puts: a head, and a trail that covers `back` puts and names one session. */
 function commit(first: number, back: number, name: string): Buffer {
@@ -18,7 +18,7 @@ function commit(first: number, back: number, name: string): Buffer {
   const put = (key: Uint8Array, value: Uint8Array): Buffer =>
     Buffer.concat([Buffer.of(1, key.length), key, Buffer.of(value.length), value]);
   const trail = encodeTrail({ back, sessions: back === 0 ? new Map() : new Map([[session(name), version(first)]]) });
-  const head = encodeHead({ version: version(1), owing: false });
+  const head = encodeHead({ version: version(1), ...idleHead });
   return Buffer.concat([header, put(TRAIL_KEY, trail), put(headKey(session('own')), head)]);
 }
 
@@ -89,7 +89,7 @@ describe('the numbers of the puts around a hole', () => {
     expect(cut.named).toEqual(new Map([['z', 4]]));
     expect(findLostWrites(files([], { closed, isOneMissing: true }), 1)).toMatchObject(named);
     expect(findLostWrites(files([], { closed, isOneMissing: true }), 9)).toMatchObject(whole);
-    // In layout 1 the file of a clean stop did not name sessions.
+    // The log was empty at the clean stop.
     const silent = { ...closed, first: 0, end: 0, sessions: new Map() };
     expect(findLostWrites(files([], { closed: silent, isOneMissing: true }), 1)).toMatchObject(unnamed);
   });

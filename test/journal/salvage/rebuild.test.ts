@@ -9,9 +9,32 @@ import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { reject } from '../../../schemas/rejection.ts';
 import { Refusal } from '../../../src/journal/refusal.ts';
-import { type Streams, flipBit, liveTables, storedFiles, writeManyTables } from '../../support/journal/many-tables.ts';
+import {
+  type Streams,
+  flipBit,
+  liveTables,
+  packageInTables,
+  storedFiles,
+  writeManyTables,
+} from '../../support/journal/many-tables.ts';
 import { outcome, refusal } from '../../support/journal/outcomes.ts';
-import { eventId, position, readAll, recordOf, session, version } from '../../support/journal/samples.ts';
+import {
+  commitAt,
+  commitWith,
+  createSample,
+  eventId,
+  genesisNaming,
+  idleHead,
+  idsIn,
+  lengthOf,
+  numbersFrom,
+  owingHead,
+  position,
+  readAll,
+  session,
+  storedEvent,
+  storedPackage,
+} from '../../support/journal/samples.ts';
 import { mountSmallDisk } from '../../support/journal/small-disk.ts';
 import { inTemporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
@@ -28,23 +51,24 @@ interface Counted {
 /** Compares every answer of a journal with what was written; an answer that is neither right nor `damaged` fails the test. */
 async function compareWith(journal: LevelJournal, streams: Streams): Promise<Counted> {
   const counted = { right: 0, damaged: 0 };
-  for (const [id, records] of streams) {
+  for (const [id, commits] of streams) {
     const genesis = await journal.genesis(id)();
     if (isLeft(genesis)) {
       counted.damaged += 1;
-      await expectDamaged(journal, id, records.length);
+      await expectDamaged(journal, id, lengthOf(commits));
       continue;
     }
     counted.right += 1;
-    expect(genesis.right).toBe(`genesis of ${id}`);
-    expect(await readAll(journal, id)).toEqual(records);
-    expect(await must(journal.head(id))).toMatchObject({ version: records.length });
-    for (const [at, { event_id }] of records.entries()) expect(await must(journal.find(id, event_id))).toBe(at);
-    expect(await outcome(journal.create(id, '{}'))).toBe('session_exists');
+    expect(genesis.right).toBe(genesisNaming(id, packageInTables(id)));
+    expect(await must(journal.toolPackage(packageInTables(id).digest))).toBe(packageInTables(id).text);
+    expect(await readAll(journal, id)).toEqual(commits);
+    expect(await must(journal.head(id))).toMatchObject({ version: lengthOf(commits) });
+    for (const [at, event] of idsIn(commits).entries()) expect(await must(journal.find(id, eventId(event)))).toBe(at);
+    expect(await outcome(createSample(journal, id))).toBe('session_exists');
   }
-  const listed = await must(journal.sessions());
+  const listed = (await must(journal.sessions({ limit: 1_000 }))).sessions;
   for (const { session_id, version: at } of listed) {
-    if ((await outcome(journal.head(session_id))) === 'done') expect(at).toBe(streams.get(session_id)?.length);
+    if ((await outcome(journal.head(session_id))) === 'done') expect(at).toBe(lengthOf(streams.get(session_id) ?? []));
   }
   return counted;
 }
@@ -55,7 +79,7 @@ async function expectDamaged(journal: LevelJournal, id: SessionId, length: numbe
     journal.head(id),
     journal.read(id, position(0), 9),
     journal.find(id, eventId('e')),
-    journal.create(id, '{}'),
+    createSample(journal, id),
   ];
   for (const task of asked) {
     const { code, message } = await refusal(task);
@@ -70,10 +94,10 @@ async function expectDamaged(journal: LevelJournal, id: SessionId, length: numbe
 /** Appends to every whole session, and expects to find the appended events after another opening. */
 async function appendAndReopen(directory: string, journal: LevelJournal, streams: Streams): Promise<void> {
   const grown = new Map(streams);
-  for (const [id, records] of streams) {
-    const more = recordOf(`${id}-more`);
-    const answer = await outcome(journal.append(id, version(records.length), [more], false));
-    if (answer === 'done') grown.set(id, [...records, more]);
+  for (const [id, commits] of streams) {
+    const more = commitAt(lengthOf(commits), `${id}-more`, `${id}-most`);
+    const answer = await outcome(journal.append(id, [more], idleHead));
+    if (answer === 'done') grown.set(id, [...commits, more]);
     else expect(['damaged', 'unknown_session']).toContain(answer);
   }
   await journal.close();
@@ -256,6 +280,72 @@ describe('a journal with damaged tables', () => {
   );
 });
 
+describe('a journal that lost a tool package', () => {
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(session) as [SessionId, SessionId, SessionId, SessionId];
+
+  test.each([
+    ['its log', 0],
+    ['a table', 2],
+  ])('from %s reports every session that names it as lost at position -1, and no other', (_, openings) =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      const noise = randomHex(3);
+      const [lost, kept] = [storedPackage(`{"note":"${noise()}"}`), storedPackage(`{"note":"${noise()}"}`)];
+      const genesis = JSON.stringify({ note: noise(), tool_package_digest: kept.digest });
+      const journal = await must(openLevelJournal(path));
+      await must(journal.create(a, genesisNaming(a, lost), lost, idleHead));
+      await must(journal.append(a, [commitAt(0, 'e'), commitAt(1, 'f', 'g')], idleHead));
+      await must(journal.create(b, genesisNaming(b, lost), lost, owingHead));
+      await must(journal.append(b, [commitAt(0, 'e', 'f'), commitAt(2, 'g')], owingHead));
+      // This long genesis is the last one, so that no genesis shares a block of a table with a package.
+      await must(journal.create(c, genesis, kept, idleHead));
+      await must(journal.append(c, [commitAt(0, 'e')], idleHead));
+      await journal.close();
+      for (let opening = 0; opening < openings; opening += 1) await (await must(openLevelJournal(path))).close();
+      await flipInside(path, lost.text);
+
+      const rebuilt = await must(openLevelJournal(path));
+      expect(rebuilt.damage?.sessions.get(b)).toEqual({ first: -1, last: -1 });
+      expect([...(rebuilt.damage?.sessions.keys() ?? [])].sort()).toEqual([a, b]);
+      expect((await refusal(rebuilt.head(b))).message).toMatch(/^session b, position -1: lost/);
+      expect((await refusal(rebuilt.head(a))).message).toMatch(/^session a, positions? -1/);
+      expect(await readAll(rebuilt, c)).toEqual([commitAt(0, 'e')]);
+      expect(await must(rebuilt.genesis(c))).toBe(genesis);
+      expect(await must(rebuilt.toolPackage(kept.digest))).toBe(kept.text);
+      expect((await refusal(rebuilt.toolPackage(lost.digest))).code).toBe('damaged');
+      // A new session stores the package again. The sessions that lost it are still refused: they are on record as damaged.
+      await must(rebuilt.create(d, genesisNaming(d, lost), lost, idleHead));
+      await rebuilt.close();
+      const again = await must(openLevelJournal(path));
+      expect(await must(again.toolPackage(lost.digest))).toBe(lost.text);
+      expect((await refusal(again.head(b))).message).toMatch(/^session b, position -1: lost/);
+      expect(await must(again.head(d))).toMatchObject({ version: 0 });
+      await again.close();
+    }),
+  );
+});
+
+/** Text of 6000 characters that does not compress. */
+function randomHex(seed: number): () => string {
+  const below = numbersFrom(seed);
+  return () => Array.from({ length: 6_000 }, () => below(16).toString(16)).join('');
+}
+
+/** Flips a bit in the middle of a text, in the one file of the journal in use that holds it. */
+async function flipInside(path: string, text: string): Promise<void> {
+  const sought = text.slice(2_000, 2_024);
+  const tables = (await liveTables(path)).map(({ name }) => name);
+  const logs = (await storedFiles(path, /\.log$/)).map(({ name }) => name);
+  const holding: [string, number][] = [];
+  for (const name of [...tables, ...logs]) {
+    const at = (await readFile(join(path, name))).indexOf(sought);
+    if (at !== -1) holding.push([name, at]);
+  }
+  expect(holding).toHaveLength(1);
+  const [[name, at] = ['', 0]] = holding;
+  await flipBit(join(path, name), at, 2);
+}
+
 describe('a damaged journal on a full disk', () => {
   test('is refused and unchanged, and is rebuilt once there is space', { timeout: 60_000 }, async (context) => {
     const disk = await mountSmallDisk('12m');
@@ -267,11 +357,11 @@ describe('a damaged journal on a full disk', () => {
       const path = join(disk.directory, 'journal');
       const [large, small] = [session('large'), session('small')];
       const journal = await must(openLevelJournal(path));
-      for (const id of [large, small]) await must(journal.create(id, '{}'));
-      await must(journal.append(small, version(0), [recordOf('e')], false));
+      for (const id of [large, small]) await must(createSample(journal, id));
+      await must(journal.append(small, [commitAt(0, 'e')], idleHead));
       for (let at = 0; at < 40; at += 1) {
         const text = randomBytes(50_000).toString('hex');
-        await must(journal.append(large, version(at), [recordOf(`l${at}`, text)], false));
+        await must(journal.append(large, [commitWith(at, [storedEvent(`l${at}`, text)])], idleHead));
       }
       await journal.close();
       await (await must(openLevelJournal(path))).close();
@@ -286,7 +376,7 @@ describe('a damaged journal on a full disk', () => {
       expect(await storedFiles(path, TABLE)).toEqual(files);
       await rm(reserve);
       const again = await must(openLevelJournal(path));
-      expect(await readAll(again, small)).toEqual([recordOf('e')]);
+      expect(await readAll(again, small)).toEqual([commitAt(0, 'e')]);
       expect((await refusal(again.head(large))).message).toMatch(/^session large, positions? \d+/);
       await again.close();
     } finally {

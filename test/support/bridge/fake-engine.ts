@@ -6,7 +6,7 @@ import type { EngineClient } from '../../../src/client/client.ts';
 import { canonicalText, digestJson, digestText } from '../../../schemas/canonical.ts';
 import type { Effect } from '../../../schemas/effect.ts';
 import type { Ingress, IngressEvent, IngressKind } from '../../../schemas/event.ts';
-import type { Genesis } from '../../../schemas/genesis.ts';
+import type { Origin } from '../../../src/core/initial-state.ts';
 import type { Digest, OwnerId, Position, SessionId } from '../../../schemas/ids.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
@@ -14,7 +14,7 @@ import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { LeaseGrant, LeaseKey, LeaseRequest, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
-import { effects, initialState, stateDigest, step } from '../../../src/core/index.ts';
+import { effects, initialState, stateDigest, stepNew } from '../../../src/core/index.ts';
 import { blobText } from '../../../bridge/engine-link/text-content.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -53,9 +53,11 @@ export class FakeEngine {
   readonly #releases = new Map<OwnerId, number>();
   #wakers: (() => void)[] = [];
 
-  constructor(clock: VirtualClock, genesis: readonly Genesis[]) {
+  constructor(clock: VirtualClock, origins: readonly Origin[]) {
     this.#clock = clock;
-    for (const record of genesis) this.#states.set(record.session_id, initialState(record));
+    for (const { genesis, tool_package } of origins) {
+      this.#states.set(genesis.session_id, initialState(genesis, tool_package));
+    }
     this.client = this.#newClient();
   }
 
@@ -136,10 +138,11 @@ export class FakeEngine {
         events.push({ event_id: ingress.event_id, position: known as Position, repeated: true });
         continue;
       }
-      const event = this.#toEvent(ingress, state);
-      const refusal = this.#refuseLease(session, event, submit.owner);
-      const stepped = refusal === null ? step(state, event) : left(refusal);
+      const given = this.#toEvent(ingress, state);
+      const refusal = this.#refuseLease(session, given, submit.owner);
+      const stepped = refusal === null ? stepNew(state, given) : left(refusal);
       if (isLeft(stepped)) return stepped;
+      const { event } = stepped.right;
       if (stepped.right.sealed !== null) this.putText(stepped.right.sealed.text);
       events.push({ event_id: event.event_id, position: state.version as number as Position, repeated: false });
       ({ state } = stepped.right);
@@ -287,6 +290,7 @@ export class FakeEngine {
       sessions: unused,
       records: unused,
       follow: unused,
+      followCommits: unused,
       session: (id) =>
         answering(() => {
           const state = this.state(id);

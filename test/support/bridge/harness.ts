@@ -35,13 +35,14 @@ const onPath = (access: 'read' | 'write') =>
   ({ parallel_safe: true, claims: [{ space: 'fs', argument: 'path', form: 'path', access }] }) as const;
 
 /**
- * `read` may run twice, `write` must not; `solo` runs alone; `other` belongs to another bridge; `hosted` requires a host
+ * `read` and `again` may run twice, `write` must not; `solo` runs alone; `other` belongs to another bridge; `hosted` requires a host
  * session; `tiny` has a small output limit.
  */
 const TOOLS: readonly ToolSpec[] = [
   spec('read', { read_only: true, idempotent: true, destructive: false, parallelism_hint: onPath('read') }),
   spec('write', { parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' }),
   spec('solo'),
+  spec('again', { idempotent: true, parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' }),
   defineTool({
     tool_id: 'other.read',
     tool_name: 'other',
@@ -126,15 +127,16 @@ export const call = (id: string, name: string, behaviour: Behaviour = {}): Reply
 
 export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun }: WorldSetup = {}): World {
   const clock = newVirtualClock();
-  const genesis = sessions.map((session_id) =>
-    defaultGenesis({
+  const origins = sessions.map((session_id) => ({
+    genesis: defaultGenesis({
       session_id,
       tool_package: toolPackage,
       consent: CONSENT_PRESETS.allow_all,
       config: { tool_concurrency_max: 256, ...config },
     }),
-  );
-  const engine = new FakeEngine(clock, genesis);
+    tool_package: toolPackage,
+  }));
+  const engine = new FakeEngine(clock, origins);
   const log: BridgeLogLine[] = [];
   const ran: Ran[] = [];
   let running = 0;

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { EventRecord } from '../../../schemas/record.ts';
+import type { StreamEvent } from '../../../schemas/record.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import type { EngineClient } from '../../../src/client/index.ts';
 
@@ -124,10 +124,10 @@ export async function writeRecording(directory: string, turns: readonly Recorded
 export async function eventsUntil(
   client: EngineClient,
   id: SessionId,
-  fits: (record: EventRecord) => boolean,
-): Promise<readonly EventRecord[]> {
+  fits: (record: StreamEvent) => boolean,
+): Promise<readonly StreamEvent[]> {
   const over = new AbortController();
-  const seen: EventRecord[] = [];
+  const seen: StreamEvent[] = [];
   for await (const record of client.follow(id, { signal: over.signal })) {
     seen.push(record);
     if (fits(record)) break;

@@ -1,6 +1,6 @@
 // Requests that every session refuses, by their fault.
 import type { Ingress } from '../../../schemas/event.ts';
-import { EVENTS_PER_APPEND_MAX, JSON_DEPTH_MAX } from '../../../schemas/limits.ts';
+import { EVENTS_PER_COMMIT_MAX, JSON_DEPTH_MAX } from '../../../schemas/limits.ts';
 import { ZERO_DIGEST, nested } from './inputs.ts';
 
 const RUN: Ingress = { kind: 'RunRequested', input: { text: 'go' } };
@@ -48,7 +48,7 @@ export const BAD_REQUESTS: readonly (readonly [name: string, request: unknown, e
   ['an invalid owner', { events: [RUN], owner: 'a b' }, { code: 'invalid_shape', path: '/owner' }],
   [
     'too many events',
-    { events: Array.from({ length: EVENTS_PER_APPEND_MAX + 1 }, () => RUN) },
+    { events: Array.from({ length: EVENTS_PER_COMMIT_MAX + 1 }, () => RUN) },
     { code: 'invalid_shape', path: '/events' },
   ],
   [

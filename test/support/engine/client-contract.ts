@@ -7,14 +7,16 @@ import type { Ingress } from '../../../schemas/event.ts';
 import { type SessionId, type Version, brand } from '../../../schemas/ids.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { Submit } from '../../../schemas/wire.ts';
+import { allSessions } from '../../../src/client/all-sessions.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { must } from '../../../src/client/must.ts';
 import { replay, stateBytes, stateDigest } from '../../../src/core/index.ts';
 import { BAD_REQUESTS } from './bad-requests.ts';
 import { ZERO_DIGEST } from './inputs.ts';
 import { outcome, refusal } from '../journal/outcomes.ts';
+import { eventsOf } from '../records.ts';
 import { testPackage } from '../tools.ts';
-import { A, B, SESSION, Talk, callsIn, ingress, leaseRequest, settled, started } from './world.ts';
+import { A, B, type LooseIngress, SESSION, Talk, callsIn, ingress, leaseRequest, settled, started } from './world.ts';
 
 export interface Connected {
   readonly client: EngineClient;
@@ -69,9 +71,10 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
 
       test('creates a session under a given id, or one that the engine makes', async () => {
         const own = await must(client.createSession({ session_id: SESSION }));
-        expect(own).toEqual({ session_id: SESSION, version: 0, owing: false });
+        const card = { title: null, status: 'idle', parent: null, last_activity_ms: expect.any(Number), outcome: null };
+        expect(own).toEqual({ session_id: SESSION, version: 0, owing: false, wake_at_ms: null, card });
         const made = await must(client.createSession());
-        const ids = (await must(client.sessions())).map(({ session_id }) => session_id);
+        const ids = (await must(client.sessions())).sessions.map(({ session_id }) => session_id);
         expect(ids).toEqual([SESSION, made.session_id].sort());
       });
 
@@ -89,7 +92,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         const [first] = testPackage().registry;
         const twice = { ...testPackage(), registry: [first, first] };
         expect(await bad({ tool_package: twice })).toMatchObject({ code: 'registry_invalid' });
-        expect(await must(client.sessions())).toHaveLength(1);
+        expect((await must(client.sessions())).sessions).toHaveLength(1);
       });
 
       test('shows state, digest and chain of the stream', async () => {
@@ -100,7 +103,52 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         const replayed = replay(await must(client.records(SESSION)));
         expect(replayed.divergence).toBeNull();
         expect(replayed).toMatchObject({ chain: view.chain, stateDigest: view.state_digest });
-        expect(await must(client.sessions())).toEqual([{ session_id: SESSION, version: 1, owing: true }]);
+        expect((await must(client.sessions())).sessions).toMatchObject([
+          {
+            session_id: SESSION,
+            version: 1,
+            owing: true,
+            wake_at_ms: null,
+            card: { status: view.status, outcome: null },
+          },
+        ]);
+      });
+
+      test('lists sessions in pages, filtered, with a card for each', async () => {
+        const ids = ['c', 'a', 'b', 'd'].map((id) => brand<'SessionId'>(id));
+        for (const session_id of ids) await must(client.createSession({ session_id }));
+        await new Talk(client, brand('b')).submit([{ kind: 'RunRequested', input: { text: '\n  Fix ä 𝄞\tit \nnow' } }]);
+        await must(client.fork(brand('b'), { session_id: brand('fork') }));
+        const listed = async (request: object) => {
+          const { sessions, next } = await must(client.sessions(request as never));
+          return [sessions.map(({ session_id }) => session_id), next];
+        };
+        expect(await listed({})).toEqual([['a', 'b', 'c', 'd', 'fork'], null]);
+        expect(await listed({ limit: 2 })).toEqual([['a', 'b'], 'b']);
+        expect(await listed({ limit: 2, after: 'b' })).toEqual([['c', 'd'], 'd']);
+        expect(await listed({ limit: 2, after: 'd' })).toEqual([['fork'], null]);
+        expect(await listed({ owing: true })).toEqual([['b'], null]);
+        expect(await listed({ waiting: true })).toEqual([[], null]);
+        expect(await listed({ owing: false, status: 'paused' })).toEqual([['fork'], null]);
+        const { sessions } = await must(client.sessions({ status: 'paused' }));
+        const card = { title: 'Fix ä 𝄞 it', status: 'paused', parent: 'b', outcome: null };
+        expect(sessions).toMatchObject([{ session_id: 'fork', owing: false, card }]);
+        const all: string[] = [];
+        for await (const { session_id } of allSessions(client, { waiting: false })) all.push(session_id);
+        expect(all).toEqual(['a', 'b', 'c', 'd', 'fork']);
+      });
+
+      test.each([
+        [{ limit: 0 }, '/limit'],
+        [{ limit: 1_001 }, '/limit'],
+        [{ limit: 1.5 }, '/limit'],
+        [{ after: '../x' }, '/after'],
+        [{ owing: 'maybe' }, '/owing'],
+        [{ waiting: 1 }, '/waiting'],
+        [{ status: 'asleep' }, '/status'],
+        [{ before: 'x' }, '/before'],
+      ])('refuses a list by %j, with the path of the fault', async (request, path) => {
+        expect(await refusal(client.sessions(request as never))).toMatchObject({ code: 'invalid_shape', path });
       });
 
       test('refuses an unknown session, and an invalid id', async () => {
@@ -167,8 +215,8 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         const event = { kind: 'RunRequested', input: { text: 'go' } };
         await must(client.submit(SESSION, { events: [event] } as never));
         event.input.text = 'changed';
-        const [, record] = await must(client.records(SESSION));
-        expect(record).toMatchObject({ event: { input: { text: 'go' } } });
+        const [recorded] = eventsOf(await must(client.records(SESSION)));
+        expect(recorded).toMatchObject({ input: { text: 'go' } });
       });
 
       test('refuses a request that is too large as a whole', async () => {
@@ -179,13 +227,13 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
     });
 
     describe('the stream', () => {
-      test('is read from a position, up to a limit of records', async () => {
+      test('is read from a position, up to a limit of events', async () => {
         await talk.create();
         await talk.calls(['a', 'once'], ['b', 'free']);
         const all = await must(client.records(SESSION));
-        expect(all.map(({ kind }) => kind)).toEqual(['genesis', 'event', 'event']);
-        expect(await must(client.records(SESSION, 1))).toEqual(all.slice(2));
-        expect(await must(client.records(SESSION, 0, 1))).toEqual(all.slice(1, 2));
+        expect(all.map(({ kind }) => kind)).toEqual(['package', 'genesis', 'commit', 'commit']);
+        expect(await must(client.records(SESSION, 1))).toEqual(all.slice(3));
+        expect(await must(client.records(SESSION, 0, 1))).toEqual(all.slice(2, 3));
         expect(await must(client.records(SESSION, 9))).toEqual([]);
         for (const [from, limit, path] of BAD_PAGES) {
           expect(await refusal(client.records(SESSION, from, limit))).toMatchObject({
@@ -193,6 +241,56 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
             path,
           });
         }
+      });
+
+      test('is read as whole commits, also from inside one', async () => {
+        await talk.create();
+        await talk.run();
+        await talk.submit(pauses(3));
+        await talk.submit(pauses(1));
+        const all = (await must(client.records(SESSION))).slice(2);
+        expect(all.map((record) => record.kind === 'commit' && [record.position, record.events.length])).toEqual([
+          [0, 1],
+          [1, 6],
+          [7, 2],
+        ]);
+        for (const [from, limit, first, end] of [
+          [1, 1, 1, 2],
+          [4, 1, 1, 2],
+          [6, 1, 1, 2],
+          [6, 2, 1, 3],
+          [3, 4, 1, 2],
+          [3, 5, 1, 3],
+          [0, 2, 0, 2],
+          [8, 9, 2, 3],
+          [9, 9, 3, 3],
+        ] as const) {
+          expect(await must(client.records(SESSION, from, limit)), `${limit} from ${from}`).toEqual(
+            all.slice(first, end),
+          );
+        }
+      });
+
+      test('is followed from inside a commit: each event once, or the whole commit', async () => {
+        await talk.create();
+        await talk.run();
+        await talk.submit(pauses(3));
+        const more = talk.submit(pauses(1));
+        for (let from = 0; from <= 7; from += 1) {
+          const seen: number[] = [];
+          for await (const { position, event } of client.follow(SESSION, { from })) {
+            expect(event.kind).toBe(position === 0 ? 'RunRequested' : position % 2 === 1 ? 'RunPaused' : 'RunResumed');
+            if (seen.push(position) === 9 - from) break;
+          }
+          expect(seen).toEqual(Array.from({ length: 9 - from }, (_, index) => from + index));
+          const commits: number[] = [];
+          for await (const commit of client.followCommits(SESSION, { from })) {
+            commits.push(commit.position);
+            if (commit.position === 7) break;
+          }
+          expect(commits).toEqual(from === 0 ? [0, 1, 7] : from < 7 ? [1, 7] : [7]);
+        }
+        await more;
       });
 
       test('is followed from a position, in order, as it grows, until aborted', async () => {
@@ -385,3 +483,10 @@ const RUN: Ingress = { kind: 'RunRequested', input: { text: 'go' } };
 
 const bytesOf = async (client: EngineClient): Promise<Uint8Array> =>
   stateBytes((await must(client.session(SESSION))).state);
+
+/** The run is paused and resumed so many times, in one request. */
+const pauses = (times: number): readonly LooseIngress[] =>
+  Array.from({ length: times }, (): readonly LooseIngress[] => [
+    { kind: 'RunPaused', run_id: 'run-1' },
+    { kind: 'RunResumed', run_id: 'run-1' },
+  ]).flat();

@@ -80,11 +80,14 @@ export function newDisk(): Disk {
       journal: {
         create: (...args) => through('create', journal.create(...args)),
         genesis: (...args) => through('genesis', journal.genesis(...args)),
+        toolPackage: (...args) => through('package', journal.toolPackage(...args)),
         append: (...args) => through('append', journal.append(...args)),
         read: (...args) => through('read', journal.read(...args)),
         head: (...args) => through('head', journal.head(...args)),
         find: (...args) => through('find', journal.find(...args)),
-        sessions: () => through('sessions', journal.sessions()),
+        restate: (...args) => through('restate', journal.restate(...args)),
+        sessions: (...args) => through('sessions', journal.sessions(...args)),
+        due: (...args) => through('due', journal.due(...args)),
         snapshots: {
           put: (...args) => through('snapshot put', journal.snapshots.put(...args)),
           versions: (...args) => through('snapshot versions', journal.snapshots.versions(...args)),

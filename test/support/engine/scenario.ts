@@ -90,6 +90,7 @@ export function scenario(disk: Disk): readonly Step[] {
     lease(disk, remember),
     late(() => submit('e-start', started(call('a'), A), A)),
     late(() => submit('e-a', settled(call('a')), A)),
+    late(() => submit('e-start-b', started(call('b'), A), A)),
     late(() => submit('e-b', settled(call('b'), false), A)),
     lease(disk, remember),
     late(() => submit('e-batch', { kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash: call('a').plan_hash }, A)),

@@ -5,8 +5,8 @@ import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { OwnerId } from '../../../schemas/ids.ts';
 import { RETRY_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../../schemas/limits.ts';
 import { digestText } from '../../../schemas/canonical.ts';
-import type { EventRecord, GenesisRecord, StreamRecord } from '../../../schemas/record.ts';
-import { effects, eventDigest, stateDigest } from '../../../src/core/index.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
+import { effects } from '../../../src/core/index.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { must } from '../../../src/client/must.ts';
 import { RejectedError } from '../../../src/client/rejected-error.ts';
@@ -16,7 +16,7 @@ import { session as given } from '../session.ts';
 import { FREE, ONCE } from '../tools.ts';
 import type { Disk } from './disk.ts';
 import type { Step as ClientStep } from './scenario.ts';
-import { recordStream } from './stored-stream.ts';
+import { recordStream, recordsOf } from './stored-stream.ts';
 import {
   A,
   type LooseIngress,
@@ -171,17 +171,7 @@ const pauses = (id: string, pairs: number): Step =>
 function exported(): readonly StreamRecord[] {
   let now = given({ session_id: SESSION }).runRequested();
   for (let pair = 0; pair < 2 * SNAPSHOT_EVERY_EVENTS; pair += 1) now = now.paused().resumed();
-  const { folded, records } = recordStream(now.genesis, now.events);
-  const first = folded[0];
-  if (first === undefined) throw new Error('a stream has a first state');
-  const start = { state_digest: stateDigest(first.state), chain: first.chain };
-  const genesis: GenesisRecord = { kind: 'genesis', format: 1, genesis: now.genesis, ...start };
-  const events = now.events.map((event, index): EventRecord => {
-    const { state_digest, chain } = records[index] ?? start;
-    const position = index as EventRecord['position'];
-    return { kind: 'event', position, event, event_digest: eventDigest(event), state_digest, chain };
-  });
-  return [genesis, ...events];
+  return recordsOf(recordStream(now, now.events, [1, 2, 5, 90]));
 }
 
 async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
@@ -207,7 +197,7 @@ export const STORIES: readonly Story[] = [
       create,
       run,
       observed(5),
-      ...['c3', 'c1', 'c4'].map((id) => starts(id)),
+      ...['c3', 'c1', 'c4', 'c0', 'c2'].map((id) => starts(id)),
       ...['c4', 'c0', 'c2', 'c1'].map((id) => settles(id)),
       settles('c3', false),
       closes,
@@ -232,6 +222,7 @@ export const STORIES: readonly Story[] = [
       run,
       observed(3, 'once'),
       starts('c0'),
+      starts('c1'),
       settles('c1'),
       submits('stop', { kind: 'user.interrupt', run_id: 'run-1' }),
       views,

@@ -145,7 +145,7 @@ export interface World {
   restart(bounds?: Bounds): Promise<void>;
 }
 
-export type Bounds = Pick<EnginePorts, 'atWorkMax'>;
+export type Bounds = Pick<EnginePorts, 'activeSessionsMax'>;
 
 // Shared, because compiling the schemas costs more than most tests.
 const checkSchema = newSchemaCheck();
@@ -191,12 +191,17 @@ export async function newWorld(
 
 /** The state that the stored stream folds to, independent of any engine. */
 export async function durable(disk: Disk, id: SessionId = SESSION): Promise<SessionState> {
-  let state = folded.get(disk) ?? initialState(JSON.parse(await must(disk.journal.genesis(id))) as Genesis);
-  for (const { event } of await must(disk.journal.read(id, state.version as number as Position, 1_000))) {
-    state = accepted(state, JSON.parse(event) as IngressEvent);
+  let state = folded.get(disk) ?? (await firstState(disk, id));
+  for (const { events } of await must(disk.journal.read(id, state.version as number as Position, 1_000))) {
+    for (const { text } of events) state = accepted(state, JSON.parse(text) as IngressEvent);
   }
   folded.set(disk, state);
   return state;
+}
+
+async function firstState({ journal }: Disk, id: SessionId): Promise<SessionState> {
+  const genesis = JSON.parse(await must(journal.genesis(id))) as Genesis;
+  return initialState(genesis, JSON.parse(await must(journal.toolPackage(genesis.tool_package_digest))) as ToolPackage);
 }
 
 const folded = new WeakMap<Disk, SessionState>();

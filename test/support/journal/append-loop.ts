@@ -4,18 +4,18 @@ import { writeSync } from 'node:fs';
 import { must } from '../../../src/client/must.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import { loopEvents, loopSessions } from './loop-events.ts';
-import { recordsOf, version } from './samples.ts';
+import { commitAt, createSample, headOf } from './samples.ts';
 
 async function main(directory: string): Promise<void> {
   const journal = await must(openLevelJournal(directory));
-  await Promise.all(loopSessions.map((id) => journal.create(id, `genesis of ${id}`)()));
+  await Promise.all(loopSessions.map((id) => createSample(journal, id, `genesis of ${id}`)()));
   writeSync(1, 'ready\n');
   await Promise.all(
     loopSessions.map(async (id) => {
       let { version: at } = await must(journal.head(id));
       for (;;) {
         const events = loopEvents(id, at);
-        at = await must(journal.append(id, version(at), recordsOf(...events), at % 2 === 0));
+        at = await must(journal.append(id, [commitAt(at, ...events)], headOf(at % 2 === 0)));
         writeSync(1, `${id} ${at}\n`);
       }
     }),

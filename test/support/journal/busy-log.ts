@@ -4,10 +4,19 @@ import { cp, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { must } from '../../../src/client/must.ts';
-import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
+import type { Journal, JournalCommit, StoredPackage } from '../../../src/journal/journal.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import type { Random } from '../random.ts';
-import { recordOf, session, version } from './samples.ts';
+import {
+  commitWith,
+  genesisNaming,
+  headOf,
+  idleHead,
+  lengthOf,
+  session,
+  storedEvent,
+  storedPackage,
+} from './samples.ts';
 
 /** What one commit wrote, by session: the first position, or -1 when it created the session. */
 type Written = ReadonlyMap<SessionId, number>;
@@ -17,6 +26,8 @@ export interface Commit {
   readonly from: number;
   readonly to: number;
   readonly written: Written;
+  /** The sessions whose tool package it stored, among them those that later commits created. */
+  readonly packagesOf: ReadonlySet<SessionId>;
 }
 
 export interface BusyLog {
@@ -25,7 +36,7 @@ export interface BusyLog {
   readonly crashed: string;
   readonly log: string;
   readonly commits: readonly Commit[];
-  readonly streams: ReadonlyMap<SessionId, readonly JournalRecord[]>;
+  readonly streams: ReadonlyMap<SessionId, readonly JournalCommit[]>;
 }
 
 interface Shape {
@@ -37,7 +48,7 @@ interface Shape {
 
 /** About every second write is to one of three sessions. The idle sessions have no writes in the log. */
 export async function writeBusyLog(directory: string, random: Random, shape: Shape): Promise<BusyLog> {
-  const streams = new Map<SessionId, JournalRecord[]>();
+  const streams = new Map<SessionId, JournalCommit[]>();
   const closed = join(directory, 'closed', 'journal');
   const before = await must(openLevelJournal(closed));
   for (let n = 0; n < shape.sessions; n += 2) {
@@ -59,9 +70,12 @@ export async function writeBusyLog(directory: string, random: Random, shape: Sha
       const among = random.below(2) === 0 ? 3 : shape.sessions;
       ids.add(session(`s${random.below(among)}`));
     }
+    const stored = new Set([...streams.keys()].map(packageOfSession));
     const written = await write(journal, streams, [...ids], random);
     const to = (await stat(join(closed, log))).size;
-    commits.push({ from, to, written });
+    const added = new Set([...ids].map(packageOfSession).filter((one) => !stored.has(one)));
+    const users = Array.from({ length: shape.sessions }, (_, n) => session(`s${n}`));
+    commits.push({ from, to, written, packagesOf: new Set(users.filter((id) => added.has(packageOfSession(id)))) });
     from = to;
   }
   const crashed = join(directory, 'crashed', 'journal');
@@ -70,41 +84,56 @@ export async function writeBusyLog(directory: string, random: Random, shape: Sha
   return { closed, crashed, log, commits, streams };
 }
 
-/** Makes one commit: all its requests are submitted together. */
+const PACKAGES = ['even', 'odd'].map((name) => storedPackage(`{"tools":[],"note":"${name}"}`));
+
+/**
+ * Many sessions share a tool package. Those with even numbers and the idle ones are created before the log, with others: the
+ * package of the rest is stored by a commit in the log.
+ */
+export const packageOfSession = (id: SessionId): StoredPackage =>
+  PACKAGES[Number(id.replace(/^\D+/, '')) % PACKAGES.length] as StoredPackage;
+
+/** Makes one write: all its requests are submitted together. */
 async function write(
   journal: Journal,
-  streams: Map<SessionId, JournalRecord[]>,
+  streams: Map<SessionId, JournalCommit[]>,
   ids: readonly SessionId[],
   random: Random,
 ): Promise<Written> {
   const written = new Map<SessionId, number>();
   await Promise.all(
     ids.map(async (id) => {
-      const records = streams.get(id);
-      written.set(id, records === undefined ? -1 : records.length);
-      if (records === undefined) {
+      const commits = streams.get(id);
+      written.set(id, commits === undefined ? -1 : lengthOf(commits));
+      if (commits === undefined) {
         streams.set(id, []);
-        await must(journal.create(id, `genesis of ${id}`));
+        const tool_package = packageOfSession(id);
+        await must(journal.create(id, genesisNaming(id, tool_package), tool_package, idleHead));
         return;
       }
-      const added = Array.from({ length: 1 + random.below(4) }, (_, n) => {
-        const name = `${id}-${records.length + n}`;
-        return recordOf(name, `{"event_id":"${name}","note":"${'n'.repeat(random.below(900))}"}`);
-      });
-      const at = version(records.length);
-      records.push(...added);
-      await must(journal.append(id, at, added, random.below(2) === 0));
+      const added: JournalCommit[] = [];
+      for (let count = 1 + random.below(2); count > 0; count -= 1) {
+        const at = lengthOf([...commits, ...added]);
+        const events = Array.from({ length: 1 + random.below(3) }, (_, n) => {
+          const name = `${id}-${at + n}`;
+          return storedEvent(name, `{"event_id":"${name}","note":"${'n'.repeat(random.below(600))}"}`);
+        });
+        added.push(commitWith(at, events));
+      }
+      commits.push(...added);
+      await must(journal.append(id, added, headOf(random.below(2) === 0)));
     }),
   );
   return written;
 }
 
 /** For each session, the first position that it lost with this byte range of the log, if nothing in the range is readable. */
-export function firstLost({ commits }: BusyLog, from: number, to: number): ReadonlyMap<SessionId, number> {
+export function firstLost({ commits, streams }: BusyLog, from: number, to: number): ReadonlyMap<SessionId, number> {
   const lost = new Map<SessionId, number>();
   for (const commit of commits) {
     if (commit.to <= from || commit.from >= to) continue;
     for (const [id, first] of commit.written) if (!lost.has(id)) lost.set(id, first);
+    for (const id of commit.packagesOf) if (streams.has(id)) lost.set(id, -1);
   }
   return lost;
 }
@@ -112,9 +141,9 @@ export function firstLost({ commits }: BusyLog, from: number, to: number): Reado
 /** The same journal without the commits that end after this offset. */
 export function cutAt(busy: BusyLog, from: number): BusyLog {
   const cut = firstLost(busy, from, Number.POSITIVE_INFINITY);
-  const streams = [...busy.streams].flatMap(([id, records]): [SessionId, readonly JournalRecord[]][] => {
-    const first = cut.get(id) ?? records.length;
-    return first === -1 ? [] : [[id, records.slice(0, first)]];
+  const streams = [...busy.streams].flatMap(([id, commits]): [SessionId, readonly JournalCommit[]][] => {
+    const first = cut.get(id) ?? lengthOf(commits);
+    return first === -1 ? [] : [[id, commits.filter(({ position }) => position < first)]];
   });
   return { ...busy, streams: new Map(streams), commits: busy.commits.filter((commit) => commit.from < from) };
 }

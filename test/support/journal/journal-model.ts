@@ -4,14 +4,17 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
+import { versionAfter } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
-import type { Journal, JournalRecord } from '../../../src/journal/journal.ts';
-import { eventId, position, recordOf, session, version } from './samples.ts';
+import type { HeadFacts } from '../../../schemas/session-head.ts';
+import type { Journal, JournalCommit, StoredPackage } from '../../../src/journal/journal.ts';
+import { commitAt, eventId, headOf, idsIn, lengthOf, position, session, storedPackage } from './samples.ts';
 
 interface ModelStream {
   readonly genesis: string;
-  records: readonly JournalRecord[];
-  owing: boolean;
+  readonly tool_package: StoredPackage;
+  commits: readonly JournalCommit[];
+  head: HeadFacts;
 }
 
 export type JournalModel = Map<SessionId, ModelStream>;
@@ -39,51 +42,61 @@ async function answerOf(task: TaskEither<Rejection, unknown>): Promise<unknown> 
   return isRight(answer) ? answer.right : answer.left.code;
 }
 
-const createCommand = (id: SessionId, genesis: string): Command =>
+const createCommand = (id: SessionId, genesis: string, tool_package: StoredPackage): Command =>
   command(`create ${id}`, async (model, { journal }) => {
     const exists = model.has(id);
-    if (!exists) model.set(id, { genesis, records: [], owing: false });
-    expect(await answerOf(journal.create(id, genesis))).toBe(exists ? 'session_exists' : undefined);
+    const head = headOf(genesis.length % 2 === 0);
+    if (!exists) model.set(id, { genesis, tool_package, commits: [], head });
+    const answer = await answerOf(journal.create(id, genesis, tool_package, head));
+    expect(answer).toBe(exists ? 'session_exists' : undefined);
   });
 
 interface AppendInput {
   readonly id: SessionId;
   readonly drift: number;
-  readonly events: readonly string[];
+  /** The event ids of each commit. */
+  readonly parts: readonly (readonly string[])[];
   readonly owing: boolean;
 }
 
-const appendCommand = ({ id, drift, events, owing }: AppendInput): Command =>
-  command(`append ${id} ${drift} [${events.join()}] ${owing}`, async (model, { journal }) => {
+const appendCommand = ({ id, drift, parts, owing }: AppendInput): Command =>
+  command(`append ${id} ${drift} [${parts.join('|')}] ${owing}`, async (model, { journal }) => {
     const stream = model.get(id);
-    const at = Math.max(0, (stream?.records.length ?? 0) + drift);
-    const records = events.map((event) => recordOf(event));
-    const answer = await answerOf(journal.append(id, version(at), records, owing));
-    const all = [...(stream?.records ?? []), ...records];
+    const at = Math.max(0, lengthOf(stream?.commits ?? []) + drift);
+    const events = parts.flat();
+    let next = at;
+    const commits = parts.map((part) => {
+      next += part.length;
+      return commitAt(next - part.length, ...part);
+    });
+    const answer = await answerOf(journal.append(id, commits, headOf(owing)));
+    const all = [...(stream?.commits ?? []), ...commits];
+    const ids = idsIn(all);
     if (new Set(events).size < events.length) expect(answer).toBe('version_conflict');
     else if (stream === undefined) expect(answer).toBe('unknown_session');
-    else if (at !== stream.records.length || new Set(all.map(({ event_id }) => event_id)).size < all.length) {
+    else if (at !== lengthOf(stream.commits) || new Set(ids).size < ids.length) {
       expect(answer).toBe('version_conflict');
     } else {
-      expect(answer).toBe(all.length);
-      stream.records = all;
-      stream.owing = owing;
+      expect(answer).toBe(ids.length);
+      stream.commits = all;
+      stream.head = headOf(owing);
     }
   });
 
 const readCommand = (id: SessionId, from: number, limit: number): Command =>
   command(`read ${id} ${from} ${limit}`, async (model, { journal }) => {
     const stream = model.get(id);
-    expect(await answerOf(journal.read(id, position(from), limit))).toEqual(
-      stream === undefined ? 'unknown_session' : stream.records.slice(from, from + limit),
-    );
+    const page = stream?.commits.filter((commit) => commit.position < from + limit && versionAfter(commit) > from);
+    expect(await answerOf(journal.read(id, position(from), limit))).toEqual(page ?? 'unknown_session');
     expect(await answerOf(journal.genesis(id))).toEqual(stream?.genesis ?? 'unknown_session');
+    if (stream === undefined) return;
+    expect(await answerOf(journal.toolPackage(stream.tool_package.digest))).toBe(stream.tool_package.text);
   });
 
 const findCommand = (id: SessionId, event: string): Command =>
   command(`find ${id} ${event}`, async (model, { journal }) => {
     const stream = model.get(id);
-    const index = stream?.records.findIndex(({ event_id }) => event_id === event) ?? -1;
+    const index = idsIn(stream?.commits ?? []).indexOf(event);
     const found = index === -1 ? null : index;
     expect(await answerOf(journal.find(id, eventId(event)))).toBe(stream === undefined ? 'unknown_session' : found);
   });
@@ -91,9 +104,9 @@ const findCommand = (id: SessionId, event: string): Command =>
 const headsCommand = (): Command =>
   command('heads', async (model, { journal }) => {
     const heads = [...model]
-      .map(([id, { records, owing }]) => ({ session_id: id, version: records.length, owing }))
+      .map(([id, { commits, head }]) => ({ session_id: id, version: lengthOf(commits), ...head }))
       .sort((a, b) => (a.session_id < b.session_id ? -1 : 1));
-    expect(await answerOf(journal.sessions())).toEqual(heads);
+    expect(await answerOf(journal.sessions({ limit: 1_000 }))).toEqual({ sessions: heads, next: null });
     for (const head of heads) expect(await answerOf(journal.head(head.session_id))).toEqual(head);
   });
 
@@ -103,15 +116,21 @@ const reopenCommand = (): Command =>
   });
 
 const anySession = fc.constantFrom(...SESSIONS);
-const anyEvents = fc.array(fc.constantFrom(...EVENT_IDS), { minLength: 1, maxLength: 4 });
+const anyParts = fc.array(fc.array(fc.constantFrom(...EVENT_IDS), { minLength: 1, maxLength: 3 }), {
+  minLength: 1,
+  maxLength: 3,
+});
+const anyPackage = fc.constantFrom('{}', '{"tools":[]}').map(storedPackage);
 
 export const journalCommands: fc.Arbitrary<Iterable<Command>> = fc.commands(
   [
-    fc.tuple(anySession, fc.string({ unit: 'grapheme' })).map(([id, genesis]) => createCommand(id, genesis)),
     fc
-      .record({ id: anySession, drift: fc.constantFrom(0, 0, 0, -1, 1), events: anyEvents, owing: fc.boolean() })
+      .tuple(anySession, fc.string({ unit: 'grapheme' }), anyPackage)
+      .map(([id, genesis, tool_package]) => createCommand(id, genesis, tool_package)),
+    fc
+      .record({ id: anySession, drift: fc.constantFrom(0, 0, 0, -1, 1), parts: anyParts, owing: fc.boolean() })
       .map(appendCommand),
-    fc.record({ id: anySession, drift: fc.constant(0), events: anyEvents, owing: fc.boolean() }).map(appendCommand),
+    fc.record({ id: anySession, drift: fc.constant(0), parts: anyParts, owing: fc.boolean() }).map(appendCommand),
     fc.tuple(anySession, fc.nat(12), fc.integer({ min: 1, max: 5 })).map((input) => readCommand(...input)),
     fc.tuple(anySession, fc.constantFrom(...EVENT_IDS)).map((input) => findCommand(...input)),
     fc.constant(headsCommand()),

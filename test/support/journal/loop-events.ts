@@ -6,6 +6,6 @@ export const loopSessions = ['s0', 's1', 's2', 's3', 's4', 's5'].map(session);
 
 export const loopEvent = (id: SessionId, position: number): string => `${id}-${position}`;
 
-/** The one to three events of the append at a version. */
+/** The one to three events of each commit, by its position. */
 export const loopEvents = (id: SessionId, at: number): readonly string[] =>
   Array.from({ length: (at % 3) + 1 }, (_, n) => loopEvent(id, at + n));

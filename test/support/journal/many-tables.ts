@@ -3,34 +3,52 @@ import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { must } from '../../../src/client/must.ts';
-import type { JournalRecord } from '../../../src/journal/journal.ts';
+import type { JournalCommit, StoredPackage } from '../../../src/journal/journal.ts';
 import { verifyLevelFiles } from '../../../src/journal/level/verify-files.ts';
 import { openLevelJournal } from '../../../src/journal/level-journal.ts';
 import type { Random } from '../random.ts';
-import { recordOf, session, version } from './samples.ts';
+import {
+  commitWith,
+  genesisNaming,
+  headOf,
+  idleHead,
+  lengthOf,
+  session,
+  storedEvent,
+  storedPackage,
+} from './samples.ts';
 
-/** The records of every session. */
-export type Streams = ReadonlyMap<SessionId, readonly JournalRecord[]>;
+/** The commits of every session. */
+export type Streams = ReadonlyMap<SessionId, readonly JournalCommit[]>;
+
+/** Three sessions, or twice as many, share a tool package. */
+export const packageInTables = (id: SessionId): StoredPackage =>
+  storedPackage(`{"note":"${'p'.repeat(300)}","number":${Number(id.charAt(1)) % 3}}`);
 
 /** Every opening writes the log of the previous one to a table; from the fourth opening on, tables are merged. */
 export async function writeManyTables(directory: string, random: Random): Promise<Streams> {
-  const streams = new Map<SessionId, JournalRecord[]>();
+  const streams = new Map<SessionId, JournalCommit[]>();
   for (let opening = 0; opening < 3 + random.below(5); opening += 1) {
     const journal = await must(openLevelJournal(directory));
     for (let step = 0; step < 12; step += 1) {
       const id = session(`s${random.below(9)}${'x'.repeat(random.below(2))}`);
-      const records = streams.get(id);
-      if (records === undefined) {
-        await must(journal.create(id, `genesis of ${id}`));
+      const commits = streams.get(id);
+      if (commits === undefined) {
+        const tool_package = packageInTables(id);
+        await must(journal.create(id, genesisNaming(id, tool_package), tool_package, idleHead));
         streams.set(id, []);
         continue;
       }
-      const added = Array.from({ length: 1 + random.below(4) }, (_, n) => {
-        const name = `${id}-${records.length + n}`;
-        return recordOf(name, `{"event_id":"${name}","note":"${noise(random)}"}`);
+      const at = lengthOf(commits);
+      const events = Array.from({ length: 1 + random.below(4) }, (_, n) => {
+        const name = `${id}-${at + n}`;
+        return storedEvent(name, `{"event_id":"${name}","note":"${noise(random)}"}`);
       });
-      await must(journal.append(id, version(records.length), added, random.below(2) === 0));
-      records.push(...added);
+      const cut = random.below(events.length);
+      const added = [events.slice(0, cut), events.slice(cut)].filter((part) => part.length > 0);
+      const parts = added.map((part, index) => commitWith(index === 0 ? at : at + cut, part));
+      await must(journal.append(id, parts, headOf(random.below(2) === 0)));
+      commits.push(...parts);
     }
     await journal.close();
   }

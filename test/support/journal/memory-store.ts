@@ -2,7 +2,7 @@
 // store on LevelDB.
 import { Buffer } from 'node:buffer';
 import { refuse } from '../../../src/journal/refusal.ts';
-import type { OpenStore, Put, Store, StoreView } from '../../../src/journal/store.ts';
+import type { Change, OpenStore, Store, StoreView } from '../../../src/journal/store.ts';
 
 /** How a write fails: nothing reaches the disk, or everything does and only the acknowledgement is lost. */
 export type WriteFault = 'lost' | 'applied';
@@ -29,8 +29,11 @@ export function makeMemoryStore(faults: Faults = {}): MemoryStore {
   let openings = 0;
   let gate: Promise<void> = Promise.resolve();
 
-  function apply(puts: readonly Put[]): void {
-    for (const { key, value } of puts) disk.set(textOf(key), value.slice());
+  function apply(changes: readonly Change[]): void {
+    for (const { key, value } of changes) {
+      if (value === null) disk.delete(textOf(key));
+      else disk.set(textOf(key), value.slice());
+    }
   }
 
   async function open(): Promise<Store> {
@@ -38,12 +41,12 @@ export function makeMemoryStore(faults: Faults = {}): MemoryStore {
     if (faults.open?.(openings) === true) refuse('storage_failed', 'the opening was made to fail');
     let broken = false;
     return {
-      write: async (puts) => {
+      write: async (changes) => {
         if (broken) throw new Error('a write after a failed one: the store was not opened again');
         writes += 1;
         const fault = faults.write?.(writes) ?? null;
         await gate;
-        if (fault !== 'lost') apply(puts);
+        if (fault !== 'lost') apply(changes);
         if (fault === null) return;
         broken = true;
         refuse('storage_failed', 'the write was made to fail');

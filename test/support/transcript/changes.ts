@@ -3,7 +3,8 @@
 import { callStateAt } from '../../../reducers/batch-index.ts';
 import type { RunState } from '../../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../../schemas/state.ts';
-import { type FoldedEvent, batchAfter } from '../../../src/core/batch-steps.ts';
+import { batchAfter } from '../../../src/core/batch-steps.ts';
+import type { FoldedEvent } from '../../../src/core/index.ts';
 import { cut, namesOf, since } from './words.ts';
 
 type States = Pick<FoldedEvent, 'before' | 'after'>;
@@ -107,8 +108,10 @@ function toolChanges({ before, after }: States): readonly string[] {
   ];
 }
 
-const consentChanges = ({ before, after }: States): readonly string[] =>
-  changed('grants', before.consent?.grants.length ?? 0, after.consent?.grants.length ?? 0);
+const consentChanges = ({ before, after }: States): readonly string[] => [
+  ...changed('grants', before.consent?.grants.length ?? 0, after.consent?.grants.length ?? 0),
+  ...changed('rules', before.rules, after.rules),
+];
 
 const undoChanges = ({ before, after }: States): readonly string[] =>
   changed('undos', before.undos?.length ?? 0, after.undos?.length ?? 0);

@@ -61,6 +61,7 @@ const TEXTS: Texts = {
   RunCompleted: ({ run_id, output }) => [run_id, ...(output === undefined ? [] : [textOf(output)])],
   RunFailed: ({ run_id, code, message }) => [run_id, code, quoted(message)],
   ConsentPolicySet: ({ policy, by }) => [fieldsOf(policy.modes), ...optional('by', by)],
+  RulesAdopted: ({ rules, since, by }) => [`rules ${rules}`, `since ${since}`, ...optional('by', by)],
   'user.tool_confirmation': ({ call_id, result, message, grant, instead, by }) => [
     `${result} ${call_id}`,
     ...(grant === undefined ? [] : [`grant ${fieldsOf(grant)}`]),

@@ -1,11 +1,12 @@
 // The transcript of a recorded session: text that a person can review, one line per event, with its position, its time, its
-// kind, its fields, what it changed in the state, and the effects that the session owes after it. A pure function of the
-// records; the texts of the columns are made in the files beside this one.
-import { isLeft } from 'fp-ts/lib/Either.js';
+// kind, its fields, what it changed in the state, and the effects that the session owes after it. A plus after a position says
+// that the next event is in the same commit. A pure function of the records; the texts of the columns are made in the files
+// beside this one.
 import type { Genesis } from '../../../schemas/genesis.ts';
-import type { StreamRecord } from '../../../schemas/record.ts';
+import { type StreamRecord, versionAfter } from '../../../schemas/record.ts';
+import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import { upcast } from '../../../schemas/upcast.ts';
-import { initialState, step } from '../../../src/core/index.ts';
+import { type FoldedEvent, initialState, newReplayer } from '../../../src/core/index.ts';
 import { changesOf } from './changes.ts';
 import { contentOf } from './event-content.ts';
 import { owedOf } from './owed.ts';
@@ -19,38 +20,43 @@ const GAP = '  ';
 
 type Row = readonly [position: string, time: string, kind: string, content: string, changes: string, owed: string];
 
-const HEADINGS: Row = ['#', 'ms', 'event', 'fields', 'changes', 'owed effects'];
+const HEADINGS: Row = ['# ', 'ms', 'event', 'fields', 'changes', 'owed effects'];
 
 /** Throws when a record is refused. */
-export function transcriptOf([first, ...records]: readonly StreamRecord[]): string {
-  if (first?.kind !== 'genesis') throw new Error('a stream begins with a genesis record');
-  const startMs = first.genesis.created_at_ms;
-  let state = initialState(first.genesis);
-  const rows: Row[] = [HEADINGS, ['', '0', 'genesis', genesisText(first.genesis), '', owedOf(state, startMs)]];
+export function transcriptOf(records: readonly StreamRecord[]): string {
+  const [first, second] = records;
+  if (first?.kind !== 'package' || second?.kind !== 'genesis') {
+    throw new Error('a stream begins with a tool package and a genesis record');
+  }
+  const startMs = second.genesis.created_at_ms;
+  const began = genesisText(second.genesis, first.tool_package);
+  const owed = owedOf(initialState(second.genesis, first.tool_package), startMs);
+  const rows: Row[] = [HEADINGS, ['', '0', 'genesis', began, '', owed]];
+  const ends = new Set(records.map((record) => (record.kind === 'commit' ? versionAfter(record) - 1 : null)));
+  const replayer = newReplayer((folded) => rows.push(rowOf(folded, ends.has(folded.position), startMs)));
   for (const record of records) {
-    if (record.kind !== 'event') throw new Error('a stream has one genesis record');
-    const stepped = step(state, record.event);
-    if (isLeft(stepped)) throw new Error(`event ${record.position}: ${stepped.left.code}`);
-    const before = state;
-    ({ state } = stepped.right);
-    const event = upcast(record.event);
-    const changes = changesOf({ record, before, after: state }, startMs);
-    const time = since(event.at_ms, startMs);
-    rows.push([
-      `${record.position}`,
-      time,
-      record.event.kind,
-      contentOf(event, startMs),
-      changes,
-      owedOf(state, startMs),
-    ]);
+    if (replayer.add(record)) continue;
+    const { divergence } = replayer.result();
+    throw new Error(`position ${divergence?.position}: ${divergence?.message}`);
   }
   return layOut(rows);
 }
 
-function genesisText({ session_id, forked_from, tool_package }: Genesis): string {
+function rowOf(folded: FoldedEvent, endsCommit: boolean, startMs: number): Row {
+  const event = upcast(folded.event);
+  return [
+    `${folded.position}${endsCommit ? ' ' : '+'}`,
+    since(event.at_ms, startMs),
+    folded.event.kind,
+    contentOf(event, startMs),
+    changesOf(folded, startMs),
+    owedOf(folded.after, startMs),
+  ];
+}
+
+function genesisText({ session_id, forked_from }: Genesis, { registry }: ToolPackage): string {
   const from = forked_from === undefined ? '' : `, forked from ${forked_from.session_id} at ${forked_from.position}`;
-  return `session ${session_id}, ${tool_package.registry.length} tools${from}`;
+  return `session ${session_id}, ${registry.length} tools${from}`;
 }
 
 /** Each column is as wide as its longest text, up to its limit. */

@@ -148,7 +148,7 @@ export const BRIDGE_BUGS: Bugs = {
   'a tool that threw is run again': { seed: 22, breaks: 'runs at most once' },
   'a call to be retried is kept as settled': { seed: 6, breaks: 'every run ends' },
   'sent again under another id': {
-    seed: 93,
+    seed: 200,
     breaks: 'live bridges keep their calls',
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {
@@ -191,7 +191,7 @@ export const BRIDGE_BUGS: Bugs = {
     })),
   },
   'a cancelled call succeeds': { seed: 10, breaks: 'honest reports' },
-  'live bridges are taken for dead': { seed: 499, breaks: 'live bridges keep their calls' },
+  'live bridges are taken for dead': { seed: 73, breaks: 'live bridges keep their calls' },
   'a ledger entry is not reported': { seed: 283, breaks: 'nothing is lost' },
   'a call is released before its end is reported': { seed: 283, breaks: 'nothing is lost' },
   'an undo is reported but not done': { seed: 55, breaks: 'honest reports' },

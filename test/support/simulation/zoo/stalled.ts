@@ -22,7 +22,7 @@ export const STALLED: Scenario = {
       calls: 64,
     },
   ],
-  processes: [{ atMs: 467, what: 'stall_bridge', bridge: 1, ms: 4_091 }],
+  processes: [{ atMs: 656, what: 'stall_bridge', bridge: 1, ms: 4_091 }],
 };
 
 // A bridge is stalled between reading the bytes for an undo and restoring them. When it continues, the other bridge has
@@ -43,6 +43,6 @@ export const UNDO_STALLED: Scenario = {
       calls: 64,
     },
   ],
-  messages: [{ nth: 15, what: 'delay_answer', ms: 400 }],
-  processes: [{ atMs: 1_200, what: 'stall_bridge', bridge: 1, ms: 5_000 }],
+  messages: [{ nth: 17, what: 'delay_answer', ms: 400 }],
+  processes: [{ atMs: 1_012, what: 'stall_bridge', bridge: 1, ms: 5_000 }],
 };

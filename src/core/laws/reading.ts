@@ -1,0 +1,196 @@
+// The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
+// state, and which calls a cancellation or a time ended; every other fact comes from the events.
+import { isGranted } from '../../../reducers/consent.ts';
+import type { EventOfKind } from '../../../schemas/event.ts';
+import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
+import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
+import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
+import type { ActiveToolBatch, CallStatus } from '../../../schemas/state.ts';
+import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
+import type { FoldedEvent } from '../folded-event.ts';
+
+/** How a call ended. */
+export type CallResult = Exclude<CallStatus, 'waiting' | 'queued' | 'running'>;
+
+/** One observed call, as the events so far tell its life. */
+export interface CallReading {
+  readonly call_id: CallId;
+  /** Among the observed calls. */
+  readonly index: number;
+  readonly observed: ToolCallObserved;
+  /** Null when the plan rejects the call or does not have it. */
+  readonly planned: PlannedToolCall | null;
+  readonly rejected: RejectedToolCall | null;
+  /** Where its last start is recorded. */
+  startedAt: number | null;
+  /** It has started, and neither ended nor been lost since. */
+  running: boolean;
+  /** Where a person allowed it, by its own answer or by a grant. */
+  allowedAt: number | null;
+  result: { readonly position: number; readonly status: CallResult } | null;
+}
+
+export interface BatchReading {
+  readonly batch_id: BatchId;
+  readonly openedAt: number;
+  readonly plan: ToolBatchPlan;
+  /** In call order. */
+  readonly calls: readonly CallReading[];
+  /** Of two calls with one id, the first. */
+  readonly byId: ReadonlyMap<CallId, CallReading>;
+  /** The calls that share the result of a call. */
+  readonly sharers: ReadonlyMap<CallId, readonly CallReading[]>;
+}
+
+export interface DetachedReading {
+  readonly batch_id: BatchId;
+  readonly call_id: CallId;
+  readonly plan_hash: Digest;
+  readonly leftAt: number;
+}
+
+export interface Reading {
+  open: BatchReading | null;
+  /** The batch that closed last, and where. */
+  closed: { readonly batch_id: BatchId; readonly position: number } | null;
+  /** Calls that an interrupt left running, without a report so far. */
+  detached: readonly DetachedReading[];
+  /** Calls that a person gave instead of calls of the open batch. */
+  amended: readonly ToolCallObserved[];
+  /** Where the rules that may deny a call were recorded last; -1 is the genesis record. */
+  readonly since: { policy: number; session: number; run: number; registry: number };
+}
+
+export const newReading = (): Reading => ({
+  open: null,
+  closed: null,
+  detached: [],
+  amended: [],
+  since: { policy: -1, session: -1, run: -1, registry: -1 },
+});
+
+/** Takes in one event, with the results that it gives. */
+export function advance(reading: Reading, folded: FoldedEvent, results: ReadonlyMap<CallReading, CallResult>): void {
+  const { position, after } = folded;
+  noteRules(reading, folded);
+  const { open } = reading;
+  if (open !== null) noteOpen(reading, open, folded);
+  for (const [call, status] of results) {
+    call.result = { position, status };
+    call.running = false;
+  }
+  noteDetached(reading, folded);
+  if (after.active_tool_batch?.batch_id === open?.batch_id) return;
+  if (open !== null) {
+    reading.closed = { batch_id: open.batch_id, position };
+    reading.amended = [];
+  }
+  reading.open = after.active_tool_batch === null ? null : readBatch(after.active_tool_batch, position);
+}
+
+function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: number): BatchReading {
+  const rejections = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
+  const plans = new Map(plan.planned_calls.map((call) => [call.call_id, call]));
+  const calls = observed.map((call, index): CallReading => {
+    const rejected = rejections.get(index) ?? null;
+    const planned = rejected === null ? (plans.get(call.call_id) ?? null) : null;
+    const status = rejected !== null ? 'rejected' : planned?.executor.kind === 'workflow' ? 'succeeded' : null;
+    return {
+      call_id: call.call_id,
+      index,
+      observed: call,
+      planned,
+      rejected,
+      startedAt: null,
+      running: false,
+      allowedAt: null,
+      result: status === null ? null : { position: openedAt, status },
+    };
+  });
+  const byId = new Map(calls.map((call) => [call.call_id, call] as const).reverse());
+  return { batch_id, openedAt, plan, calls, byId, sharers: sharersIn(calls) };
+}
+
+function sharersIn(calls: readonly CallReading[]): ReadonlyMap<CallId, readonly CallReading[]> {
+  const sharers = new Map<CallId, CallReading[]>();
+  for (const call of calls) {
+    const shared = call.planned?.shares;
+    if (shared === undefined) continue;
+    const known = sharers.get(shared);
+    if (known === undefined) sharers.set(shared, [call]);
+    else known.push(call);
+  }
+  return sharers;
+}
+
+function noteRules({ since }: Reading, { event, position, before, after }: FoldedEvent): void {
+  if (event.kind === 'ConsentPolicySet') since.policy = position;
+  else if (event.kind === 'ToolRegistrySet') since.registry = position;
+  else if (event.kind === 'ToolOverridesSet') since[event.scope] = position;
+  if (after.run?.run_id !== before.run?.run_id) since.run = position;
+}
+
+/** What an event says about a call of the open batch besides its result. */
+function noteOpen(reading: Reading, open: BatchReading, { event, position, before }: FoldedEvent): void {
+  if (!('batch_id' in event) || !('call_id' in event) || event.batch_id !== open.batch_id) return;
+  const call = open.byId.get(event.call_id);
+  if (call === undefined) return;
+  if (event.kind === 'ToolCallStarted') {
+    call.startedAt = position;
+    call.running = true;
+  } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') call.running = false;
+  else if (event.kind === 'user.tool_confirmation' && isBound(call, event)) {
+    if (event.result === 'allow') noteAllowed(open, call, { event, position, before });
+    else if (event.instead !== undefined) reading.amended = [...reading.amended, event.instead].slice(-AMENDED_MAX);
+  }
+}
+
+type Answer = Pick<EventOfKind<'user.tool_confirmation'>, 'arguments_digest'>;
+
+/** Whether an answer is about a call as it was planned, and no answer has decided it before. */
+const isBound = ({ planned, result, allowedAt }: CallReading, { arguments_digest }: Answer): boolean =>
+  asks(planned) && planned?.arguments_digest === arguments_digest && result === null && allowedAt === null;
+
+/** The plan has a person asked about the call. */
+export const asks = (planned: PlannedToolCall | null): boolean => planned?.consent?.ask === 'person';
+
+interface Allowing extends Pick<FoldedEvent, 'position' | 'before'> {
+  readonly event: EventOfKind<'user.tool_confirmation'>;
+}
+
+/** A grant also answers the questions that it covers. */
+function noteAllowed(open: BatchReading, call: CallReading, { event, position, before }: Allowing): void {
+  call.allowedAt = position;
+  const { planned } = call;
+  if (event.grant === undefined || planned === null || before.consent === undefined) return;
+  const grant = { ...event.grant, tool_id: planned.tool_id };
+  for (const other of open.calls) {
+    if (other.planned === null || !asks(other.planned) || other.allowedAt !== null || other.result !== null) continue;
+    if (isGranted(grant, other.planned, other.observed.arguments ?? null)) other.allowedAt = position;
+  }
+}
+
+function noteDetached(reading: Reading, { event, position, after }: FoldedEvent): void {
+  if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
+    reading.detached = reading.detached.filter((call) => !isSameCall(call, event));
+  }
+  const { open } = reading;
+  if (event.kind !== 'user.interrupt' || open === null) return;
+  const left = open.calls.filter(
+    ({ result, planned }) =>
+      result?.position === position && result.status === 'unknown' && planned?.shares === undefined,
+  );
+  const known = left.map(({ call_id }) => ({
+    batch_id: open.batch_id,
+    call_id,
+    plan_hash: open.plan.plan_hash,
+    leftAt: position,
+  }));
+  // A call that is in the state no longer has been reported, or its bridge was lost.
+  const kept = reading.detached.filter((call) => after.detached?.some((row) => isSameCall(call, row)) === true);
+  reading.detached = [...kept, ...known].slice(-DETACHED_MAX);
+}
+
+type Named = Pick<DetachedReading, 'batch_id' | 'call_id'>;
+
+export const isSameCall = (a: Named, b: Named): boolean => a.batch_id === b.batch_id && a.call_id === b.call_id;
