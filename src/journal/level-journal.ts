@@ -8,7 +8,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { openFileSnapshots } from './file-snapshots.ts';
 import type { Journal } from './journal.ts';
-import { markClosed } from './level/closed-file.ts';
+import { forgetClosed, markClosed } from './level/closed-file.ts';
 import { openLevelStore } from './level/store.ts';
 import { type TornTail, recordTornTails } from './level/torn-tail.ts';
 import { type VerifiedFiles, verifyLevelFiles } from './level/verify-files.ts';
@@ -72,6 +72,7 @@ const openVerified =
     const journal = damage === null ? opened.right : refuseLost(opened.right, damage);
     // Recorded only now: before the store was open, another process could have been in the middle of a write.
     await recordTornTails(directory, tornTails);
+    await forgetClosed(directory);
     let closing: Promise<void> | null = null;
     const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));
     const notices = [...faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];

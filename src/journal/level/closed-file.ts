@@ -2,7 +2,7 @@
 // sessions that they wrote to. A log that was whole then and is not now was damaged later, not torn by a crash, and
 // the sessions of all its writes are known.
 import { Buffer } from 'node:buffer';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { crc32c } from './crc32c.ts';
@@ -25,7 +25,7 @@ export interface ClosedLogs {
   readonly sessions: ReadonlyMap<SessionId, Version>;
 }
 
-/** Null after a crash. Every opening begins a new log, so the file of an earlier stop does not apply to it. */
+/** Null after a crash. */
 export async function readClosed(directory: string): Promise<ClosedLogs | null> {
   const text = await readFile(join(directory, CLOSED), 'utf8').catch(() => '');
   const [body = '', sum = ''] = text.split('\n');
@@ -52,6 +52,12 @@ export async function markClosed(directory: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) === null && !(error instanceof RangeError)) throw error;
   }
+}
+
+/** Removes the file, before the first write after a clean stop. */
+export async function forgetClosed(directory: string): Promise<void> {
+  // When this fails, the file still does not apply: it does not name the log that the opening began.
+  await rm(join(directory, CLOSED), { force: true }).catch(() => undefined);
 }
 
 async function readLogs(directory: string): Promise<Written | null> {
