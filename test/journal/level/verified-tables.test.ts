@@ -27,12 +27,12 @@ const LATER_MS = 60_000;
 
 /** A clock whose timers fire only when the test says so. */
 function handClock(aheadMs = LATER_MS) {
-  const timers: { readonly ms: number; readonly then: () => void }[] = [];
+  const timers: { readonly ms: number; readonly fire: () => void }[] = [];
   let rests = 0;
   return {
     now: () => Date.now() + aheadMs,
-    after: (ms: number, then: () => void) => {
-      const timer = { ms, then };
+    after: (ms: number, fire: () => void) => {
+      const timer = { ms, fire };
       timers.push(timer);
       return () => void timers.splice(timers.indexOf(timer), timers.includes(timer) ? 1 : 0);
     },
@@ -44,7 +44,7 @@ function handClock(aheadMs = LATER_MS) {
         if (timer !== undefined) {
           if (timer.ms > 3_600_000) return;
           rests += 1;
-          timer.then();
+          timer.fire();
         }
         await new Promise((resolve) => setImmediate(resolve));
       }
