@@ -32,7 +32,7 @@ module.exports = {
     only('core', '^src/core/', '^src/', '^src/(core|toolsets)/'),
     only('toolsets', '^src/toolsets/', '^(reducers|src)/', '^src/toolsets/'),
     only('files', '^src/files/', '^(reducers|src)/', '^src/files/'),
-    only('journal', '^src/journal/', '^(reducers|src)/', '^src/(journal/|files/|core/chain)'),
+    only('journal', '^src/journal/', '^(reducers|src)/', '^src/(journal/|files/|core/chain|clock)'),
     only('journal-level', '^src/journal/level/', '^src/journal/(salvage/|level-journal|stored-journal|memory)', NONE),
     only('journal-salvage', '^src/journal/salvage/', '^src/journal/level-journal', NONE),
     only('journal-port', '^src/journal/(?!level/|salvage/|level-journal)', '^src/journal/(level|salvage)', NONE),

@@ -277,12 +277,17 @@ export function variants<C extends Fields>(name: string, tag: string, cases: C):
   );
 }
 
-/** What either codec accepts. */
-export function either<A, B>(name: string, first: Codec<A>, second: Codec<B>): Codec<A | B> {
+/** What either codec accepts. `advice` says what else to do about a value that neither accepts, or null. */
+export function either<A, B>(
+  name: string,
+  first: Codec<A>,
+  second: Codec<B>,
+  advice: (value: unknown) => string | null = () => null,
+): Codec<A | B> {
   return new Codec<A | B>(
     name,
     (value): value is A | B => first.is(value) || second.is(value),
-    (value, context) => error(value, context, `must be ${name}: ${first.name} or ${second.name}`),
+    (value, context) => error(value, context, advice(value) ?? `must be ${name}: ${first.name} or ${second.name}`),
     { title: name, anyOf: [first.jsonSchema, second.jsonSchema] },
   );
 }

@@ -2,6 +2,7 @@
 // references to blobs, never their bytes (docs/design.md, "State").
 import { type TypeOf, either, integer, shape, text } from './codec.ts';
 import { Digest } from './ids.ts';
+import { isPlainObject } from './json.ts';
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from './limits.ts';
 
 /** Text of at most {@link INLINE_CHARS_MAX} UTF-16 units. */
@@ -17,7 +18,11 @@ export const BlobText = shape('BlobText', {
 });
 export type BlobText = TypeOf<typeof BlobText>;
 
-export const Content = either('Content', InlineText, BlobText);
+export const Content = either('Content', InlineText, BlobText, (value) =>
+  isPlainObject(value) && typeof value['text'] === 'string' && value['text'].length > INLINE_CHARS_MAX
+    ? `has a text of ${value['text'].length} characters, and at most ${INLINE_CHARS_MAX} may be inline; put longer text into a blob`
+    : null,
+);
 export type Content = TypeOf<typeof Content>;
 
 /** True when the value holds the text; false when it names a blob. */

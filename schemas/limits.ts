@@ -172,6 +172,10 @@ export const QUEUE_MAX = 1_024;
 export const LEVEL_FILES_OPEN_MAX = 64;
 /** Size of a journal file, in bytes: half of LevelDB's default, because open files take memory. */
 export const LEVEL_FILE_BYTES = 1_048_576;
+/** How long ago a table was verified at most, in milliseconds, to be used unread when a journal opens. */
+export const TABLE_TRUST_MS_MAX = 86_400_000;
+/** Bytes of a table that the check in the background verifies at a time. */
+export const TABLE_CHECK_BYTES = 262_144;
 /**
  * Events read from the journal at a time, and the rest of the last commit. After each page a load checks the state against
  * its recorded digest.

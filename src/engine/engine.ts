@@ -41,12 +41,17 @@ export interface EngineOptions {
   readonly random?: () => number;
   /** How many sessions may be active at a time, at least 1; 16,384 by default. Any number may be idle. */
   readonly activeSessionsMax?: number;
+  /**
+   * Read every table of the journal before the engine answers. Otherwise tables that were verified within the last day, and
+   * that nobody wrote to since, are read only after it.
+   */
+  readonly everyTable?: boolean;
   /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
 }
 
 /** The stores of an engine, when they are not those of a data directory. */
-export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
+export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable'> {
   readonly journal: Journal;
   readonly blobs: Blobs;
   /** Checks arguments against schemas; engines that share one compile each schema once. */
@@ -80,9 +85,9 @@ export const openEngine =
         reject('storage_failed', '/dataDir', `cannot create the data directory ${options.dataDir}: ${reasonOf(error)}`),
       );
     }
-    const { dataDir, tell } = options;
+    const { dataDir, everyTable = false, tell = () => undefined } = options;
     return await pipe(
-      openLevelJournal(join(dataDir, 'journal'), tell === undefined ? {} : { tell }),
+      openLevelJournal(join(dataDir, 'journal'), { everyTable, tell }),
       TE.bindTo('journal'),
       TE.bind('blobs', ({ journal }) =>
         pipe(

@@ -5,16 +5,20 @@ import { isLeft, right } from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { type Clock, backgroundClock } from '../clock.ts';
 import { openFileSnapshots } from './file-snapshots.ts';
 import type { Journal } from './journal.ts';
-import { markClosed } from './level/closed-file.ts';
+import { forgetClosed, markClosed } from './level/closed-file.ts';
 import { openLevelStore } from './level/store.ts';
+import { type TableCheck, startTableCheck } from './level/table-check.ts';
 import { type TornTail, recordTornTails } from './level/torn-tail.ts';
+import { type VerifiedTables, readVerified, writeVerified } from './level/verified-tables.ts';
 import { type VerifiedFiles, verifyLevelFiles } from './level/verify-files.ts';
+import type { FileFault } from './level/verify-logs.ts';
 import { checkLayout } from './layout.ts';
 import { catchRefusal, refuse } from './refusal.ts';
-import { type Damage, describeDamage, readDamage, refuseLost } from './salvage/damage-record.ts';
+import { type Damage, describeDamage, readDamage, refuseDamaged, refuseLost } from './salvage/damage-record.ts';
 import { isSwitchPending } from './salvage/rebuild-switch.ts';
 import { type RebuildOptions, describeFault, finishSwitch, rebuildJournal } from './salvage/rebuild.ts';
 import type { Store } from './store.ts';
@@ -33,7 +37,19 @@ export interface LevelJournal extends Journal {
   readonly notices: readonly string[];
 }
 
-const SILENT: RebuildOptions = { tell: () => undefined, onStep: () => Promise.resolve() };
+export interface OpeningOptions extends RebuildOptions {
+  /** Read every table before the journal answers, also those that were verified before and are unchanged. */
+  readonly everyTable: boolean;
+  /** Times the check of tables in the background. */
+  readonly clock: Clock;
+}
+
+const DEFAULTS: OpeningOptions = {
+  tell: () => undefined,
+  onStep: () => Promise.resolve(),
+  everyTable: false,
+  clock: backgroundClock,
+};
 
 /**
  * Opens or creates the journal in `directory`, which only one process can have open at a time. Verifies its files first.
@@ -42,24 +58,42 @@ const SILENT: RebuildOptions = { tell: () => undefined, onStep: () => Promise.re
  */
 export const openLevelJournal = (
   directory: string,
-  options: Partial<RebuildOptions> = {},
+  options: Partial<OpeningOptions> = {},
 ): TaskEither<Rejection, LevelJournal> => {
-  const rebuilding = { ...SILENT, ...options };
+  const chosen = { ...DEFAULTS, ...options };
+  const opening = (how: OpeningOptions): TaskEither<Rejection, LevelJournal> => {
+    const sinceMs = how.clock.now();
+    return pipe(
+      catchRefusal(() => prepare(directory, how)),
+      TE.chain((files) => openVerified(directory, { files, sinceMs, clock: how.clock })),
+    );
+  };
   return pipe(
-    catchRefusal(() => prepare(directory, rebuilding)),
-    TE.chain((files) => openVerified(directory, files)),
+    opening(chosen),
+    // A table that was not read may be why: then the journal is rebuilt.
+    TE.orElse((refused) =>
+      refused.code === 'damaged' && !chosen.everyTable ? opening({ ...chosen, everyTable: true }) : TE.left(refused),
+    ),
   );
 };
 
-async function prepare(directory: string, options: RebuildOptions): Promise<VerifiedFiles> {
+async function prepare(directory: string, options: OpeningOptions): Promise<VerifiedFiles> {
   await finishSwitch(directory, options.onStep);
-  const files = await verifyLevelFiles(directory);
+  const trusted: VerifiedTables = options.everyTable ? new Map() : await readVerified(directory);
+  const files = await verifyLevelFiles(directory, { trusted, clock: options.clock });
   return files.faults.length === 0 ? files : await rebuildJournal(directory, options);
 }
 
+interface Opening {
+  readonly files: VerifiedFiles;
+  readonly sinceMs: number;
+  readonly clock: Clock;
+}
+
 const openVerified =
-  (directory: string, { torn: tornTails, faults }: VerifiedFiles): TaskEither<Rejection, LevelJournal> =>
+  (directory: string, { files, sinceMs, clock }: Opening): TaskEither<Rejection, LevelJournal> =>
   async () => {
+    const { torn: tornTails, faults } = files;
     let found: Damage | null = null;
     const open = async (): Promise<Store> => {
       const { store, damage } = await openStore(directory);
@@ -69,14 +103,35 @@ const openVerified =
     const opened = await openStoredJournal(open, openFileSnapshots(join(directory, SNAPSHOTS)))();
     if (isLeft(opened)) return opened;
     const damage = found as Damage | null;
-    const journal = damage === null ? opened.right : refuseLost(opened.right, damage);
+    const whole = damage === null ? opened.right : refuseLost(opened.right, damage);
     // Recorded only now: before the store was open, another process could have been in the middle of a write.
     await recordTornTails(directory, tornTails);
+    await forgetClosed(directory);
+    const check = await beginCheck(directory, { files, sinceMs, clock });
+    const journal = refuseDamaged(whole, check.fault);
     let closing: Promise<void> | null = null;
-    const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));
+    const close = (): Promise<void> =>
+      (closing ??= Promise.all([whole.close(), check.stop()]).then(() => markClosed(directory)));
     const notices = [...faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
     return right({ ...journal, tornTails, damage, notices, close });
   };
+
+interface RunningCheck extends TableCheck {
+  /** The damage that it found. */
+  readonly fault: () => Rejection | null;
+}
+
+/** Records what the opening verified, and begins to read the rest. */
+async function beginCheck(directory: string, { files, sinceMs, clock }: Opening): Promise<RunningCheck> {
+  let fault: Rejection | null = null;
+  // The tables of a rebuilt journal are new; the next opening reads them.
+  if (files.faults.length > 0) return { fault: () => null, stop: () => Promise.resolve() };
+  if ([...files.verified.values()].some(({ atMs }) => atMs >= sinceMs)) await writeVerified(directory, files.verified);
+  const onDamage = (found: FileFault): void => {
+    fault = reject('damaged', '', `${describeFault(found)}; restart the engine, which then rebuilds the journal`);
+  };
+  return { ...startTableCheck({ directory, files, sinceMs, clock, onDamage }), fault: () => fault };
+}
 
 /** Opens the store, and reads what it lost. */
 async function openStore(directory: string): Promise<{ readonly store: Store; readonly damage: Damage | null }> {

@@ -200,6 +200,10 @@ describe('a fork while people act', () => {
     for (const run of ['pause', 'go', 'end'] as const) {
       const forked = fork(recordsOf(undoing), undoing.events.length, run);
       expect(kindsOf(forked)).toEqual(['UndoSettled']);
+      expect(eventsOf(forked.records).at(-1)).toMatchObject({
+        success: false,
+        message: 'The undo was requested in the session that this one was forked from.',
+      });
       expect(effects(forked.state)).toEqual([]);
     }
   });

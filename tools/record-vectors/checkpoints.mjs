@@ -80,6 +80,8 @@ const FILES = {
   'further-head-field': [checkpoint(GOOD.sessions, { ...GOOD.head, note: 'x' }), 'unreadable'],
   'other-purpose': [checkpoint(GOOD.sessions, { ...GOOD.head, purpose: 'refold/checkpoint/2' }), 'unreadable'],
   'no-signature': [(({ signature: _signature, ...rest }) => rest)(GOOD), 'unreadable'],
+  'signature-unpadded': [{ ...GOOD, signature: GOOD.signature.replace(/=+$/, '') }, 'unreadable'],
+  'key-unpadded': [{ ...GOOD, public_key: GOOD.public_key.replace(/=+$/, '') }, 'unreadable'],
   'version-text': [checkpoint(withStory({ version: '7' })), 'unreadable'],
   proof: [PROOF, 'ok'],
   'proof-of-one': [proveSession(checkpoint([leafAt(plain)]), 'story'), 'ok'],

@@ -25,7 +25,10 @@ export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output:
     );
   }
   await requireData(dataDir);
-  const journal = mustBe(await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir))()));
+  // What a stream refers to is kept, so every stream must be whole.
+  const journal = mustBe(
+    await namingHolder(dataDir, await openLevelJournal(journalOf(dataDir), { everyTable: true })()),
+  );
   try {
     if ((journal.damage?.vanished.length ?? 0) > 0) {
       const message = `sessions may be missing, and gc would delete their blobs: ${journal.notices.join('; ')}. Restore ${dataDir} from a backup first.`;

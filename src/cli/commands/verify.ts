@@ -47,13 +47,17 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   };
   await withSources(sources, dataDir, verify);
   if (all) {
-    await withEngine(dataDir, async (client) => {
-      const wanted = new Set<SessionId>();
-      for await (const { session_id } of allSessions(client)) wanted.add(session_id);
-      // Every session that was signed for must exist.
-      for (const id of checkpoint?.unseen() ?? []) wanted.add(id);
-      await verify([...wanted].map((id) => sessionSource(client, id)));
-    });
+    await withEngine(
+      dataDir,
+      async (client) => {
+        const wanted = new Set<SessionId>();
+        for await (const { session_id } of allSessions(client)) wanted.add(session_id);
+        // Every session that was signed for must exist.
+        for (const id of checkpoint?.unseen() ?? []) wanted.add(id);
+        await verify([...wanted].map((id) => sessionSource(client, id)));
+      },
+      { everyTable: true },
+    );
   }
   const ofData = all || verdicts.some(({ snapshots }) => snapshots !== null);
   const gone = ofData ? await reportFindings(dataDir, output) : 0;

@@ -1,13 +1,12 @@
 // The file CLOSED, which a clean stop writes into the directory of the journal: the names and sizes of the logs, and the
 // sessions that they wrote to. A log that was whole then and is not now was damaged later, not torn by a crash, and
 // the sessions of all its writes are known.
-import { Buffer } from 'node:buffer';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId, Version } from '../../../schemas/ids.ts';
-import { crc32c } from './crc32c.ts';
 import { codeOf } from '../../files/file-failure.ts';
 import { HEAD_LETTER, sessionOfKey } from '../keys.ts';
+import { readChecksummed, writeChecksummed } from './checksummed-file.ts';
 import { readLog } from './log-format.ts';
 import type { NewestEntry } from './newest-entries.ts';
 import { addWrites, spanOfBatch } from './write-batch.ts';
@@ -25,13 +24,12 @@ export interface ClosedLogs {
   readonly sessions: ReadonlyMap<SessionId, Version>;
 }
 
-/** Null after a crash. Every opening begins a new log, so the file of an earlier stop does not apply to it. */
+/** Null after a crash. */
 export async function readClosed(directory: string): Promise<ClosedLogs | null> {
-  const text = await readFile(join(directory, CLOSED), 'utf8').catch(() => '');
-  const [body = '', sum = ''] = text.split('\n');
-  if (sum !== sumOf(body)) return null;
-  // The checksum matches, so the text needs no further check.
-  const { sizes, first, end, sessions } = JSON.parse(body) as Written;
+  // The checksum matches, so the value needs no further check.
+  const written = (await readChecksummed(join(directory, CLOSED))) as Written | null;
+  if (written === null) return null;
+  const { sizes, first, end, sessions } = written;
   return { sizes: new Map(sizes), first, end, sessions: new Map(sessions) };
 }
 
@@ -47,11 +45,16 @@ export async function markClosed(directory: string): Promise<void> {
   try {
     const written = await readLogs(directory);
     if (written === null) return;
-    const body = JSON.stringify(written);
-    await writeFile(join(directory, CLOSED), `${body}\n${sumOf(body)}\n`, { mode: 0o600 });
+    await writeChecksummed(join(directory, CLOSED), written);
   } catch (error) {
     if (codeOf(error) === null && !(error instanceof RangeError)) throw error;
   }
+}
+
+/** Removes the file, before the first write after a clean stop. */
+export async function forgetClosed(directory: string): Promise<void> {
+  // When this fails, the file still does not apply: it does not name the log that the opening began.
+  await rm(join(directory, CLOSED), { force: true }).catch(() => undefined);
 }
 
 async function readLogs(directory: string): Promise<Written | null> {
@@ -76,5 +79,3 @@ async function readLogs(directory: string): Promise<Written | null> {
   });
   return sizes.length === 0 ? null : { sizes, first: Math.min(first, end), end, sessions };
 }
-
-const sumOf = (body: string): string => crc32c(Buffer.from(body)).toString(16).padStart(8, '0');

@@ -18,12 +18,20 @@ export interface LiveFiles {
 
 interface Edits {
   readonly tables: Map<number, KeySpan>;
-  firstLog: number;
+  firstLog: number | null;
   previousLog: number;
+  hasNextFile: boolean;
+  hasLastSequence: boolean;
 }
 
 export function readManifest(manifest: Buffer): LiveFiles {
-  const edits: Edits = { tables: new Map(), firstLog: 0, previousLog: 0 };
+  const edits: Edits = {
+    tables: new Map(),
+    firstLog: null,
+    previousLog: 0,
+    hasNextFile: false,
+    hasLastSequence: false,
+  };
   const { records, faults } = readLog(manifest);
   const [first] = faults;
   let fault = first === undefined ? null : `the checksum or the length of the edit at ${first.at} does not match`;
@@ -34,7 +42,12 @@ export function readManifest(manifest: Buffer): LiveFiles {
     fault ??= error.message;
   }
   if (records.length === 0) fault ??= 'it is empty';
-  const { tables, firstLog, previousLog } = edits;
+  // LevelDB writes these in one edit, after the edit that lists the tables: without them the manifest is cut short.
+  if (edits.firstLog === null || !edits.hasNextFile || !edits.hasLastSequence) {
+    fault ??= 'it ends before the edit that names the log';
+  }
+  const { tables, previousLog } = edits;
+  const firstLog = edits.firstLog ?? 0;
   return { tables, firstLog, isLiveLog: (number) => number >= firstLog || number === previousLog, fault };
 }
 
@@ -49,9 +62,13 @@ function applyEdit(record: Uint8Array, edits: Edits): void {
       case 2:
         edits.firstLog = reader.varint();
         break;
-      case 3: // the next file number, and the last sequence number
-      case 4:
+      case 3: // the next file number
         reader.varint();
+        edits.hasNextFile = true;
+        break;
+      case 4: // the last sequence number
+        reader.varint();
+        edits.hasLastSequence = true;
         break;
       case 5: // where the next compaction of a level begins
         reader.varint();

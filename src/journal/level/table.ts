@@ -31,6 +31,15 @@ export interface TableFault {
 
 /** What is wrong with a table that contains this span of keys, or null. */
 export function verifyTable(table: Buffer, span: KeySpan): TableFault | null {
+  const verifying = verifyingTable(table, span);
+  for (;;) {
+    const step = verifying.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in steps, each of which verifies one block and yields its size. */
+export function* verifyingTable(table: Buffer, span: KeySpan): Generator<number, TableFault | null> {
   const faults: string[] = [];
   const lost: KeySpan[] = [];
   let first = span.first;
@@ -41,6 +50,7 @@ export function verifyTable(table: Buffer, span: KeySpan): TableFault | null {
     const end = Buffer.compare(last, span.last) < 0 ? last : span.last;
     if (attempt(() => verifyBlock(table, handle), faults) === null) lost.push({ first, last: end });
     first = last;
+    yield handle.size;
   }
   // A damaged filter loses no key, but LevelDB would still trust it.
   attempt(() => verifyMeta(table), faults);

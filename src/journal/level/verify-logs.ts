@@ -46,10 +46,13 @@ export async function verifyLogs(
     if (bytes !== null) read.push({ name, bytes, contents: readLog(bytes) });
   }
   const oldest = live === null || live.firstLog === 0 ? [] : [`${String(live.firstLog).padStart(6, '0')}.log`];
-  const known = [...(closedFile?.sizes.keys() ?? [])].filter(isLive);
-  const inUse = [...new Set([...names, ...oldest, ...known])];
-  const closed = closedFile !== null && inUse.every((name) => closedFile.sizes.has(name)) ? closedFile : null;
-  const missing = inUse.filter((name) => !names.includes(name) && closed?.sizes.get(name) !== 0);
+  // A log that CLOSED does not name was begun later: the logs that it names may be in tables since, and deleted.
+  const closed =
+    closedFile !== null && [...names, ...oldest].every((name) => closedFile.sizes.has(name)) ? closedFile : null;
+  const inUse = new Set([...names, ...oldest, ...[...(closed?.sizes.keys() ?? [])].filter(isLive)]);
+  // An open database always has a log. Which one it was, only a manifest or CLOSED could tell.
+  if (live === null && inUse.size === 0) inUse.add('the log');
+  const missing = [...inUse].filter((name) => !names.includes(name) && closed?.sizes.get(name) !== 0);
   const last = read.findLastIndex(({ contents }) => contents.records.length > 0);
   const judged = read.map((log, index) => {
     const closedSize = closed?.sizes.get(log.name) ?? null;

@@ -89,6 +89,29 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
   };
 }
 
+/** The same journal, which refuses everything once damage was found while it is open. */
+export function refuseDamaged(journal: Journal, found: () => Rejection | null): Journal {
+  const unlessFound =
+    <T>(task: TaskEither<Rejection, T>): TaskEither<Rejection, T> =>
+    () => {
+      const fault = found();
+      return fault === null ? task() : Promise.resolve(left(fault));
+    };
+  return {
+    ...journal,
+    create: (session, genesis, tool_package, head) => unlessFound(journal.create(session, genesis, tool_package, head)),
+    append: (session, commits, head) => unlessFound(journal.append(session, commits, head)),
+    restate: (session, version, head) => unlessFound(journal.restate(session, version, head)),
+    genesis: (session) => unlessFound(journal.genesis(session)),
+    toolPackage: (digest) => unlessFound(journal.toolPackage(digest)),
+    read: (session, from, limit) => unlessFound(journal.read(session, from, limit)),
+    head: (session) => unlessFound(journal.head(session)),
+    find: (session, event) => unlessFound(journal.find(session, event)),
+    sessions: (request) => unlessFound(journal.sessions(request)),
+    due: (untilMs, limit, after) => unlessFound(journal.due(untilMs, limit, after)),
+  };
+}
+
 const GONE = 'may be gone without a trace';
 
 /**

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
+import { readLog } from '../../../src/journal/level/log-format.ts';
 import { type BusyLog, cutAt, firstLost, packageOfSession, writeBusyLog } from '../../support/journal/busy-log.ts';
 import { outcome, refusal } from '../../support/journal/outcomes.ts';
 import {
@@ -300,4 +301,62 @@ describe('a journal with a damaged manifest', () => {
       }
     }),
   );
+
+  test('loses nothing when it is cut short after any of its edits', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(9), { commits: 8, sessions: 8, together: 2 });
+      for (const how of ['closed', 'crashed'] as const) {
+        const manifest = await nameOf(busy[how], /^MANIFEST-/);
+        const { records } = readLog(await readFile(join(busy[how], manifest)));
+        expect(records.length).toBeGreaterThan(1);
+        for (const { at } of records) {
+          const path = join(directory, `${how}-${at}`, 'journal');
+          await cp(busy[how], path, { recursive: true });
+          await truncate(join(path, manifest), at);
+          const journal = await must(openLevelJournal(path));
+          const [notice = '', ...others] = journal.notices;
+          expect(notice).toContain(`${manifest} of the journal was damaged`);
+          expect(others.filter((one) => one.includes('is missing'))).toEqual([]);
+          expect(await compareWith(journal, busy, new Map())).toMatchObject({ right: busy.streams.size, damaged: 0 });
+          await journal.close();
+        }
+      }
+    }));
+
+  test('is refused when the logs are missing too, whatever an old CLOSED says of earlier ones', () =>
+    inTemporaryDirectory(async (directory) => {
+      const busy = await writeBusyLog(directory, randomFrom(9), { commits: 8, sessions: 8, together: 2 });
+      expect(await readdir(busy.crashed)).not.toContain('CLOSED');
+      await truncate(join(busy.crashed, await nameOf(busy.crashed, /^MANIFEST-/)), 0);
+      await rm(join(busy.crashed, busy.log));
+      const { code, message } = await refusal(openLevelJournal(busy.crashed));
+      expect(code).toBe('damaged');
+      expect(message).toContain('cannot tell which sessions lost writes');
+    }));
+
+  test('is not compared with a CLOSED from before a log that was begun later', () =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'journal');
+      const id = 's' as SessionId;
+      const first = await must(openLevelJournal(path));
+      await must(createSample(first, id));
+      await must(first.append(id, [commitAt(0, 'a')], idleHead));
+      await first.close();
+      const closed = await readFile(join(path, 'CLOSED'));
+      const second = await must(openLevelJournal(path));
+      await must(second.append(id, [commitAt(1, 'b')], idleHead));
+      const crashed = join(directory, 'crashed', 'journal');
+      await cp(path, crashed, { recursive: true });
+      await second.close();
+      // As when a power cut undoes the removal of the file.
+      await writeFile(join(crashed, 'CLOSED'), closed);
+      await truncate(join(crashed, await nameOf(crashed, /^MANIFEST-/)), 0);
+      const journal = await must(openLevelJournal(crashed));
+      expect(journal.notices.filter((one) => one.includes('is missing'))).toEqual([]);
+      expect(await readAll(journal, id)).toEqual([commitAt(0, 'a'), commitAt(1, 'b')]);
+      await journal.close();
+    }));
 });
+
+const nameOf = async (directory: string, pattern: RegExp): Promise<string> =>
+  (await readdir(directory)).find((name) => pattern.test(name)) ?? '';

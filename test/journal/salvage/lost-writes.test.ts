@@ -40,6 +40,7 @@ const files = (logs: readonly LogFile[], rest: Partial<VerifiedFiles> = {}): Ver
   closed: null,
   faults: [],
   torn: [],
+  verified: new Map(),
   ...rest,
 });
 
