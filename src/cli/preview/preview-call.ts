@@ -189,10 +189,10 @@ function paintLines(lines: readonly Line[], colors: boolean): readonly string[] 
   const paints = {
     note: paint.bold,
     place: paint.cyan,
-    ' ': paint.reset,
+    ' ': String,
     '+': paint.green,
     '-': paint.red,
-    '|': paint.reset,
+    '|': String,
   };
   return lines.map(({ mark, text }) => paints[mark](`${LEADS[mark]}${visible(text)}`));
 }
