@@ -248,7 +248,7 @@ const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment
   });
 
 /** What the result in an event tells people; null when it contains none. */
-export function toldBy(event: IngressEvent): Told | null {
+function toldBy(event: IngressEvent): Told | null {
   if (event.kind !== 'ToolCallSettled' && event.kind !== 'user.custom_tool_result') return null;
   const { message, error, nextAction } = event.result;
   return {

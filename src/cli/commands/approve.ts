@@ -4,7 +4,7 @@ import type { RequiredAction } from '../../core/status.ts';
 import { type Options, textOption } from '../command.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { allowing } from '../people/answers.ts';
-import { askAtTerminal, confirmCall } from '../people/confirm-call.ts';
+import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall } from '../people/waiting-calls.ts';
 import { visible } from '../preview/visible.ts';
@@ -14,7 +14,7 @@ export function approveCommand(to: AnswerTo, options: Options, output: Output): 
   const digest = textOption(options, 'digest');
   return answerCall(to, 'agent.tool_use', output, async (action, client) => {
     const also = grant === undefined ? undefined : alsoAllowed(action, grant);
-    await confirmCall(action, {
+    await askApproval(action, {
       client,
       output,
       ask: askAtTerminal(output),

@@ -47,7 +47,7 @@ async function waitForEngine(
   stopped: Promise<void>,
   output: Output,
 ): Promise<Pick<FoundEngine, 'url'> | null> {
-  const over = stopped.then(() => true as const);
+  const over = stopped.then(() => true);
   for (let said = false; ; said = true) {
     const engine = await findEngine(dataDir);
     if (engine !== null) {
@@ -60,7 +60,7 @@ async function waitForEngine(
         `no engine answers for ${dataDir} yet; waiting for it. To start one: refold serve --data-dir ${dataDir}`,
       );
     }
-    if ((await Promise.race([over, setTimeout(LOOK_EVERY_MS, false as const, { ref: true })])) === true) return null;
+    if (await Promise.race([over, setTimeout(LOOK_EVERY_MS, false)])) return null;
   }
 }
 

@@ -105,7 +105,7 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
 }
 
 /** Lines for a shell that show the session of a demo. */
-export function nextCommands(session: string, data: string): readonly string[] {
+function nextCommands(session: string, data: string): readonly string[] {
   const place = `--data-dir ${shellWord(data)}`;
   const file = `${session}.jsonl`;
   return [

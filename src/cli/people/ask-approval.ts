@@ -8,7 +8,7 @@ import { CommandFailure, type Output } from '../output.ts';
 import { storedArguments } from '../stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 
-export interface Confirmation {
+export interface ApprovalRequest {
   readonly client: Pick<EngineClient, 'getBlob'>;
   readonly output: Output;
   /** The digest of the arguments that the person has seen; the person is asked when it is absent. */
@@ -20,9 +20,9 @@ export interface Confirmation {
 }
 
 /** Throws a CommandFailure, and nothing is recorded, unless a person has seen what is allowed. */
-export async function confirmCall(
+export async function askApproval(
   action: RequiredAction,
-  { client, output, digest, also, ask }: Confirmation,
+  { client, output, digest, also, ask }: ApprovalRequest,
 ): Promise<void> {
   if (digest === action.arguments_digest) return;
   if (digest !== undefined) {
@@ -47,7 +47,7 @@ export async function confirmCall(
 }
 
 /** Asks at the terminal; undefined when there is none, or when the output is for a program. */
-export const askAtTerminal = ({ json }: Output): Confirmation['ask'] =>
+export const askAtTerminal = ({ json }: Output): ApprovalRequest['ask'] =>
   !json && process.stdin.isTTY && process.stdout.isTTY ? isYes : undefined;
 
 /** Whether the person at the terminal answers with yes; anything else, and the end of the input, is no. */
