@@ -23,6 +23,7 @@ export type BridgeLogLine =
       readonly event: 'call_settled';
       readonly outcome: CallOutcome;
       readonly code?: string;
+      readonly error?: string;
       readonly duration_ms: number;
     })
   | (CallIds & { readonly event: 'call_dropped'; readonly why: string })

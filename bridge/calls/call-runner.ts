@@ -13,7 +13,7 @@ import { type Executors, contextOf } from '../executors/executors.ts';
 import type { HeldCall } from './held-call.ts';
 import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log, clip, messageOf } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import type { PlanCheck } from './plan-check.ts';
 import type { StopReason } from '../executors/stop-switch.ts';
@@ -100,7 +100,10 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     const code = end.report.code ?? 'tool_failed';
     if (outcome === 'succeeded') {
       log({ event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome, duration_ms });
-    } else log({ event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome, code, duration_ms });
+    } else {
+      const error = clip(end.report.text);
+      log({ event: 'call_settled', session_id, batch_id, call_id, tool_id, outcome, code, error, duration_ms });
+    }
   }
 
   // The lease of a call that stops with its bridge is given back with all others; any other lease is left to expire.

@@ -79,8 +79,9 @@ const addressOf = ({ batch_id, call_id, plan_hash, attempt }: ToolCall) =>
 
 // The result states how the call ended. The text that the model reads is the output, which is not repeated here.
 function resultOf(report: CallReport): ToolResult {
-  const { success, text, data, terminal, needsFollowup, nextAction } = report;
+  const { success, text, message, data, terminal, needsFollowup, nextAction } = report;
   const result: Record<string, Json> & { success: boolean } = { success };
+  if (message !== undefined) result['message'] = message;
   if (!success) result['error'] = clip(text);
   if (data !== undefined && JSON.stringify(data).length <= RESULT_DATA_CHARS_MAX) result['data'] = data;
   if (terminal !== undefined) result['terminal'] = terminal;

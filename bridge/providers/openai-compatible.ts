@@ -50,6 +50,7 @@ export function openAiCompatible(options: OpenAiOptions): Provider {
   }
   return {
     async generate(request, signal) {
+      if (modelOf(options, request) === null) throw new ProviderError('provider_terminal', NO_MODEL);
       let answer = await tryOnce(options, request, { stream: true, signal });
       if (answer instanceof AttemptFailed && answer.withoutStream && !signal.aborted) {
         answer = await tryOnce(options, request, { stream: false, signal });
@@ -72,6 +73,7 @@ async function tryOnce(
   { stream, signal }: Attempt,
 ): Promise<GenerateReply | AttemptFailed> {
   const silence = watchSilence(options);
+  let answered = false;
   try {
     const response = await fetch(`${options.baseUrl.replace(/\/+$/, '')}/chat/completions`, {
       method: 'POST',
@@ -79,13 +81,14 @@ async function tryOnce(
       body: JSON.stringify(chatRequest(request, { ...styleOf(options, request), stream })),
       signal: AbortSignal.any([signal, silence.signal]),
     });
+    answered = true;
     silence.heard();
     if (!response.ok) return await readRefusal(response, silence, options);
     return await readReply(response, silence);
   } catch (error) {
     if (error instanceof AttemptFailed) return error;
     if (error instanceof ProviderError) return new AttemptFailed(error);
-    const message = silence.signal.aborted ? silence.message : networkMessage(error);
+    const message = silence.signal.aborted ? silence.message : networkMessage(error, answered);
     return new AttemptFailed(new ProviderError('provider_retryable', message));
   } finally {
     silence.end();
@@ -98,10 +101,17 @@ const headersOf = ({ apiKey }: OpenAiOptions): Record<string, string> => ({
   ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
 });
 
-const styleOf = ({ baseUrl, model, fallbackModel }: OpenAiOptions, request: GenerateRequest) =>
+const NO_MODEL =
+  'no model is named. Give `model` or `fallbackModel` to openAiCompatible, or `model` to the config of the session';
+
+/** Null when neither the run nor the options name a model. */
+const modelOf = ({ model, fallbackModel }: OpenAiOptions, request: GenerateRequest): string | null =>
+  model ?? (request.model === MODEL_UNNAMED ? (fallbackModel ?? null) : request.model);
+
+const styleOf = (options: OpenAiOptions, request: GenerateRequest) =>
   ({
-    model: model ?? (request.model === MODEL_UNNAMED ? (fallbackModel ?? request.model) : request.model),
-    tokensField: /\.(openai|azure)\.com/.test(baseUrl) ? 'max_completion_tokens' : 'max_tokens',
+    model: modelOf(options, request) ?? request.model,
+    tokensField: /\.(openai|azure)\.com/.test(options.baseUrl) ? 'max_completion_tokens' : 'max_tokens',
   }) as const;
 
 interface Silence {
@@ -213,9 +223,10 @@ function parsed(text: string): unknown {
 }
 
 // The message of the error itself is only `fetch failed`; the cause holds the reason.
-function networkMessage(error: unknown): string {
+function networkMessage(error: unknown, answered: boolean): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  return `cannot reach the server: ${messageOf(cause ?? error)}`;
+  const what = answered ? 'the connection was lost in the middle of the answer' : 'cannot reach the server';
+  return `${what}: ${messageOf(cause ?? error)}`;
 }
 
 /** A fault that may be recorded: without the key. The message is clipped after that, so that no part of the key remains. */

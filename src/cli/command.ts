@@ -1,7 +1,7 @@
 // What all commands share: the common options, how a command runs and how it ends.
 import { type Command, Option } from 'commander';
 import type { SessionId } from '../../schemas/ids.ts';
-import { CommandFailure, type Output, type Streams, newOutput, reportFailure } from './output.ts';
+import { CommandFailure, type Output, type Streams, failureOf, newOutput, reportFailure } from './output.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -29,10 +29,18 @@ export function command(
       const self = given.at(-1) as Command;
       const options = self.opts<Options>();
       const output = newOutput(program.streams, options['json'] === true);
-      program.exitCode = await work(options, self.args, output).catch((error: unknown) =>
-        reportFailure(error, output, program.streams),
+      program.exitCode = await work(options, self.args, output).catch(async (error: unknown) =>
+        reportFailure(await withPlace(error, options), output, program.streams),
       );
     });
+}
+
+/** A session that is missing is often in another data directory, so the failure says which one was searched. */
+async function withPlace(error: unknown, options: Options): Promise<unknown> {
+  const failure = failureOf(error);
+  if (failure?.code !== 'unknown_session') return error;
+  const message = `${failure.message} Searched in ${await dataDir(options)}; another one: --data-dir DIR`;
+  return new CommandFailure(failure.code, message, failure.exitCode);
 }
 
 const dataDirHelp = (fallback: string): string => `the engine’s data directory (default: ${fallback})`;

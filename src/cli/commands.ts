@@ -30,12 +30,14 @@ export function addRuns(program: Program): void {
     'run a whole session on a small workspace: recorded model, real tools, replay proven',
     async (options, _args, output) => {
       const { demoCommand } = await import('./commands/demo.ts');
-      const data = textOption(options, 'dataDir');
+      // Not the default of other commands: a demo must not leave its session in the home directory.
+      const named = textOption(options, 'dataDir') ?? (process.env['REFOLD_DATA_DIR'] || undefined);
       const sandbox = textOption(options, 'sandbox') ?? 'auto';
-      return await demoCommand({ sandbox, ...(data === undefined ? {} : { dataDir: resolve(data) }) }, output);
+      const data = named === undefined ? {} : { dataDir: await dataDir(options) };
+      return await demoCommand({ sandbox, ...data }, output);
     },
   ).addOption(sandboxOption());
-  describeDataDir(demo, 'a new temporary one');
+  describeDataDir(demo, '$REFOLD_DATA_DIR, else a new temporary one');
 
   command(
     program,

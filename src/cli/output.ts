@@ -51,15 +51,20 @@ const printable = (text: string): string =>
     .map((part, index) => (index % 2 === 0 ? visible(part) : part))
     .join('');
 
-/** Ends the process silently once the reader of its output is gone, as in `refold events SESSION | head`. */
+/**
+ * Ends the process silently once the reader of its output is gone, as in `refold diff A B | head`, with the exit code that a
+ * shell gives a command that SIGPIPE ended: the code of a finished command would claim a result that nobody has read.
+ */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE')
-      process.stderr.write(`${pc.red('refold:')} cannot write the output: ${reasonOf(error)}\n`);
+    if (error.code === 'EPIPE') process.exit(ENDED_BY_SIGPIPE);
+    process.stderr.write(`${pc.red('refold:')} cannot write the output: ${reasonOf(error)}\n`);
     process.exit(2);
   });
   process.stderr.on('error', () => undefined);
 }
+
+const ENDED_BY_SIGPIPE = 128 + 13;
 
 /** Thrown to end a command: the message says what is wrong and what to do next. */
 export class CommandFailure extends Error {

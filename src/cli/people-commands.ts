@@ -12,15 +12,24 @@ export function addAnswers(program: Program): void {
     },
   );
 
-  command(program, 'approve <call>', 'allow a call that waits for a person', async (options, [call = ''], output) => {
-    const { approveCommand } = await import('./commands/approve.ts');
-    return await approveCommand(await answerOf(options, call), { ...options }, output);
-  })
+  command(
+    program,
+    'approve <call>',
+    'show a call that waits for a person, ask, and allow it',
+    async (options, [call = ''], output) => {
+      const { approveCommand } = await import('./commands/approve.ts');
+      return await approveCommand(await answerOf(options, call), { ...options }, output);
+    },
+  )
     .option('--session <id>', 'the session, when calls of several sessions have this id')
-    .option('--for-session', 'also allow every later call of the tool')
+    .option(
+      '--digest <digest>',
+      'do not ask: allow the call if its arguments have this digest (refold approvals --json)',
+    )
+    .option('--for-session', 'also allow every later call of the tool, whatever its arguments')
     .option(
       '--pattern <argument=glob>',
-      'also allow later calls whose argument matches: path=src/** or argv="npm test*"',
+      'also allow later calls that differ in this one argument, when it matches: path=src/** or argv="npm test*"',
     );
 
   command(program, 'deny <call>', 'deny a call that waits for a person', async (options, [call = ''], output) => {

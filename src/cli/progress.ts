@@ -41,9 +41,13 @@ const LINES: LinesByKind = {
   },
   ToolCallStarted: ({ before }, event) => {
     const { call, group } = callOf(before.active_tool_batch, event.call_id);
-    return [`  ${pc.blue('▸')} ${pc.dim(`g${group}`)} ${describeCall(call)} ${pc.dim('started')}`];
+    return [`  ${pc.blue('▸')} ${pc.dim(`g${group + 1}`)} ${describeCall(call)} ${pc.dim('started')}`];
   },
-  ToolCallSettled: ({ before, after }, event) => [settledLine(event, before), ...hostLines(before, after)],
+  ToolCallSettled: ({ before, after }, event) => [
+    settledLine(event, before),
+    ...nextLines(event),
+    ...hostLines(before, after),
+  ],
   ToolBatchSettled: ({ before, after }) => offerLines(before, after),
   LeaseExpired: (_, event) => [pc.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
@@ -75,8 +79,10 @@ const LINES: LinesByKind = {
   'user.custom_tool_result': ({ before }, event) => {
     const { call } = callOf(before.active_tool_batch, event.call_id);
     const mark = event.result.success ? pc.green('✓') : pc.red('✗');
+    const told = event.result.message === undefined ? textOf(event.output) : oneLine(event.result.message);
     return [
-      `  ${mark} ${describeCall(call)} ${pc.dim(`answered${byPerson(event.by)}`)} ${pc.dim(clip(textOf(event.output)))}`,
+      `  ${mark} ${describeCall(call)} ${pc.dim(`answered${byPerson(event.by)}`)} ${pc.dim(clip(told))}`,
+      ...nextLines(event),
     ];
   },
   'user.interrupt': (_, { input, by }) => [
@@ -134,7 +140,7 @@ function turnLines(event: EventOfKind<'ToolCallsObserved'>, after: SessionState)
   const groups = batch.plan.execution_plan.groups.map((ids, group) => {
     const names = ids.map((id) => describeCall(calls.get(id)));
     return (
-      pc.dim(`  group ${group}${ids.length > 1 ? ` (${ids.length} in parallel)` : ''}: `) + names.join(pc.dim(', '))
+      pc.dim(`  group ${group + 1}${ids.length > 1 ? ` (${ids.length} in parallel)` : ''}: `) + names.join(pc.dim(', '))
     );
   });
   const rejected = batch.plan.rejected.map(
@@ -153,8 +159,14 @@ function settledLine(event: EventOfKind<'ToolCallSettled'>, before: SessionState
   const exit = exitCodeOf(event);
   const ended = exit === null ? '' : (exit === 0 ? pc.green : pc.yellow)(` exit ${exit}`);
   const why = good ? ended : pc.red(` ${event.outcome ?? 'failed'}: ${event.code ?? 'tool_failed'}`);
-  return `  ${mark} ${pc.dim(`g${group}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(lastLine(event.output)))}`;
+  // What the tool says to people; of a failure without such a message, what is wrong; else the end of the output.
+  const { message = good ? undefined : event.result.error } = event.result;
+  const told = message === undefined ? lastLine(event.output) : oneLine(message);
+  return `  ${mark} ${pc.dim(`g${group + 1}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(told))}`;
 }
+
+const nextLines = ({ result }: EventOfKind<'ToolCallSettled' | 'user.custom_tool_result'>): readonly string[] =>
+  result.nextAction === undefined ? [] : [pc.dim(`    next: ${clip(oneLine(result.nextAction), 2 * WIDTH)}`)];
 
 /** The exit code of the command that a call ran; null for every other event. */
 export function exitCodeOf(event: IngressEvent): number | null {

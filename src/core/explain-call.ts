@@ -78,6 +78,15 @@ export interface Settled extends Moment {
   /** The kind of event that settled it: the report on the call, a lost lease, or the end of its run. */
   readonly by: IngressEvent['kind'];
   readonly duration_ms: number | null;
+  /** What its result tells people; null when it was settled without one. */
+  readonly told: Told | null;
+}
+
+/** The fields of a result that people read, of which each may be absent (Steerable Tools Spec, "ToolResult"). */
+export interface Told {
+  readonly message?: string;
+  readonly error?: string;
+  readonly nextAction?: string;
 }
 
 /** Collects what happens to the calls with one id while a stream is folded. */
@@ -119,7 +128,7 @@ function observe(
   const batch = after.active_tool_batch;
   const moment = momentOf({ position, event });
   const { rejected, status, code } = batch === null ? refusedWith(after) : beginningOf(batch, index);
-  const settled = { ...moment, attempt: 1, by: upcast(event).kind, duration_ms: null, status, code };
+  const settled = { ...moment, attempt: 1, by: upcast(event).kind, duration_ms: null, told: null, status, code };
   return {
     call,
     index,
@@ -216,7 +225,7 @@ function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
   const starts = startOf(was.status, now, moment);
   const settles = !isTerminal(was.status) && isTerminal(status);
   const why = event.kind === 'LeaseExpired' ? 'lost' : 'retried';
-  const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null };
+  const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null, told: toldBy(event) };
   return {
     ...call,
     status,
@@ -237,6 +246,17 @@ const waitsAfter = ({ waited_for }: PlannedPlace, batch: ActiveToolBatch, moment
     const over = isTerminal(callStateOf(batch, wait.call_id)?.status ?? 'queued');
     return wait.settled === null && over ? { ...wait, settled: moment } : wait;
   });
+
+/** What the result in an event tells people; null when it contains none. */
+function toldBy(event: IngressEvent): Told | null {
+  if (event.kind !== 'ToolCallSettled' && event.kind !== 'user.custom_tool_result') return null;
+  const { message, error, nextAction } = event.result;
+  return {
+    ...(message === undefined ? {} : { message }),
+    ...(error === undefined ? {} : { error }),
+    ...(nextAction === undefined ? {} : { nextAction }),
+  };
+}
 
 const durationOf = (event: IngressEvent): number | null =>
   event.kind === 'ToolCallSettled' ? (event.duration_ms ?? null) : null;

@@ -87,6 +87,26 @@ test('a bridge for one session leases nothing of other sessions', async () => {
   await client.close();
 });
 
+test('a bridge that is started before its engine waits for it, and says so', async () => {
+  const data = at('later');
+  const child = spawn(process.execPath, [CLI, 'bridge', ...work(), '--data-dir', data, '--json']);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<unknown> => JSON.parse(String((await lines.next()).value));
+  expect(await next()).toEqual({ event: 'waiting_for_engine', data_dir: data });
+  const late = await start(['serve', '--port', '0', '--data-dir', data]);
+  expect(await next()).toMatchObject({ event: 'ready' });
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+  await late.kill();
+});
+
+test('a bridge that waits for its engine ends when it is told to', async () => {
+  const child = spawn(process.execPath, [CLI, 'bridge', ...work(), '--data-dir', at('never-served')]);
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+});
+
 test('a bridge whose workspace is not a directory reports its path and the reason', async () => {
   const finished = await refoldProcess(['bridge', ...work(), '--workspace', recording]);
   const stderr = `refold: the bridge cannot start: ${recording}: a part of its path is not a directory\n`;

@@ -34,6 +34,18 @@ function preview(tool: string, args: JsonObject, colors = false): readonly strin
 }
 
 describe('previewCall', () => {
+  test('in colours prints only sequences that a terminal turns off again, and none around plain lines', () => {
+    const edit = { path: 'a.txt', old_string: 'line 10', new_string: 'ten\u001b[8m' };
+    const lines = preview('edit_file', edit, true);
+    expect(lines).toContain(' line 9');
+    const sequences = lines
+      .join('')
+      .split('\u001b')
+      .slice(1)
+      .map((text) => text.slice(0, text.indexOf('m') + 1));
+    expect(new Set(sequences)).toEqual(new Set(['[1m', '[22m', '[36m', '[39m', '[31m', '[32m']));
+  });
+
   test('an edit is shown as a unified diff of its file', () => {
     const edit = { path: 'a.txt', old_string: 'line 10\nline 11\n', new_string: 'ten\n' };
     expect(preview('edit_file', edit)).toEqual([

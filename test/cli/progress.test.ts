@@ -45,15 +45,15 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   ToolCallsObserved: [
     run(),
     (of) => of.observed([call('a', 'read', { path: 'x' }), call('b', 'read', { path: 'y' })], { content: say('both') }),
-    ['turn 1 both', '  group 0 (2 in parallel): read(x), read(y)'],
+    ['turn 1 both', '  group 1 (2 in parallel): read(x), read(y)'],
   ],
   GenerateFailed: [
     run(),
     (of) => of.generateFailed('no_answer', 'none\u0007'),
     ['  ! the model request failed: no_answer: none␇', 'run-1 failed: no_answer, none␇'],
   ],
-  ToolCallStarted: [batch(), (of) => of.started('a'), ['  ▸ g0 once started']],
-  ToolCallSettled: [batch(), (of) => of.settled('b'), ['  ✓ g0 write(x) output of b']],
+  ToolCallStarted: [batch(), (of) => of.started('a'), ['  ▸ g1 once started']],
+  ToolCallSettled: [batch(), (of) => of.settled('b'), ['  ✓ g1 write(x) output of b']],
   ToolBatchSettled: [
     run()
       .observed([call('a', 'read', { path: 'x' })])
@@ -138,12 +138,30 @@ describe('the end of a run', () => {
 
   test('follows the event that settles the last running call', () => {
     const cancelling = batch().started('a').cancelled('enough');
-    expect(seen(cancelling, (of) => of.settled('a'))).toEqual(['  ✓ g0 once output of a', 'run-1 cancelled: enough']);
+    expect(seen(cancelling, (of) => of.settled('a'))).toEqual(['  ✓ g1 once output of a', 'run-1 cancelled: enough']);
   });
 
   test('begins the follow-up run that waits', () => {
     const waits = run().followUp('then').followUp('and then');
     expect(seen(waits, (of) => of.completed())).toEqual(['run-1 completed', 'run-2 then', OFFERED]);
+  });
+});
+
+describe('a result', () => {
+  const told = (result: object, outcome: 'succeeded' | 'failed'): readonly string[] =>
+    seen(batch(), (of) =>
+      of.settled('b', { result: result as never, outcome, ...(outcome === 'failed' ? { code: 'odd' } : {}) }),
+    );
+
+  test('shows people its message, and beside it what comes next', () => {
+    const result = { success: true, message: 'Saved\n\u001b[2Jas x', nextAction: 'open x' };
+    expect(told(result, 'succeeded')).toEqual(['  ✓ g1 write(x) Saved ␛[2Jas x', '    next: open x']);
+  });
+
+  test('that failed shows its error, unless it has a message', () => {
+    expect(told({ success: false, error: 'no space' }, 'failed')).toEqual(['  ✗ g1 write(x) failed: odd no space']);
+    const both = { success: false, error: 'ENOSPC', message: 'The disk is full' };
+    expect(told(both, 'failed')).toEqual(['  ✗ g1 write(x) failed: odd The disk is full']);
   });
 });
 

@@ -70,6 +70,13 @@ class Run {
   }
 
   refold = (...args: readonly string[]) => refold([...args, '--data-dir', this.data]);
+
+  /** Allows a call by the digest of the arguments that `refold approvals` shows. */
+  async approve(call: string, ...args: readonly string[]) {
+    const listed = jsonLines((await this.refold('approvals', '--json')).stdout);
+    const action = listed.find((line) => line['call_id'] === call);
+    return await this.refold('approve', call, '--digest', String(action?.['arguments_digest']), ...args);
+  }
 }
 
 const APPEND = "require('node:fs').appendFileSync('ran', 'x')";
@@ -94,12 +101,12 @@ describe('a run without a terminal', () => {
     expect(await run.waits()).toMatchObject({ action: { call_id: 'a', tool_name: 'shell', mode: 'local' } });
     const listed = await run.refold('approvals', '--json');
     expect(jsonLines(listed.stdout)).toMatchObject([
-      { action: { call_id: 'a', kind: 'agent.tool_use' } },
-      { action: { call_id: 'c', kind: 'agent.tool_use' } },
+      { call_id: 'a', kind: 'agent.tool_use' },
+      { call_id: 'c', kind: 'agent.tool_use' },
     ]);
     expect((await run.refold('sessions', '--waiting')).stdout).toContain('requires_action');
     expect(await ranTimes(run)).toBe(0);
-    expect(await run.refold('approve', 'a')).toMatchObject({ code: 0 });
+    expect(await run.approve('a')).toMatchObject({ code: 0 });
     expect(await run.refold('deny', 'c', '--message', 'not on a Friday')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     expect(await ranTimes(run)).toBe(1);
@@ -117,7 +124,7 @@ describe('a run without a terminal', () => {
     const engine = await run.line((line) => line['event'] === 'engine');
     process.kill(Number(engine['pid']), 'SIGKILL');
     await run.line((line) => line['event'] === 'restart');
-    expect(await run.refold('approve', 'a', '--for-session')).toMatchObject({ code: 0 });
+    expect(await run.approve('a', '--for-session')).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
     // The grant also answered the second call.
     expect(await ranTimes(run)).toBe(2);
@@ -137,7 +144,7 @@ describe('a run without a terminal', () => {
       code: 2,
       stderr: expect.stringContaining('RunPaused is not allowed'),
     });
-    expect(await run.refold('approve', 'a', '--session', id)).toMatchObject({ code: 0 });
+    expect(await run.approve('a', '--session', id)).toMatchObject({ code: 0 });
     expect(await run.refold('resume', id)).toMatchObject({ code: 0 });
     await run.line(() => run.events().some((event) => event.kind === 'ToolCallSettled' && event.call_id === 'a'));
     expect(await run.refold('interrupt', id, '--say', 'leave it')).toMatchObject({ code: 0 });

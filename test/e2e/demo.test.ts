@@ -1,15 +1,22 @@
 // `refold demo`, which `npm start` runs: the first thing a new user sees.
 import { upcast } from '../../schemas/upcast.ts';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
 import type { StreamEvent } from '../../schemas/record.ts';
-import { type Finished, ROOT, jsonLines, refoldProcess } from '../support/e2e/refold.ts';
+import { CLI, type Finished, ROOT, freshDirectory, jsonLines, refoldProcess } from '../support/e2e/refold.ts';
 
 const SHIPPED = join(ROOT, 'replay-fixtures/demo/workspace');
+
+/** Runs a line as a person would paste it; `npx refold` is the command under test. */
+const runInShell = (line: string, directory: string): string =>
+  execFileSync('sh', ['-c', `npx() { shift; "${process.execPath}" "${CLI}" "$@"; }; ${line}`], {
+    cwd: directory,
+    encoding: 'utf8',
+  });
 
 async function digestOfTree(folder: string): Promise<string> {
   const hash = createHash('sha256');
@@ -88,17 +95,23 @@ describe('refold demo', () => {
     expect(copy).toContain('reduced: 0.07');
   });
 
-  test('prints turns, groups, results, rejections, and the next commands', async () => {
-    const { code, stdout } = await refoldProcess(['demo']);
+  test('prints turns, groups, results, rejections, and next commands that work as printed', async () => {
+    const home = await freshDirectory();
+    const data = join(home, 'its data');
+    const { code, stdout } = await refoldProcess(['demo'], { REFOLD_DATA_DIR: data });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/turn 2 .*\n {2}group 0 \(7 in parallel\)/);
+    expect(stdout).toMatch(/turn 2 .*\n {2}group 1 \(7 in parallel\)/);
     expect(stdout).toContain('list_dir rejected: tool_unavailable');
-    expect(stdout).toMatch(/✓ g1 edit_file\(src\/tax\.js\) \d+ ms/);
+    expect(stdout).toMatch(/✓ g2 edit_file\(src\/tax\.js\) \d+ ms/);
     expect(stdout).toMatch(/replay {3}byte-identical/);
-    const next = stdout.slice(stdout.indexOf('next:')).match(/npx refold (show|events|export) \S+/g);
-    expect(next).toHaveLength(3);
-    const log = /^log {6}(.+)$/m.exec(stdout)?.[1] ?? '';
-    expect(existsSync(log)).toBe(true);
-    await rm(dirname(dirname(log)), { recursive: true });
+    expect(stdout).toContain(`log      ${join(data, 'journal')}\n`);
+    const next = stdout.slice(stdout.indexOf('next:')).match(/npx refold .*/g) ?? [];
+    expect(next).toHaveLength(4);
+    const printed = next.map((line) => runInShell(line, home));
+    expect(printed[0]).toMatch(/^s-\S+ {2}33 events/);
+    expect(printed[3]).toContain('byte-identical');
+    const files = /^files {4}(\S+)/m.exec(stdout)?.[1] ?? '';
+    await rm(dirname(files), { recursive: true });
+    await rm(home, { recursive: true });
   });
 });

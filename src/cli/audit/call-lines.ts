@@ -12,7 +12,7 @@ export function callLines(explanation: CallExplanation): readonly string[] {
   const { call, index, run_id, turn, batch_id, plan_hash, observed, rejected, planned, status } = explanation;
   return [
     `${pc.bold(call.call_id)}  ${pc.bold(call.tool_name)}  ${coloured(status)}`,
-    `  made       as call ${index} of turn ${turn} of ${run_id}, ${describeMoment(observed)}`,
+    `  made       as call ${index + 1} of turn ${turn} of ${run_id}, ${describeMoment(observed)}`,
     `  batch      ${batch_id === null ? 'none: the turn ended the run' : `${batch_id} ${pc.dim(plan_hash ?? '')}`}`,
     `  arguments  ${describeArguments(call)}`,
     `  tool       ${describeTool(explanation)}`,
@@ -30,8 +30,9 @@ const coloured = (status: CallExplanation['status']): string =>
       ? pc.cyan(status)
       : pc.red(status);
 
+/** Events count from 1, as in `--at`: `--at 4` shows the state after event 4. */
 const describeMoment = ({ position, at_ms }: Moment): string =>
-  `position ${position} ${pc.dim(new Date(at_ms).toISOString())}`;
+  `event ${position + 1} ${pc.dim(new Date(at_ms).toISOString())}`;
 
 function describeArguments({ arguments: args, arguments_text, arguments_ref }: CallExplanation['call']): string {
   return clipJson(args ?? arguments_text ?? arguments_ref ?? {}, WIDTH);
@@ -48,12 +49,12 @@ function planLines({ group, groups, parallel_safe, claims, waited_for }: Planned
   const why =
     waited_for.length === 0
       ? 'it waited for no other call'
-      : `it follows group ${Math.max(...waited_for.map((wait) => wait.group))}, the last group that it waited for`;
+      : `it follows group ${Math.max(...waited_for.map((wait) => wait.group)) + 1}, the last group that it waited for`;
   const claimed = parallel_safe
     ? claims.map((claim) => describeClaim(claim)).join(', ') || 'nothing'
     : 'everything: its tool is not parallel-safe';
   return [
-    `  group      ${group} (the last is ${groups - 1}): ${why}`,
+    `  group      ${group + 1} of ${groups}: ${why}`,
     `  claims     ${claimed}`,
     ...waited_for.map((wait) => `  waited for ${describeWait(wait)}`),
   ];
@@ -62,9 +63,9 @@ function planLines({ group, groups, parallel_safe, claims, waited_for }: Planned
 const describeClaim = ({ key, access }: Claim): string => `${access} ${key}`;
 
 function describeWait({ call_id, tool_name, group, conflict, settled }: WaitedFor): string {
-  const state = settled === null ? 'not settled yet' : `settled at position ${settled.position}`;
+  const state = settled === null ? 'not settled yet' : `settled by event ${settled.position + 1}`;
   const why = conflict === null ? '' : `: ${describeConflict(conflict)}`;
-  return `${pc.bold(call_id)} (${tool_name}, group ${group}, ${state})${why}`;
+  return `${pc.bold(call_id)} (${tool_name}, group ${group + 1}, ${state})${why}`;
 }
 
 function describeConflict(conflict: Conflict): string {
@@ -126,8 +127,18 @@ function lifeLines({ rejected, planned, starts, losses, settled, answered }: Cal
     ...started,
     ...lost,
     ...unrecorded,
-    ...(rejected === null ? [describeSettled(settled)] : []),
+    ...(rejected === null ? [describeSettled(settled), ...toldLines(settled)] : []),
     `  answered   ${answered === null ? 'not yet' : `the model received the result at ${describeMoment(answered)}`}`,
+  ];
+}
+
+/** What the result tells people. Each is one line, however long. */
+function toldLines(settled: CallExplanation['settled']): readonly string[] {
+  const { message, error, nextAction } = settled?.told ?? {};
+  return [
+    ...(message === undefined ? [] : [`  message    ${message}`]),
+    ...(error === undefined ? [] : [`  error      ${error}`]),
+    ...(nextAction === undefined ? [] : [`  next       ${nextAction}`]),
   ];
 }
 

@@ -62,4 +62,4 @@ const describeAsking = (decision: CallDecision): string =>
   decision.accepted && decision.asks ? pc.yellow('asks a person') : pc.green('runs without asking');
 
 const describeDecision = (decision: CallDecision): string =>
-  decision.accepted ? pc.green(`runs in group ${decision.group}`) : pc.red(`rejected, ${decision.code}`);
+  decision.accepted ? pc.green(`runs in group ${decision.group + 1}`) : pc.red(`rejected, ${decision.code}`);

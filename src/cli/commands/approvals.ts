@@ -1,20 +1,20 @@
 // `refold approvals`: lists the calls that wait for a person.
-import pc from 'picocolors';
 import { withEngine } from '../with-engine.ts';
 import type { Output } from '../output.ts';
-import { actionLine } from '../people/describe-action.ts';
+import { actionLines } from '../people/describe-action.ts';
 import { waitingCalls } from '../people/waiting-calls.ts';
+import { storedArguments } from '../stored-arguments.ts';
 
 export async function approvalsCommand(dataDir: string, output: Output): Promise<number> {
-  const waiting = await withEngine(dataDir, (client) => waitingCalls(client));
-  for (const action of waiting) {
-    output.object({ action });
-    output.line(actionLine(action.session_id, action));
-  }
-  if (waiting.length === 0) output.line('no call waits for a person');
-  else
-    output.line(
-      pc.dim('to answer: refold approve CALL, refold deny CALL --message "…", refold answer CALL --text "…"'),
-    );
-  return 0;
+  return await withEngine(dataDir, async (client) => {
+    const waiting = await waitingCalls(client);
+    for (const action of waiting) {
+      output.object(action);
+      if (output.json) continue;
+      const stored = await storedArguments(client, action.arguments_ref);
+      for (const line of actionLines(action, { storedArguments: stored })) output.line(line);
+    }
+    if (waiting.length === 0) output.line('no call waits for a person');
+    return 0;
+  });
 }

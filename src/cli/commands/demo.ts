@@ -100,11 +100,22 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
   output.line(`log      ${journalOf(data)}`);
   output.line(`files    ${workspace}  ${pc.dim(`token ${tokenFile(data)}`)}\n`);
   output.line('next:');
-  output.line(`  npx refold show ${sessionId} --data-dir ${data}`);
-  output.line(`  npx refold events ${sessionId} --data-dir ${data}`);
-  output.line(`  npx refold timeline ${sessionId} --data-dir ${data}`);
-  output.line(
-    `  npx refold export ${sessionId} --data-dir ${data} --output session.jsonl && npx refold replay session.jsonl`,
-  );
+  for (const line of nextCommands(sessionId, data)) output.line(`  ${line}`);
   return same ? 0 : 1;
 }
+
+/** Lines for a shell that show the session of a demo. */
+function nextCommands(session: string, data: string): readonly string[] {
+  const place = `--data-dir ${shellWord(data)}`;
+  const file = `${session}.jsonl`;
+  return [
+    `npx refold show ${session} ${place}`,
+    `npx refold events ${session} ${place}`,
+    `npx refold timeline ${session} ${place}`,
+    `npx refold export ${session} ${place} --output ${file} && npx refold replay ${file}`,
+  ];
+}
+
+/** A text as one word of a POSIX shell. */
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

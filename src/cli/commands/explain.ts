@@ -58,7 +58,7 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
 
 function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplanation): readonly string[] {
   const mark = effective ? pc.green('in ') : pc.red('out');
-  const when = since === null ? 'from the start' : `since position ${since.position}, ${since.kind}`;
+  const when = since === null ? 'from the start' : `since event ${since.position + 1}, ${since.kind}`;
   return [
     `${mark}  ${pc.bold(tool_name)} ${pc.dim(`${tool_id}, ${when}`)}`,
     ...reasons.map(({ code, speaks_for, text }) => `     ${speaks_for ? '+' : '-'} ${code}: ${text}`),

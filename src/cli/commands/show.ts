@@ -57,7 +57,7 @@ function batchLines({ active_tool_batch: batch, last_tool_plan_hash }: SessionSt
   const counts = Object.entries(countStatuses(batch)).map(([status, count]) => `${count} ${status}`);
   const calls = new Map(batch.observed.map((call) => [call.call_id, call]));
   const groups = batch.plan.execution_plan.groups.map(
-    (ids, group) => `  group ${group}: ${ids.map((id) => describeCall(calls.get(id))).join(', ')}`,
+    (ids, group) => `  group ${group + 1}: ${ids.map((id) => describeCall(calls.get(id))).join(', ')}`,
   );
   return [`plan     ${batch.batch_id}: ${counts.join(', ')}  ${pc.dim(batch.plan.plan_hash)}`, ...groups];
 }

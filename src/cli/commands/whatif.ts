@@ -1,16 +1,12 @@
 // `refold whatif`: what recorded sessions would have decided under other tools or another policy. Exits with 1 when any
 // decision changes, so it can gate a change of tools in CI.
-import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { claimsOf } from '../../../reducers/claims.ts';
-import { isInline } from '../../../schemas/content.ts';
-import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
-import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
-import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import { newReplayer } from '../../core/replay.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check.ts';
+import { storedArguments } from '../stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, failureOf } from '../output.ts';
@@ -119,26 +115,11 @@ async function judge(
 ): Promise<ReadonlyMap<number, Judged>> {
   const judged = new Map<number, Judged>();
   for (const { index, call, tool } of wanted) {
-    const args = call.arguments ?? (await storedArguments(client, call));
+    const args = call.arguments ?? (await storedArguments(client, call.arguments_ref));
     if (args === null) continue;
     judged.set(index, { verdict: checkSchema(tool, args), claims: claimsOf(tool.parallelism_hint, args) });
   }
   return judged;
-}
-
-/** Arguments that are stored as a blob; null when they are not available or not an object. */
-async function storedArguments(client: Source['client'], call: ToolCallObserved): Promise<JsonObject | null> {
-  const { arguments_ref: ref } = call;
-  if (ref === undefined) return null;
-  let text: string;
-  if (isInline(ref)) ({ text } = ref);
-  else {
-    const bytes = client === null ? null : await client.getBlob(ref.ref)();
-    if (bytes === null || isLeft(bytes)) return null;
-    text = new TextDecoder().decode(bytes.right);
-  }
-  const parsed = parseJson(text, BLOB_BYTES_MAX);
-  return isLeft(parsed) || !isPlainObject(parsed.right) ? null : parsed.right;
 }
 
 interface Counts {

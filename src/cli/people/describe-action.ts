@@ -1,32 +1,50 @@
-// Describes a call that waits for a person: the tool, why it asks, what the call would do, and what else waits.
+// Describes a call that waits for a person: the tool, why it asks, what the call would do, its arguments, and what else
+// waits.
 import pc from 'picocolors';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { SessionState } from '../../../schemas/state.ts';
 import type { RequiredAction } from '../../core/status.ts';
-import { previewCall } from '../preview/preview-call.ts';
+import { allArguments, previewCall } from '../preview/preview-call.ts';
 import { visible } from '../preview/visible.ts';
 
 export interface DescribeOptions {
   /** Reads a workspace file for the preview; absent when the workspace is not on this machine. */
   readonly readFile?: (path: string) => string | null;
   /** The arguments, when they are stored in a blob. */
-  readonly storedArguments?: JsonObject;
+  readonly storedArguments?: JsonObject | null;
   /** The other actions that wait. */
-  readonly others: readonly RequiredAction[];
+  readonly others?: readonly RequiredAction[];
 }
 
-/** The lines that show one action. Text of the call is escaped, so it cannot imitate refold's own lines. */
+/**
+ * The lines that show one action. They are bounded, and say how much is left out. Text of the call is escaped, so it cannot
+ * imitate refold's own lines.
+ */
 export function describeAction(action: RequiredAction, options: DescribeOptions): readonly string[] {
-  const args = action.arguments ?? options.storedArguments ?? null;
+  const args = argumentsOf(action, options);
+  const { others = [] } = options;
+  const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
+  const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
+  const also = others.length === 0 ? [] : [pc.dim(`also waiting: ${namesOf(others)}`)];
+  return [headOf(action), ...[...preview, ...due, ...also].map((line) => `  ${line}`)];
+}
+
+/** Every argument of an action, whole; null when they are stored and could not be read. */
+export function wholeArguments(action: RequiredAction, stored: JsonObject | null): readonly string[] | null {
+  const args = argumentsOf(action, { storedArguments: stored });
+  if (args === null) return null;
+  const lines = allArguments(args, pc.isColorSupported);
+  return lines.length === 0 ? ['  no arguments'] : lines.map((line) => `  ${line}`);
+}
+
+const argumentsOf = (action: RequiredAction, { storedArguments }: DescribeOptions): JsonObject | null =>
+  action.arguments ?? storedArguments ?? (action.arguments_ref === undefined ? {} : null);
+
+function headOf(action: RequiredAction): string {
   const asks = action.kind === 'agent.tool_use';
   const what = asks ? 'may this call run?' : 'a person must carry out this call';
   const reasons = asks ? ` ${pc.dim(`(${action.consent.reasons.join(', ')})`)}` : '';
-  const head = `${pc.yellow('?')} ${pc.bold(visible(action.tool_name))} ${pc.dim(action.mode)} ${what}${reasons}`;
-  const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
-  const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
-  const others = options.others.length === 0 ? [] : [pc.dim(`also waiting: ${namesOf(options.others)}`)];
-  return [head, ...[...preview, ...due, ...others].map((line) => `  ${line}`)];
+  return `${pc.yellow('?')} ${pc.bold(visible(action.tool_name))} ${pc.dim(action.mode)} ${what}${reasons}`;
 }
 
 /** The names of the first few actions. */
@@ -53,21 +71,16 @@ function noFiles(): never {
 const largeArguments = ({ arguments_ref: stored }: RequiredAction): string =>
   stored === undefined || isInline(stored) ? 'no arguments' : `arguments of ${stored.bytes} bytes, blob ${stored.ref}`;
 
-/** One line for lists. */
-export const actionLine = (session: string, action: RequiredAction): string =>
-  [
-    action.call_id,
-    session,
-    action.kind === 'agent.tool_use' ? 'confirm' : 'fulfil',
-    visible(action.tool_name),
-    action.mode,
-    clip(visible(JSON.stringify(action.arguments ?? {}))),
-  ].join('  ');
+/** An action in a list: whose it is, then what it would do. */
+export const actionLines = (action: RequiredAction, options: DescribeOptions = {}): readonly string[] => [
+  `${pc.bold(action.call_id)}  ${action.session_id}`,
+  ...describeAction(action, options),
+  ...commandsFor(action).map((line) => pc.dim(`  ${line}`)),
+];
 
-const clip = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 79)}…`);
-
-/** The command that answers an action. */
-export const commandFor = (state: SessionState, action: RequiredAction): string =>
-  action.kind === 'agent.tool_use'
-    ? `refold approve ${action.call_id} --session ${state.session_id}   or   refold deny ${action.call_id} --session ${state.session_id} --message "…"`
-    : `refold answer ${action.call_id} --session ${state.session_id} --text "…"`;
+/** The commands that answer an action. */
+function commandsFor({ kind, call_id, session_id }: RequiredAction): readonly string[] {
+  const which = `${call_id} --session ${session_id}`;
+  if (kind === 'agent.custom_tool_use') return [`refold answer ${which} --text "…"`];
+  return [`refold approve ${which}`, `refold deny ${which} --message "…"`];
+}

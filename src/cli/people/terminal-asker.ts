@@ -11,7 +11,8 @@ import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import { storeContent } from '../store-content.ts';
 import { allowing, denying, fulfilling } from './answers.ts';
-import { describeAction } from './describe-action.ts';
+import { storedArguments } from '../stored-arguments.ts';
+import { describeAction, wholeArguments } from './describe-action.ts';
 import { mustBe } from '../../client/must.ts';
 
 export interface TerminalOptions {
@@ -38,17 +39,19 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
 
   async function ask(action: RequiredAction, withdrawn: AbortSignal): Promise<void> {
-    for (const line of describeAction(action, {
-      readFile,
-      others: pending().filter(({ effect_id }) => effect_id !== action.effect_id),
-    }))
-      print(line);
-    const event = await (action.kind === 'agent.tool_use' ? askConsent(action, withdrawn) : askWork(action, withdrawn));
+    const stored = await storedArguments(client, action.arguments_ref);
+    withdrawn.throwIfAborted();
+    const others = pending().filter(({ effect_id }) => effect_id !== action.effect_id);
+    describeAction(action, { readFile, storedArguments: stored, others }).forEach(print);
+    const showAll = (): void => (wholeArguments(action, stored) ?? [UNREADABLE]).forEach(print);
+    const event = await (action.kind === 'agent.tool_use'
+      ? askConsent(action, showAll, withdrawn)
+      : askWork(action, withdrawn));
     const submitted = await client.submit(action.session_id, { events: [event] })();
     if (isLeft(submitted)) print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
   }
 
-  async function askConsent(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
+  async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
     for (;;) {
       const typed = await lines.question(QUESTION, { signal });
       const [word = ''] = typed.trim().toLowerCase();
@@ -57,7 +60,8 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
       if (word === 'n' || word === 'd') {
         return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
       }
-      print('  please answer with y, s or n');
+      if (word === 'v') showAll();
+      else print('  please answer with y, s, v or n');
     }
   }
 
@@ -95,4 +99,6 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
   };
 }
 
-const QUESTION = `  ${pc.bold('y')} allow   ${pc.bold('s')} allow this tool for the session   ${pc.bold('n')} deny: `;
+const QUESTION = `  ${pc.bold('y')} allow   ${pc.bold('s')} allow this tool for the session   ${pc.bold('v')} view every argument   ${pc.bold('n')} deny: `;
+
+const UNREADABLE = '  the arguments are stored and cannot be read';

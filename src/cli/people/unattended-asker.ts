@@ -7,7 +7,7 @@ import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
 import { allowing } from './answers.ts';
-import { actionLine, commandFor } from './describe-action.ts';
+import { actionLines } from './describe-action.ts';
 import type { Asker } from './terminal-asker.ts';
 
 /** Prints every action once, with the command that answers it. */
@@ -19,8 +19,7 @@ export function newPrintingAsker(output: Output): Asker {
         if (printed.has(action.effect_id)) continue;
         printed.add(action.effect_id);
         output.object({ event: 'requires_action', action });
-        output.line(`  ${pc.yellow('?')} waits for a person: ${actionLine(state.session_id, action)}`);
-        output.line(`    ${commandFor(state, action)}`);
+        for (const line of actionLines(action)) output.line(`  ${line}`);
       }
     },
     close: () => undefined,

@@ -1,5 +1,6 @@
 // What a call would do, as lines that a person reads before allowing it. A file tool is shown as its change to the current
-// file, a patch as itself, any other call as its arguments. The lines are bounded in number and length. Text of a call
+// file, a patch as itself, any other call as its arguments. The lines are bounded in number and length, and what is left
+// out is counted, unless all arguments are asked for. Text of a call
 // cannot imitate refold's own lines: each line of it begins with a mark (" ", "+", "-" or "|"), each note with "»".
 import pc from 'picocolors';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
@@ -91,17 +92,34 @@ function previewPatch({ patch, dry_run }: JsonObject): readonly Line[] | null {
   return [
     ...(dry_run === true ? [note('dry run: nothing is written')] : []),
     ...files.map(({ title, added, removed }) => note(`${title} (+${added} -${removed})`)),
-    ...lines.map((text): Line => ({ mark: '|', text })),
+    ...lines.map(quoted),
   ];
 }
 
 function previewArguments(args: JsonObject): readonly Line[] {
-  return Object.entries(args).flatMap(([key, value]) =>
-    `${key}: ${spelt(value)}`.split('\n').map((text): Line => ({ mark: '|', text })),
-  );
+  return Object.entries(args).flatMap(([key, value]) => `${key}: ${spelt(value)}`.split('\n').map(quoted));
 }
 
 const spelt = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/**
+ * Every argument of a call, with nothing left out: JSON, but a text of several lines line by line. For a person who must
+ * see all that a decision covers.
+ */
+export const allArguments = (args: JsonObject, colors = false): readonly string[] =>
+  paintLines(
+    Object.entries(args).flatMap(([key, value]): readonly Line[] => {
+      const lines = typeof value === 'string' ? value.split('\n') : [];
+      if (lines.length < 2) return [quoted(`${JSON.stringify(key)}: ${JSON.stringify(value)}`)];
+      return [
+        quoted(`${JSON.stringify(key)}: text of ${lines.length} lines`),
+        ...lines.map((line) => quoted(`  ${line}`)),
+      ];
+    }),
+    colors,
+  );
+
+const quoted = (text: string): Line => ({ mark: '|', text });
 
 /** The text of the file; undefined when it does not exist; a note when it cannot be compared. */
 function readCurrent(path: string, files: Files): string | undefined | { readonly fault: Line } {
@@ -152,25 +170,31 @@ const LEADS = { note: '» ', place: '', ' ': ' ', '+': '+', '-': '-', '|': '| ' 
 
 /** Clips, escapes, then colours, in this order: clipping must not cut one of refold's own escape sequences. */
 function printed(lines: readonly Line[], colors: boolean): readonly string[] {
+  const shown: Line[] = [];
+  let chars = 0;
+  for (const { mark, text } of lines) {
+    const line = { mark, text: clip(text) };
+    chars += LEADS[mark].length + visible(line.text).length;
+    if (shown.length >= PREVIEW_LINES_MAX || chars > PREVIEW_CHARS_MAX) break;
+    shown.push(line);
+  }
+  const more = lines.length - shown.length;
+  const painted = paintLines(shown, colors);
+  if (more === 0) return painted;
+  return [...painted, pc.createColors(colors).bold(`… ${more} more line${more === 1 ? '' : 's'}`)];
+}
+
+function paintLines(lines: readonly Line[], colors: boolean): readonly string[] {
   const paint = pc.createColors(colors);
   const paints = {
     note: paint.bold,
     place: paint.cyan,
-    ' ': paint.reset,
+    ' ': String,
     '+': paint.green,
     '-': paint.red,
-    '|': paint.reset,
+    '|': String,
   };
-  const shown: string[] = [];
-  let chars = 0;
-  for (const { mark, text } of lines) {
-    const line = `${LEADS[mark]}${visible(clip(text))}`;
-    chars += line.length;
-    if (shown.length >= PREVIEW_LINES_MAX || chars > PREVIEW_CHARS_MAX) break;
-    shown.push(paints[mark](line));
-  }
-  const more = lines.length - shown.length;
-  return more === 0 ? shown : [...shown, paint.bold(`… ${more} more line${more === 1 ? '' : 's'}`)];
+  return lines.map(({ mark, text }) => paints[mark](`${LEADS[mark]}${visible(text)}`));
 }
 
 function clip(text: string): string {

@@ -58,10 +58,18 @@ describe('the request', () => {
     ['played', { fallbackModel: 'second' }, 'played'],
     [MODEL_UNNAMED, { fallbackModel: 'second' }, 'second'],
     [MODEL_UNNAMED, { fallbackModel: 'second', model: 'first' }, 'first'],
-    [MODEL_UNNAMED, {}, MODEL_UNNAMED],
+    [MODEL_UNNAMED, { model: MODEL_UNNAMED }, MODEL_UNNAMED],
   ])('of a run with model %s and a bridge with %j names the model %s', async (model, options, wanted) => {
     await ask([{ chunks: [end('stop')] }], { model }, options);
     expect(server.asked[0]?.body).toMatchObject({ model: wanted });
+  });
+
+  test('is not made when neither the run nor the bridge names a model', async () => {
+    await expect(ask([{ chunks: [end('stop')] }], { model: MODEL_UNNAMED })).rejects.toMatchObject({
+      code: 'provider_terminal',
+      message: expect.stringMatching(/^no model is named\. Give `model`/) as string,
+    });
+    expect(server.asked).toEqual([]);
   });
 
   test('is the conversation in the format of Chat Completions', async () => {
@@ -370,6 +378,16 @@ describe('errors', () => {
   ])('state how long the server asks to wait (%j)', async (headers, retryAfterMs) => {
     const asked = ask([{ status: 429, headers, json: {} }], {}, { clock: newClock() });
     await expect(asked).rejects.toMatchObject({ code: 'provider_retryable', retryAfterMs });
+  });
+
+  test('a stream that is cut says that it was cut', async () => {
+    const cut = ask([{ chunks: [delta({ content: 'half' })], done: false, breakOff: true }]);
+    await expect(cut).rejects.toMatchObject({
+      code: 'provider_retryable',
+      message: expect.stringMatching(/^the connection was lost in the middle of the answer/) as string,
+    });
+    const ended = ask([{ chunks: [delta({ content: 'half' })], done: false }]);
+    await expect(ended).rejects.toMatchObject({ message: 'the answer ended before it was complete' });
   });
 
   test('a server that cannot be reached is retryable', async () => {

@@ -1,0 +1,136 @@
+// Before a call is allowed, a person sees all of it: nothing is cut off, and nothing in it can pass for something else.
+import * as fc from 'fast-check';
+import { right } from 'fp-ts/lib/Either.js';
+import { describe, expect, test, vi } from 'vitest';
+import { brand } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { PREVIEW_LINES_MAX } from '../../schemas/limits.ts';
+import { type ApprovalRequest, askApproval } from '../../src/cli/people/ask-approval.ts';
+import { actionLines } from '../../src/cli/people/describe-action.ts';
+import { allArguments } from '../../src/cli/preview/preview-call.ts';
+import type { RequiredAction } from '../../src/core/status.ts';
+
+const SEEN = 'sha256:seen';
+const LONG = `git status${' '.repeat(5_000)}; rm -rf src`;
+
+const callOf = (args: JsonObject | undefined, more: object = {}): RequiredAction =>
+  ({
+    kind: 'agent.tool_use',
+    call_id: 'a',
+    session_id: 's',
+    tool_id: 'host.exec',
+    tool_name: 'shell',
+    mode: 'local',
+    arguments_digest: SEEN,
+    consent: { reasons: ['mode_default'] },
+    ...(args === undefined ? {} : { arguments: args }),
+    ...more,
+  }) as never;
+
+async function confirm(action: RequiredAction, options: Partial<ApprovalRequest> = {}) {
+  const lines: string[] = [];
+  const output = { json: false, line: (text = '') => lines.push(text) } as never;
+  const client = { getBlob: () => () => Promise.resolve(right(new TextEncoder().encode('{"argv":["cat","stored"]}'))) };
+  const confirmed = askApproval(action, { client, output, ...options });
+  return await confirmed.then(
+    () => ({ allowed: true, code: null, text: lines.join('\n'), message: '' }),
+    (error: { code: string; message: string }) => ({
+      allowed: false,
+      code: error.code,
+      text: lines.join('\n'),
+      message: error.message,
+    }),
+  );
+}
+
+describe('allowing a call', () => {
+  test('shows the end of a long argument, and asks', async () => {
+    const ask = vi.fn<() => Promise<boolean>>(() => Promise.resolve(true));
+    const { allowed, text } = await confirm(callOf({ argv: ['sh', '-c', LONG] }), { ask });
+    expect(allowed).toBe(true);
+    expect(text).toContain('; rm -rf src');
+    expect(ask).toHaveBeenCalledOnce();
+  });
+
+  test('shows every line, however many there are', async () => {
+    const many = Array.from({ length: PREVIEW_LINES_MAX + 50 }, (_, index) => `line ${index}`);
+    const { text } = await confirm(callOf({ text: many.join('\n') }), { ask: () => Promise.resolve(true) });
+    expect(many.filter((line) => !text.includes(`|   ${line}`))).toEqual([]);
+  });
+
+  test('shows arguments that are stored beside the event', async () => {
+    const stored = callOf(undefined, { arguments_ref: { ref: 'sha256:blob', bytes: 25, head: '', tail: '' } });
+    const { text } = await confirm(stored, { ask: () => Promise.resolve(true) });
+    expect(text).toContain('["cat","stored"]');
+  });
+
+  test('allows nothing when the answer is not yes', async () => {
+    const answered = await confirm(callOf({ path: 'a' }), { ask: () => Promise.resolve(false) });
+    expect(answered).toMatchObject({ allowed: false, code: 'not_confirmed' });
+  });
+
+  test('says what else is allowed before it asks', async () => {
+    const also = 'also every later call of shell';
+    const { text } = await confirm(callOf({}), { also, ask: () => Promise.resolve(true) });
+    expect(text).toContain(also);
+  });
+
+  test('without a terminal, shows the call and prints the command that allows exactly it', async () => {
+    const { allowed, code, text, message } = await confirm(callOf({ argv: ['sh', '-c', LONG] }));
+    expect({ allowed, code }).toEqual({ allowed: false, code: 'confirmation_required' });
+    expect(text).toContain('; rm -rf src');
+    expect(message).toContain(`refold approve a --session s --digest ${SEEN}`);
+  });
+
+  test('takes the digest of what was seen, and no other', async () => {
+    expect(await confirm(callOf({ path: 'a' }), { digest: SEEN })).toMatchObject({ allowed: true, text: '' });
+    const other = await confirm(callOf({ path: 'a' }), { digest: 'sha256:other', ask: () => Promise.resolve(true) });
+    expect(other).toMatchObject({ allowed: false, code: 'arguments_mismatch' });
+  });
+
+  test('refuses when stored arguments cannot be read', async () => {
+    const stored = callOf(undefined, { arguments_ref: { ref: 'sha256:blob', bytes: 3, head: '', tail: '' } });
+    const client = { getBlob: () => () => Promise.resolve(right(new Uint8Array([1, 2, 3]))) };
+    const ask = () => Promise.resolve(true);
+    expect(await confirm(stored, { client, ask })).toMatchObject({ allowed: false, code: 'unknown_blob' });
+  });
+});
+
+describe('all arguments', () => {
+  // Pictures of control characters, and code points in angle brackets, are how invisible characters are shown.
+  const text = fc.string({ unit: fc.constantFrom('a', ' ', '"', ':', '|', '\n', '\\', '1', '\u202e') });
+  const value = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 2 }));
+  const args = fc.dictionary(text, value, { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<JsonObject>;
+
+  test('of different calls never look the same', () => {
+    fc.assert(
+      fc.property(args, args, (one, other) => {
+        fc.pre(JSON.stringify(Object.entries(one)) !== JSON.stringify(Object.entries(other)));
+        expect(allArguments(one)).not.toEqual(allArguments(other));
+      }),
+    );
+  });
+
+  test('are lines that begin with the mark of foreign text', () => {
+    const isForeign = (line: string): boolean => /^\| [^\p{Cc}\p{Cf}]*$/u.test(line);
+    fc.assert(
+      fc.property(args, (one) => {
+        expect(allArguments(one).filter((line) => !isForeign(line))).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('a list of calls', () => {
+  test('says how much of an argument it leaves out', () => {
+    const lines = actionLines(callOf({ argv: ['sh', '-c', LONG], path: 'a' })).join('\n');
+    expect(lines).not.toContain('rm -rf');
+    expect(lines).toMatch(/… \d+ more characters/);
+    expect(lines).toContain('refold approve a --session s');
+  });
+
+  test('names the command that answers a call for a person', () => {
+    const custom = { kind: 'agent.custom_tool_use', tool_name: brand('ask') };
+    expect(actionLines(callOf({}, custom)).join('\n')).toContain('refold answer a --session s --text');
+  });
+});
