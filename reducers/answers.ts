@@ -28,7 +28,7 @@ export function confirmCall(next: NextState, event: Confirmation, state: Session
     return;
   }
   const edit = editBatch(next);
-  edit.allow(event.call_id);
+  edit.allow(event.call_id, 'answer');
   if (event.grant !== undefined) allowGranted(next, edit, event, state);
   edit.finish();
 }
@@ -39,7 +39,7 @@ function allowGranted(next: NextState, edit: BatchEdit, event: Confirmation, sta
   invariant(planned !== undefined, 'an admitted answer names a planned call');
   const grant: Grant = { ...event.grant, tool_id: planned.tool_id };
   next.consent = { ...next.consent, grants: [...next.consent.grants, grant] };
-  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.allow(id);
+  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.allow(id, 'grant');
 }
 
 /** The waiting calls of the open batch that a new grant covers. */
@@ -72,8 +72,7 @@ export function expireCall(rules: RuleSet, edit: BatchEdit, id: CallId): void {
   const call = edit.call(id);
   // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
-  if (call.not_before_ms !== undefined) edit.allowRetry(id);
-  else if (call.status === 'waiting')
-    edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
+  if (call.status === 'waiting') edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
+  else if (call.not_before_ms !== undefined) edit.allowRetry(id);
   else edit.settle(id, answered('failed', rules, codedText(rules, 'tool_timeout', {})));
 }

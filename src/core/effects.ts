@@ -90,6 +90,8 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const planned = plannedOf(batch.plan, call_id)?.call;
     if (call === undefined || planned === undefined || isTerminal(call.status)) continue;
     if (positionOf(batch, call_id) !== position || planned.shares !== undefined) continue;
+    if (call.status === 'running' && call.stopping === true)
+      owed.push(cancel(state, batch, { call_id, call, ends: false }));
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
@@ -125,7 +127,8 @@ const isForPerson = (planned: PlannedToolCall, call: CallState): boolean =>
   call.status === 'queued' && planned.executor.kind === 'custom';
 
 function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
-  const consent = planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };
+  const askedSince = callStateOf(batch, planned.call_id)?.asked;
+  const consent = askedSince ?? planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };
   return {
     kind: 'agent.tool_use',
     effect_id: brand(`${batch.batch_id}/${planned.call_id}/confirm`),
@@ -212,15 +215,31 @@ function cancels(state: SessionState, run: RunState, batch: ActiveToolBatch): re
     const call = callStateOf(batch, planned.call_id);
     if (call?.status !== 'running') return [];
     if (run.phase === 'interrupting' && planned.interrupt_behavior !== 'cancel') return [];
-    const { attempt, owner } = call;
-    const { call_id } = planned;
-    const { batch_id } = batch;
-    const effect_id = brand<'EffectId'>(`${batch_id}/${call_id}/${attempt}/cancel`);
-    return [
-      { kind: 'tool.cancel' as const, effect_id, session_id: state.session_id, batch_id, call_id, attempt, owner },
-    ];
+    return [cancel(state, batch, { call_id: planned.call_id, call, ends: true })];
   });
 }
+
+interface Cancelled {
+  readonly call_id: CallId;
+  readonly call: CallState;
+  /** The run ends. */
+  readonly ends: boolean;
+}
+
+const cancel = (
+  { session_id }: SessionState,
+  { batch_id }: ActiveToolBatch,
+  { call_id, call: { attempt, owner }, ends }: Cancelled,
+): EffectOfKind<'tool.cancel'> => ({
+  kind: 'tool.cancel',
+  effect_id: brand(`${batch_id}/${call_id}/${attempt}/cancel`),
+  session_id,
+  batch_id,
+  call_id,
+  attempt,
+  owner,
+  run_ends: ends,
+});
 
 const undos = ({ session_id, undos = [] }: SessionState): readonly EffectOfKind<'call.undo'>[] =>
   undos.map((undo) => ({ kind: 'call.undo', effect_id: brand(`undo/${undo.position}`), session_id, ...undo }));

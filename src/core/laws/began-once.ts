@@ -14,7 +14,7 @@ export function checkBeganOnce(judged: LawCase): readonly LawBreach[] {
     return broken(batch.openedAt, `"${call_id}" shares the result of "${planned.shares}", but runs itself`);
   }
   const starts = event.kind === 'ToolCallStarted';
-  if (starts && result !== null && result.status !== 'denied') {
+  if (starts && result !== null && result.status !== 'denied' && result.status !== 'rejected') {
     return broken(result.position, `"${call_id}" begins again: it is ${result.status}`);
   }
   if (planned.repeatable) return [];
