@@ -5,6 +5,7 @@ import type { EventOfKind } from '../schemas/event.ts';
 import { AMENDED_MAX, GRANTS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
+import { grantGiven } from './answers.ts';
 import { alreadySettled, findBatchFault, whyRejected } from './batch-admission.ts';
 import { callStateOf, plannedOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
@@ -68,12 +69,16 @@ function findDigestFault(state: SessionState, event: Confirmation | CustomResult
   return reject('arguments_mismatch', '/arguments_digest', `the digest of the recorded arguments is ${recorded}`);
 }
 
-function findGrantFault(state: SessionState, { grant, result }: Confirmation): Rejection | null {
+function findGrantFault(state: SessionState, { grant, result, call_id }: Confirmation): Rejection | null {
   if (grant === undefined) return null;
   if (result !== 'allow')
     return reject('grant_invalid', '/grant', 'a denial cannot carry a grant; allow the call, or leave the grant out');
   if ((grant.argument === undefined) !== (grant.pattern === undefined)) {
     return reject('grant_invalid', '/grant', 'a grant needs both argument and pattern, or neither');
+  }
+  if (grantGiven(state.active_tool_batch as ActiveToolBatch, call_id, grant) === null) {
+    const message = `a pattern stands for one argument of the call, a text or a list of words; the call has no such argument "${grant.argument}", or its arguments are too large to be compared`;
+    return reject('grant_invalid', '/grant/argument', message);
   }
   const full = state.consent.grants.length >= GRANTS_MAX;
   return full ? reject('grants_full', '/grant', `the session has ${GRANTS_MAX} grants already`) : null;

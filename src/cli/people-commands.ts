@@ -17,10 +17,11 @@ export function addAnswers(program: Program): void {
     return await approveCommand(await answerOf(options, call), { ...options }, output);
   })
     .option('--session <id>', 'the session, when calls of several sessions have this id')
-    .option('--for-session', 'also allow every later call of the tool')
+    .option('--for-session', 'also allow every later call of the tool, with any arguments')
     .option(
       '--pattern <argument=glob>',
-      'also allow later calls whose argument matches: path=src/** or argv="npm test*"',
+      'also allow later calls whose argument matches, as in path=src/** or argv="npm test*", if every other argument ' +
+        'equals that of this call and is absent where it is absent here',
     );
 
   command(program, 'deny <call>', 'deny a call that waits for a person', async (options, [call = ''], output) => {

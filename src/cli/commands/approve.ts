@@ -1,13 +1,36 @@
 // `refold approve`: allows a call that waits for a person, and later calls of its kind when asked to.
 import type { GrantScope } from '../../../schemas/consent.ts';
+import type { RequiredAction } from '../../core/status.ts';
 import type { Options } from '../command.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { allowing } from '../people/answers.ts';
 import { userName } from '../people/user-name.ts';
+import { visible } from '../preview/visible.ts';
 import { type AnswerTo, answerCall } from '../people/waiting-calls.ts';
 
-export const approveCommand = (to: AnswerTo, options: Options, output: Output): Promise<number> =>
-  answerCall(to, 'agent.tool_use', output, (action) => allowing(action, userName(), grantOf(options)));
+export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
+  const grant = grantOf(options);
+  let granted: string | null = null;
+  const exit = await answerCall(to, 'agent.tool_use', output, (action) => {
+    if (grant !== undefined) granted = describeGrant(action, grant);
+    return allowing(action, userName(), grant);
+  });
+  if (granted !== null) output.line(granted);
+  return exit;
+}
+
+/** What the grant allows from now on, in one sentence. */
+export function describeGrant({ tool_name, arguments: args = {} }: RequiredAction, grant: GrantScope): string {
+  const { argument, pattern } = grant;
+  const begin = `until the policy is replaced, calls of ${visible(tool_name)} run without a question`;
+  if (argument === undefined || pattern === undefined) return `${begin}, with any arguments`;
+  const { [argument]: _granted, ...others } = args;
+  const rest =
+    Object.keys(others).length === 0
+      ? 'there is no other argument'
+      : `every other argument is exactly as in this call: ${visible(JSON.stringify(others))}`;
+  return `${begin} if ${visible(argument)} matches ${visible(pattern)} and ${rest}`;
+}
 
 function grantOf(options: Options): GrantScope | undefined {
   const { pattern, forSession } = options;

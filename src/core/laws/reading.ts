@@ -1,6 +1,6 @@
 // The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
-import { decideConsent, isGranted } from '../../../reducers/consent.ts';
+import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
 import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
@@ -192,7 +192,8 @@ function noteAllowed(open: BatchReading, call: CallReading, { event, position, b
   call.answered = true;
   const { planned } = call;
   if (event.grant === undefined || planned === null || before.consent === undefined) return;
-  const grant = { ...event.grant, tool_id: planned.tool_id };
+  const grant = grantFor(event.grant, planned, call.observed.arguments ?? null);
+  if (grant === null) return;
   for (const other of open.calls) {
     if (other.planned === null || !other.asks || other.allowedAt !== null || other.result !== null) continue;
     if (isGranted(grant, other.planned, other.observed.arguments ?? null)) other.allowedAt = position;
