@@ -12,7 +12,8 @@ import type { StoredSession } from './laws/stored-session.ts';
 import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
-import { SIM_CONSENT, SIM_PACKAGE, simToolId } from './sim-tools.ts';
+import { SIM_CONSENT, SIM_PACKAGE, simRedefined, simToolId } from './sim-tools.ts';
+import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 
 /** How long a person waits before repeating a request, in milliseconds. */
 const REPEAT_MS = 300;
@@ -42,6 +43,7 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
   let pending = 0;
   let sent = 0;
   const asked = new Set<string>();
+  const policies = (): number => stored()?.events.filter(({ kind }) => kind === 'ConsentPolicySet').length ?? 0;
 
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -85,15 +87,17 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
     }
   }
 
-  /** Answers the open questions, the last one first, each once. */
+  /** Answers the open questions, the last one first, each once under each policy. */
   async function answer(): Promise<void> {
     const now = state();
     const owed = now === null ? [] : owedEffects(now).toReversed();
     await Promise.all(
       owed.flatMap((effect) => {
-        if (asked.has(effect.effect_id)) return [];
+        // A question may be asked again when the policy has changed.
+        const question = `${effect.effect_id} ${policies()}`;
+        if (asked.has(question)) return [];
         const answers = answerTo(effect);
-        if (answers.length > 0) asked.add(effect.effect_id);
+        if (answers.length > 0) asked.add(question);
         return answers.map((event) => submit(event));
       }),
     );
@@ -132,6 +136,16 @@ function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | nul
       const expires_at_ms = nowMs + HOST_LIFE_MS;
       return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready', expires_at_ms } };
     }
+    case 'host_close':
+      return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'closed' } };
+    case 'brake':
+      return { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only };
+    case 'ask_all':
+      return { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.careful };
+    case 'allow_all':
+      return { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.allow_all };
+    case 'redefine':
+      return { kind: 'ToolRegistrySet', registry: simRedefined(state?.version ?? 0) };
     case 'steer':
     case 'pause':
     case 'resume':

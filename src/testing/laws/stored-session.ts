@@ -20,6 +20,7 @@ import { readPackageText } from '../../core/package-parts.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import { type Folded, foldEvent } from '../../core/step.ts';
 import type { JournalCommit, JournalEvent, StoredPackage } from '../../journal/journal.ts';
+import type { RecordedGrant } from './authority-laws.ts';
 import type { Judge } from './judge.ts';
 
 /** One call that a model made, and what is recorded about it. */
@@ -38,6 +39,8 @@ export interface CallEntry {
   notBeforeMs: number;
   /** The content of its result; null until it has one. */
   settled: Content | null;
+  /** A person must allow it before it starts. */
+  asks: boolean;
   /** A person has allowed it. */
   allowed: boolean;
   /** It ended without a result: it was lost, or cancelled with its run. */
@@ -45,7 +48,7 @@ export interface CallEntry {
 }
 
 /** The fields of a call that has not been attempted. */
-const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, allowed: false };
+const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, asks: false, allowed: false };
 
 /** One durable event, with the states before and after it. */
 export interface FoldedEvent {
@@ -77,6 +80,8 @@ export class StoredSession {
   readonly onRecord = newLawCheck();
   /** Calls that a person made in place of others of the open batch, in order. */
   amended: CallId[] = [];
+  /** The grants in force. */
+  grants: RecordedGrant[] = [];
   /** How many calls the model has made in each run. */
   readonly callsOf = new Map<RunId, number>();
   readonly #judge: Judge;
