@@ -46,7 +46,7 @@ export const ACTS = [
   ...CHANGES,
 ] as const;
 
-/** What a person does, at a time in milliseconds. */
+/** What a person does, at a time in milliseconds; at 0, before the first run is requested. */
 export interface Act {
   readonly atMs: number;
   readonly what: (typeof ACTS)[number];
@@ -180,7 +180,7 @@ interface Change extends Act {
 const change = fc.record<Change>({
   session: fc.nat({ max: 1 }),
   atMs: ms(2_500),
-  what: fc.constantFrom(...CHANGES, 'disable_write', 'brake'),
+  what: fc.constantFrom(...CHANGES, 'disable_write', 'brake', 'host_close'),
 });
 
 /** Two calls in a row that ask, the first of which is granted with a pattern; `same`: only their paths may differ. */
@@ -268,6 +268,15 @@ function withFlaws({ flaws, ...scenario }: Scenario & { readonly flaws: readonly
   return { ...scenario, sessions };
 }
 
+/** Calls that need the host session, where it is closed, and an act that opens it. */
+function withHost(session: SessionScript): SessionScript {
+  if (!session.acts.some(({ what }) => what === 'host_close')) return session;
+  const hosted = (call: CallScript): CallScript =>
+    call.tool === 'put' || call.tool === 'free' ? { ...call, tool: 'spare' } : call;
+  const turns = session.turns.map((turn) => turn?.map(hosted) ?? null);
+  return { ...session, turns, acts: [{ atMs: 0, what: 'host_ready' }, ...session.acts] };
+}
+
 function withChanges({ changes, grants, ...scenario }: Drawn): Parameters<typeof withFlaws>[0] {
   const [{ nth, same } = { nth: -2, same: false }] = grants;
   let calls = 0;
@@ -290,7 +299,7 @@ function withChanges({ changes, grants, ...scenario }: Drawn): Parameters<typeof
         .map(({ atMs, what }) => ({ atMs, what })),
     ],
   }));
-  return { ...scenario, sessions };
+  return { ...scenario, sessions: sessions.map(withHost) };
 }
 
 /** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */

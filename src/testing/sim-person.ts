@@ -77,14 +77,14 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;
     if (isLeft(created) && created.left.code !== 'session_exists') return;
+    for (const act of script.acts.filter(({ atMs }) => atMs === 0)) await perform(act);
     void submit({ kind: 'RunRequested', input: { text: 'begin' } });
-    for (const act of script.acts) {
-      clock.after(act.atMs, () => {
-        const event =
-          act.what === 'undo' ? undoOf(canUndo() ? stored() : null) : ingressOf(act.what, state(), clock.now());
-        if (event !== null) void submit(event);
-      });
-    }
+    for (const act of script.acts.filter(({ atMs }) => atMs > 0)) clock.after(act.atMs, () => void perform(act));
+  }
+
+  async function perform({ what }: Act): Promise<void> {
+    const event = what === 'undo' ? undoOf(canUndo() ? stored() : null) : ingressOf(what, state(), clock.now());
+    if (event !== null) await submit(event);
   }
 
   /** Answers the open questions, the last one first, each once under each policy. */
