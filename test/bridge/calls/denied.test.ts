@@ -7,7 +7,11 @@ const braking = { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only } 
 
 test('those that wait never run; one that runs is stopped if its tool is cancelled by interrupts', async () => {
   const turns = [
-    [call('runs', 'write', { ms: 50_000, path: 'p' }), call('waits', 'write', { ms: 5, path: 'p' }), call('again', 'again', { ms: 5, path: 'p' })],
+    [
+      call('runs', 'write', { ms: 50_000, path: 'p' }),
+      call('waits', 'write', { ms: 5, path: 'p' }),
+      call('again', 'again', { ms: 5, path: 'p' }),
+    ],
   ];
   const world = newWorld({ turns });
   world.start();
