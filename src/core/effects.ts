@@ -77,7 +77,16 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
     const settle = { kind: 'batch.settle' as const, effect_id, session_id: state.session_id, batch_id };
     return [{ plan_hash: plan.plan_hash, ...settle }];
   }
-  return callEffects(state, run, batch);
+  return [...stops(state, batch), ...callEffects(state, run, batch)];
+}
+
+/** The running calls to stop although their run goes on, because they are denied by now. */
+function stops(state: SessionState, batch: ActiveToolBatch): readonly Effect[] {
+  if (batch.running === 0) return [];
+  return batch.plan.planned_calls.flatMap(({ call_id }) => {
+    const call = callStateOf(batch, call_id);
+    return call?.stopping === true ? [cancel(state, batch, { call_id, call, ends: false })] : [];
+  });
 }
 
 /** The effects of every open call. */
@@ -90,8 +99,6 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const planned = plannedOf(batch.plan, call_id)?.call;
     if (call === undefined || planned === undefined || isTerminal(call.status)) continue;
     if (positionOf(batch, call_id) !== position || planned.shares !== undefined) continue;
-    if (call.status === 'running' && call.stopping === true)
-      owed.push(cancel(state, batch, { call_id, call, ends: false }));
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);

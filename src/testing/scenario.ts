@@ -28,7 +28,7 @@ export interface CallScript {
 export type TurnScript = readonly CallScript[] | null;
 
 /** Changes of what is allowed. They are drawn apart from the other acts, while calls wait. */
-export const CHANGES = ['brake', 'ask_all', 'allow_all', 'redefine', 'host_close'] as const;
+const CHANGES = ['brake', 'ask_all', 'allow_all', 'redefine', 'host_close'] as const;
 
 export const ACTS = [
   'run',

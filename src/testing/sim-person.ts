@@ -123,6 +123,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set(['closing', 'storage_failed', '
 function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | null, nowMs: number): Ingress | null {
   const input = { text: what };
   const write = simToolId('write');
+  if (isChange(what)) return CHANGED[what](state?.version ?? 0);
   switch (what) {
     case 'run':
       return { kind: 'RunRequested', input };
@@ -136,16 +137,6 @@ function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | nul
       const expires_at_ms = nowMs + HOST_LIFE_MS;
       return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready', expires_at_ms } };
     }
-    case 'host_close':
-      return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'closed' } };
-    case 'brake':
-      return { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only };
-    case 'ask_all':
-      return { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.careful };
-    case 'allow_all':
-      return { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.allow_all };
-    case 'redefine':
-      return { kind: 'ToolRegistrySet', registry: simRedefined(state?.version ?? 0) };
     case 'steer':
     case 'pause':
     case 'resume':
@@ -168,6 +159,19 @@ function undoOf(stored: StoredSession | null): Ingress | null {
 
 /** How long a host session that a person opened lives, in milliseconds. */
 const HOST_LIFE_MS = 8_000;
+
+type ChangeAct = 'host_close' | 'brake' | 'ask_all' | 'allow_all' | 'redefine';
+
+/** Changes of what is allowed, at a version of the session. */
+const CHANGED: Readonly<Record<ChangeAct, (version: number) => Ingress>> = {
+  host_close: () => ({ kind: 'HostSessionUpdated', host_session: { host_session_status: 'closed' } }),
+  brake: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only }),
+  ask_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.careful }),
+  allow_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.allow_all }),
+  redefine: (version) => ({ kind: 'ToolRegistrySet', registry: simRedefined(version) }),
+};
+
+const isChange = (what: Act['what']): what is ChangeAct => Object.hasOwn(CHANGED, what);
 
 type RunAct = 'steer' | 'pause' | 'resume' | 'interrupt' | 'interrupt_with' | 'cancel';
 

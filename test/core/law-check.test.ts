@@ -234,7 +234,8 @@ describe('questions are answered by digest:', () => {
   test('a call runs without an answer; a grant answers the calls that it covers', () => {
     expect(lawsOf(started(asked(), 'a'))).toEqual(['answered_by_digest 2 against 1 a']);
     expect(lawsOf(asked().allowed('a', { grant: {} }).started('b'))).toEqual([]);
-    const narrow = asked().allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
+    const paths = ['src/a', 'b'].map((path, index) => call(index === 0 ? 'a' : 'b', 'asks', { path }));
+    const narrow = calling(asking(), ...paths).allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
     expect(lawsOf(started(narrow, 'b'))).toEqual(['answered_by_digest 3 against 1 b']);
   });
 
@@ -306,7 +307,7 @@ describe('deny wins:', () => {
     return [
       ['is denied by the policy', policyOf(CONSENT_PRESETS.read_only), 'deny_won 3 against 2 b'],
       ['is disabled in the session', { tool_overrides: { ...tool_overrides, session } }, 'deny_won 3 against -1 b'],
-      ['is not registered', { tool_registry: without as never }, 'deny_won 3 against -1 b'],
+      ['is not registered', { tool_registry: without }, 'deny_won 3 against -1 b'],
       ['has another definition', { tool_registry: { ...without, free: other } as never }, 'deny_won 3 against -1 b'],
       ['is not available', { tool_registry: { ...without, free: hosted } as never }, 'deny_won 3 against -1 b'],
       ['asks by now', policyOf(CONSENT_PRESETS.careful), 'answered_by_digest 3 against 1 b'],

@@ -201,7 +201,7 @@ describe('a tool that is withdrawn', () => {
       'tool_not_offered',
       null,
     ]);
-    const few = run.takes('SessionConfigured', { config: { tool_profile: 'few' } as never });
+    const few = run.takes('SessionConfigured', { config: { tool_profile: 'few' } });
     expect(codes(few)).toEqual(codes(run.takes('ToolProfileSelected', { profile_id: 'few' })));
     const { registry, profiles, provider_profiles } = testPackage();
     const left = registry.filter(({ tool_id }) => tool_id !== 'free');
@@ -209,7 +209,7 @@ describe('a tool that is withdrawn', () => {
       ...profile,
       tool_ids: profile.tool_ids.filter((id) => id !== 'free'),
     }));
-    const gone = run.takes('ToolRegistrySet', { registry: left, profiles: without, provider_profiles } as never);
+    const gone = run.takes('ToolRegistrySet', { registry: left, profiles: without, provider_profiles });
     expect(codes(gone)).toEqual([null, 'tool_unknown', null]);
     const expiring = run.host({ host_session_status: 'ready', expires_at_ms: 5_000_000_000_000 } as never);
     expect(codes(expiring.takes('TimeReached', { due_at_ms: 5_000_000_000_000 }))).toEqual([
@@ -237,14 +237,14 @@ describe('a tool that is withdrawn', () => {
     ['no longer changing nothing', { read_only: true }],
   ])('by %s: it is another tool', (_what, changed) => {
     const { profiles, provider_profiles } = testPackage();
-    const other = run.takes('ToolRegistrySet', { registry: redefined(changed), profiles, provider_profiles } as never);
+    const other = run.takes('ToolRegistrySet', { registry: redefined(changed), profiles, provider_profiles });
     expect(codes(other)).toEqual([null, 'tool_not_offered', null]);
     expect(resultOf(other, 'f').text).toContain('was not offered with its present definition');
   });
 
   test('is not withdrawn by a registry that says the same of it', () => {
     const { profiles, provider_profiles } = testPackage();
-    const same = run.takes('ToolRegistrySet', { registry: redefined({}), profiles, provider_profiles } as never);
+    const same = run.takes('ToolRegistrySet', { registry: redefined({}), profiles, provider_profiles });
     expect(statuses(same)).toEqual(statuses(run));
   });
 
@@ -253,7 +253,7 @@ describe('a tool that is withdrawn', () => {
     const registry = CONSENT_TOOLS.map((spec) =>
       spec.tool_id === 'asks' ? tool('asks', { permission_policy: 'always_ask', description: 'Other.' }) : spec,
     );
-    const other = amended.takes('ToolRegistrySet', { registry } as never).batchSettled();
+    const other = amended.takes('ToolRegistrySet', { registry }).batchSettled();
     expect(other.rejections()).toEqual({ 0: 'tool_not_offered' });
   });
 });

@@ -3,21 +3,12 @@
 // own answer, or by a grant that was given for the same tool and, with a pattern, the same other arguments.
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
-import type { Digest } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { PlannedToolCall } from '../../../schemas/plan.ts';
 import type { ActiveToolBatch, CallStatus, SessionState } from '../../../schemas/state.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Judge } from './judge.ts';
-import type { CallEntry, FoldedEvent, StoredSession } from './stored-session.ts';
-
-/** A grant as the events tell it: the tool, and the arguments of the call that it was given for. */
-export interface RecordedGrant {
-  readonly tool_ref: Digest;
-  /** Null for a grant of the whole tool. */
-  readonly argument: string | null;
-  readonly args: JsonObject;
-}
+import type { CallEntry, FoldedEvent, RecordedGrant, StoredSession } from './stored-session.ts';
 
 /** Checks the open calls after an event, and notes which of them ask a person, are allowed, or have been refused. */
 export function checkAuthority(stored: StoredSession, folded: FoldedEvent, judge: Judge): void {
@@ -30,18 +21,32 @@ export function checkAuthority(stored: StoredSession, folded: FoldedEvent, judge
   for (const planned of batch.plan.planned_calls) {
     const call = stored.call(planned.call_id);
     if (call === undefined || planned.shares !== undefined) continue;
-    const now = statusIn(batch, planned);
     const was = known === null ? null : statusIn(known, planned);
-    const answered = event.kind === 'user.tool_confirmation' && event.call_id === planned.call_id;
-    const byGrant = was === null ? planned.consent?.reasons.includes('granted') : was === 'waiting' && now === 'queued';
-    if (byGrant === true && !answered) checkGranted(stored, call, planned, judge);
-    if (now === 'waiting' && was !== 'waiting') Object.assign(call, { asks: true, allowed: false });
-    if (now === 'rejected' && was !== 'rejected') {
-      const why = refusalOf(planned, state);
-      judge.check(why !== null, 'deny wins', () => `${planned.call_id} is refused, but its tool is allowed`);
-      call.ended = true;
-    } else if (now === 'queued' || now === 'waiting') checkOpen(call, planned, { state, now, judge });
+    checkCall({ stored, folded, call, planned, was, now: statusIn(batch, planned) }, judge);
   }
+}
+
+interface Judged {
+  readonly stored: StoredSession;
+  readonly folded: FoldedEvent;
+  readonly call: CallEntry;
+  readonly planned: PlannedToolCall;
+  /** Its status before the event; null when the event opened its batch. */
+  readonly was: CallStatus | null;
+  readonly now: CallStatus;
+}
+
+function checkCall({ stored, folded, call, planned, was, now }: Judged, judge: Judge): void {
+  const { event, state } = folded;
+  const answered = event.kind === 'user.tool_confirmation' && event.call_id === planned.call_id;
+  const byGrant = was === null ? planned.consent?.reasons.includes('granted') : was === 'waiting' && now === 'queued';
+  if (byGrant === true && !answered) checkGranted(stored, call, planned, judge);
+  if (now === 'waiting' && was !== 'waiting') Object.assign(call, { asks: true, allowed: false });
+  if (now === 'rejected' && was !== 'rejected') {
+    const why = refusalOf(planned, state);
+    judge.check(why !== null, 'deny wins', () => `${planned.call_id} is refused, but its tool is allowed`);
+    call.ended = true;
+  } else if (now === 'queued' || now === 'waiting') checkOpen(call, planned, { state, now, judge });
 }
 
 function noteGrant(stored: StoredSession, event: EventOfKind<'user.tool_confirmation'>): void {

@@ -7,7 +7,7 @@ import type { Content } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { BatchId, CallId, Digest, OwnerId, Position, RunId } from '../../../schemas/ids.ts';
-import { type Json, freezeJson } from '../../../schemas/json.ts';
+import { type Json, type JsonObject, freezeJson } from '../../../schemas/json.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import { invariant } from '../../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
@@ -20,7 +20,6 @@ import { readPackageText } from '../../core/package-parts.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import { type Folded, foldEvent } from '../../core/step.ts';
 import type { JournalCommit, JournalEvent, StoredPackage } from '../../journal/journal.ts';
-import type { RecordedGrant } from './authority-laws.ts';
 import type { Judge } from './judge.ts';
 
 /** One call that a model made, and what is recorded about it. */
@@ -45,6 +44,14 @@ export interface CallEntry {
   allowed: boolean;
   /** It ended without a result: it was lost, or cancelled with its run. */
   ended: boolean;
+}
+
+/** A grant as the events tell it: the tool, and the arguments of the call that it was given for. */
+export interface RecordedGrant {
+  readonly tool_ref: Digest;
+  /** Null for a grant of the whole tool. */
+  readonly argument: string | null;
+  readonly args: JsonObject;
 }
 
 /** The fields of a call that has not been attempted. */
