@@ -1,10 +1,12 @@
 // Admission of answers by people: an answer must name the open batch, a call that waits for this kind of answer, and the
 // digest of the arguments the person saw (docs/design.md, law 9). Every other answer is refused.
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';
 import { AMENDED_MAX, GRANTS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
-import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
-import { alreadySettled, findBatchFault } from './batch-admission.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
+import { grantGiven } from './answers.ts';
+import { alreadySettled, findBatchFault, whyRejected } from './batch-admission.ts';
 import { callStateOf, plannedOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { openWaitsIn } from './waits.ts';
@@ -13,17 +15,21 @@ type Confirmation = EventOfKind<'user.tool_confirmation'>;
 type CustomResult = EventOfKind<'user.custom_tool_result'>;
 
 export function admitConfirmation(state: SessionState, event: Confirmation): Rejection | null {
-  const status = statusOf(state, event);
-  if (typeof status !== 'string') return status;
-  if (status !== 'waiting') return reject('not_confirmable', '/call_id', `the call is ${status}, not waiting`);
+  const found = callOf(state, event);
+  if (isLeft(found)) return found.left;
+  const call = found.right;
+  if (call.status !== 'waiting') {
+    return reject('not_confirmable', '/call_id', `the call is ${call.status}, not waiting${whyRejected(call)}`);
+  }
   return findDigestFault(state, event) ?? findGrantFault(state, event) ?? findAmendmentFault(state, event);
 }
 
 export function admitCustomResult(state: SessionState, event: CustomResult): Rejection | null {
-  const status = statusOf(state, event);
-  if (typeof status !== 'string') return status;
+  const found = callOf(state, event);
+  if (isLeft(found)) return found.left;
+  const { status } = found.right;
   const batch = state.active_tool_batch as ActiveToolBatch;
-  if (isTerminal(status)) return alreadySettled(status);
+  if (isTerminal(status)) return alreadySettled(found.right);
   if (status === 'waiting')
     return reject(
       'waits_for_person',
@@ -46,14 +52,14 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   return findDigestFault(state, event);
 }
 
-type Status = ActiveToolBatch['pages'][number][number]['status'];
-
-function statusOf(state: SessionState, event: Confirmation | CustomResult): Status | Rejection {
+function callOf(state: SessionState, event: Confirmation | CustomResult): Either<Rejection, CallState> {
   const fault = findBatchFault(state, event);
-  if (fault !== null) return fault;
+  if (fault !== null) return left(fault);
   const batch = state.active_tool_batch as ActiveToolBatch;
   const call = callStateOf(batch, event.call_id);
-  return call?.status ?? reject('unknown_call', '/call_id', `${batch.batch_id} has no call "${event.call_id}"`);
+  return call === undefined
+    ? left(reject('unknown_call', '/call_id', `${batch.batch_id} has no call "${event.call_id}"`))
+    : right(call);
 }
 
 function findDigestFault(state: SessionState, event: Confirmation | CustomResult): Rejection | null {
@@ -63,12 +69,16 @@ function findDigestFault(state: SessionState, event: Confirmation | CustomResult
   return reject('arguments_mismatch', '/arguments_digest', `the digest of the recorded arguments is ${recorded}`);
 }
 
-function findGrantFault(state: SessionState, { grant, result }: Confirmation): Rejection | null {
+function findGrantFault(state: SessionState, { grant, result, call_id }: Confirmation): Rejection | null {
   if (grant === undefined) return null;
   if (result !== 'allow')
     return reject('grant_invalid', '/grant', 'a denial cannot carry a grant; allow the call, or leave the grant out');
   if ((grant.argument === undefined) !== (grant.pattern === undefined)) {
     return reject('grant_invalid', '/grant', 'a grant needs both argument and pattern, or neither');
+  }
+  if (grantGiven(state.active_tool_batch as ActiveToolBatch, call_id, grant) === null) {
+    const message = `a pattern stands for one argument of the call, a text or a list of words; the call has no such argument "${grant.argument}", or its arguments are too large to be compared`;
+    return reject('grant_invalid', '/grant/argument', message);
   }
   const full = state.consent.grants.length >= GRANTS_MAX;
   return full ? reject('grants_full', '/grant', `the session has ${GRANTS_MAX} grants already`) : null;

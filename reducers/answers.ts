@@ -1,15 +1,15 @@
 // Answers of people to calls that wait for them: allow, deny, or the result of the call (openboa, "Managed tool confirmation"
 // and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
 // counts once.
-import type { Grant } from '../schemas/consent.ts';
+import type { Grant, GrantScope } from '../schemas/consent.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
-import type { SessionState } from '../schemas/state.ts';
-import { isGranted } from './consent.ts';
+import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
+import { grantFor, isGranted } from './consent.ts';
 import { answered, endsRun, settle } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
-import { callStateAt, plannedOf } from './batch-index.ts';
+import { callStateAt, plannedOf, positionOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -28,18 +28,30 @@ export function confirmCall(next: NextState, event: Confirmation, state: Session
     return;
   }
   const edit = editBatch(next);
-  edit.allow(event.call_id);
-  if (event.grant !== undefined) allowGranted(next, edit, event, state);
+  edit.allow(event.call_id, 'answer');
+  allowGranted(next, edit, event, state);
   edit.finish();
 }
 
 /** A grant for the rest of the session also answers the matching questions of the batch. */
-function allowGranted(next: NextState, edit: BatchEdit, event: Confirmation, state: SessionState): void {
-  const planned = plannedOf(openBatchOf(state).plan, event.call_id)?.call;
-  invariant(planned !== undefined, 'an admitted answer names a planned call');
-  const grant: Grant = { ...event.grant, tool_id: planned.tool_id };
+function allowGranted(
+  next: NextState,
+  edit: BatchEdit,
+  { call_id, grant: scope }: Confirmation,
+  state: SessionState,
+): void {
+  if (scope === undefined) return;
+  const grant = grantGiven(openBatchOf(state), call_id, scope);
+  invariant(grant !== null, 'an admitted grant names an argument of its call');
   next.consent = { ...next.consent, grants: [...next.consent.grants, grant] };
-  for (const id of waitingUnder(state, grant)) if (id !== event.call_id) edit.allow(id);
+  for (const id of waitingUnder(state, grant)) if (id !== call_id) edit.allow(id, 'grant');
+}
+
+/** The grant that an answer about a call of the batch gives; null when the call has no such argument. */
+export function grantGiven(batch: ActiveToolBatch, id: CallId, scope: GrantScope): Grant | null {
+  const planned = plannedOf(batch.plan, id)?.call;
+  const observed = batch.observed[positionOf(batch, id) ?? -1];
+  return planned === undefined ? null : grantFor(scope, planned, observed?.arguments ?? null);
 }
 
 /** The waiting calls of the open batch that a new grant covers. */
@@ -72,8 +84,7 @@ export function expireCall(rules: RuleSet, edit: BatchEdit, id: CallId): void {
   const call = edit.call(id);
   // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
-  if (call.not_before_ms !== undefined) edit.allowRetry(id);
-  else if (call.status === 'waiting')
-    edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
+  if (call.status === 'waiting') edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
+  else if (call.not_before_ms !== undefined) edit.allowRetry(id);
   else edit.settle(id, answered('failed', rules, codedText(rules, 'tool_timeout', {})));
 }

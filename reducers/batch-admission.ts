@@ -1,6 +1,7 @@
 // Admission of a bridge's reports on calls: late, stale, misdirected and repeated reports are refused, each with a different
 // code (docs/design.md, laws 4 and 10).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { isInline } from '../schemas/content.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../schemas/ids.ts';
 import type { PlannedToolCall } from '../schemas/plan.ts';
@@ -47,7 +48,7 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   }
   const planned = plannedOf(batch.plan, report.call_id)?.call;
   if (isTerminal(call.status) || planned === undefined) {
-    return left(alreadySettled(call.status));
+    return left(alreadySettled(call));
   }
   const waits = findWait(call, planned);
   if (waits !== null) return left(waits);
@@ -62,8 +63,17 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   return right({ batch, call, planned });
 }
 
-export const alreadySettled = (status: CallState['status']): Rejection =>
-  reject('call_already_settled', '/call_id', `the call is ${status} already; its result is final`);
+export const alreadySettled = (call: CallState): Rejection =>
+  reject(
+    'call_already_settled',
+    '/call_id',
+    `the call is ${call.status} already${whyRejected(call)}; its result is final`,
+  );
+
+/** Why a call was refused, in the words that the model reads; empty for every other call. */
+export function whyRejected({ status, output }: CallState): string {
+  return status !== 'rejected' || output === null || !isInline(output) ? '' : ` (${output.text})`;
+}
 
 /** Refuses reports on calls that wait for a person or for the time of their next attempt. */
 function findWait(call: CallState, planned: PlannedToolCall): Rejection | null {

@@ -1,5 +1,6 @@
 // Changes to calls of the open batch within one event: to one call, or to ten thousand when a person interrupts. The
 // changes are collected in order and the batch is rebuilt once, so that the work is linear in the calls that change.
+import type { CallConsent } from '../schemas/consent.ts';
 import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
@@ -33,8 +34,12 @@ export interface BatchEdit {
   settle(id: CallId, settlement: Settlement): void;
   /** Like {@link settle}, in an event that leaves no call queued: no time begins. */
   end(id: CallId, settlement: Settlement): void;
-  /** Queues a call that a person has allowed. */
-  allow(id: CallId): void;
+  /** Queues a call that waits for a person; `approved` when the answer was about this very call. */
+  allow(id: CallId, by: 'answer' | 'grant'): void;
+  /** Has a queued call wait for a person, who is asked until `dueAtMs`. The time of its next attempt stays. */
+  ask(id: CallId, consent: CallConsent, dueAtMs: number | undefined): void;
+  /** Marks a running call whose bridge is to stop it. */
+  stop(id: CallId): void;
   /** Makes the next attempt of a call owed, because its time is reached. */
   allowRetry(id: CallId): void;
   /** Writes the changed batch into the state. */
@@ -53,10 +58,6 @@ export function editBatch(next: NextState): BatchEdit {
     invariant(position !== undefined, `the batch has no call "${id}"`);
     return pages.at(position);
   };
-  const forgetTime = (id: CallId): CallState => {
-    times.remove(id);
-    return withoutTime(call(id));
-  };
   /** The time to fulfil a custom call begins when everything it waits for has settled. */
   const startTimes = (changed: readonly CallId[]): void => {
     for (const { call_id, withinMs } of timing.begins(changed)) {
@@ -70,7 +71,8 @@ export function editBatch(next: NextState): BatchEdit {
     const settled = [id, ...sharersOf(batch.plan, id)];
     for (const call_id of settled) {
       invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
-      put(call_id, { ...forgetTime(call_id), code, output, status, terminal });
+      times.remove(call_id);
+      put(call_id, { ...withoutOpen(call(call_id)), code, output, status, terminal });
     }
     return settled;
   };
@@ -82,12 +84,28 @@ export function editBatch(next: NextState): BatchEdit {
     addTime: (id) => times.add(id),
     settle: (id, settlement) => startTimes(end(id, settlement)),
     end: (id, settlement) => void end(id, settlement),
-    allow(id) {
-      put(id, { ...forgetTime(id), status: 'queued' });
-      startTimes([id]);
+    allow(id, by) {
+      const { not_before_ms } = call(id);
+      const approved = by === 'answer' ? { approved: true } : {};
+      const waits = not_before_ms === undefined ? {} : { not_before_ms };
+      times.remove(id);
+      put(id, inOrder({ ...withoutOpen(call(id)), ...approved, ...waits, status: 'queued' }));
+      if (not_before_ms === undefined) startTimes([id]);
+      else times.add(id);
+    },
+    ask(id, asked, dueAtMs) {
+      const { due_at_ms: _ofTheCall, ...waiting } = call(id);
+      const due = dueAtMs === undefined ? {} : { due_at_ms: dueAtMs };
+      times.remove(id);
+      put(id, inOrder({ ...waiting, ...due, asked, status: 'waiting' }));
+      if (dueAtMs !== undefined) times.add(id);
+    },
+    stop(id) {
+      put(id, inOrder({ ...call(id), stopping: true }));
     },
     allowRetry(id) {
-      put(id, forgetTime(id));
+      times.remove(id);
+      put(id, withoutTime(call(id)));
       timing.note(id);
     },
     finish() {
@@ -101,6 +119,13 @@ function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveTool
   if (batch.timed === undefined) return batch;
   const { timed: _gone, ...rest } = batch;
   return rest;
+}
+
+/** The call without what only an open call has. */
+function withoutOpen(call: CallState): CallState {
+  if (call.approved === undefined && call.asked === undefined && call.stopping === undefined) return withoutTime(call);
+  const { approved: _approved, asked: _asked, stopping: _stopping, ...rest } = call;
+  return withoutTime(rest);
 }
 
 /** The call without a time that state waits for. */
@@ -143,7 +168,9 @@ function newPages(batch: ActiveToolBatch): Pages {
       pages,
       queued: batch.queued + change.queued,
       running: batch.running + change.running,
-      ...(batch.waiting === undefined ? {} : { waiting: batch.waiting + change.waiting }),
+      ...(batch.waiting === undefined && change.waiting === 0
+        ? {}
+        : { waiting: (batch.waiting ?? 0) + change.waiting }),
     }),
   };
 }

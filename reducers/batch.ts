@@ -34,7 +34,7 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
   const { run, consent } = state;
   invariant(run !== null, 'calls belong to a run');
   const plan = planBatch(state.effective_tools, opening.calls, {
-    offer: opening.amended === true ? null : run.offer,
+    offer: run.offer,
     refused: opening.refused ?? new Map(),
     consent,
     shareReads: run.config.share_reads,
@@ -161,12 +161,9 @@ function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boole
   return true;
 }
 
-const nextAttempt = (call: CallState): CallState => ({
-  ...call,
-  attempt: call.attempt + 1,
-  owner: null,
-  status: 'queued',
-});
+function nextAttempt({ stopping: _ofThisAttempt, ...call }: CallState): CallState {
+  return { ...call, attempt: call.attempt + 1, owner: null, status: 'queued' };
+}
 
 const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 'outcome_unknown' } as const;
 

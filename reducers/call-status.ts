@@ -3,27 +3,43 @@
 import type { IngressKind } from '../schemas/event.ts';
 import type { CallStatus } from '../schemas/state.ts';
 
+/** What may refuse a call that has not started, or have it ask a person: changes of what is allowed. */
+const reconsidered = <To extends CallStatus>(...to: readonly To[]) =>
+  ({
+    ConsentPolicySet: to,
+    ToolRegistrySet: to,
+    ToolProfileSelected: to,
+    ToolOverridesSet: to,
+    SessionConfigured: to,
+    HostSessionUpdated: to,
+  }) as const;
+
 export const CALL_TRANSITIONS = {
   waiting: {
+    ...reconsidered('rejected'),
+    // Another call, or the time, may close the host session.
+    ToolCallSettled: ['rejected'],
     'user.tool_confirmation': ['queued', 'denied'],
     'user.interrupt': ['cancelled'],
-    TimeReached: ['denied', 'cancelled'],
+    TimeReached: ['rejected', 'denied', 'cancelled'],
     RunCancelled: ['cancelled'],
     RunFailed: ['cancelled'],
   },
   queued: {
+    ...reconsidered('rejected', 'waiting'),
     ToolCallStarted: ['running'],
-    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued'],
+    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued', 'rejected', 'waiting'],
     'user.custom_tool_result': ['succeeded', 'failed'],
     'user.interrupt': ['cancelled'],
-    TimeReached: ['failed', 'cancelled'],
+    TimeReached: ['rejected', 'waiting', 'failed', 'cancelled'],
     RunCancelled: ['cancelled'],
     RunFailed: ['cancelled'],
   },
   running: {
-    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued'],
+    // Its next attempt is judged by what is allowed then.
+    ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued', 'rejected', 'waiting'],
     'user.interrupt': ['running', 'unknown'],
-    LeaseExpired: ['queued', 'unknown', 'cancelled'],
+    LeaseExpired: ['queued', 'unknown', 'cancelled', 'rejected', 'waiting'],
   },
   succeeded: {},
   failed: {},

@@ -1,7 +1,9 @@
 // Decides whether a call runs without a question, must be confirmed by a person, or is denied (openboa, "Permission
 // policies"; Steerable Tools Spec, "ToolMode"). Deny wins over everything (docs/design.md, law 6); the setting for a tool
 // wins over that for its mode; a grant answers a question before it is asked.
-import type { ConsentReason, ConsentState, Grant } from '../schemas/consent.ts';
+import { digestJson } from '../schemas/canonical.ts';
+import type { ConsentReason, ConsentState, Grant, GrantScope } from '../schemas/consent.ts';
+import type { Digest } from '../schemas/ids.ts';
 import type { JsonObject } from '../schemas/json.ts';
 import { GRANT_VALUE_CHARS_MAX } from '../schemas/limits.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
@@ -44,13 +46,37 @@ export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonO
 const isDestructiveBeyondMode = ({ destructive, mode, executor }: ToolSpec): boolean =>
   destructive && mode !== 'destructive' && mode !== 'local' && executor.kind !== 'custom';
 
+/** A tool as a grant names it. */
+type GrantedTool = Pick<ToolSpec, 'tool_id' | 'tool_ref'>;
+
+/**
+ * The grant that a person gives with an answer about a call with these arguments. A pattern stands for one argument: every
+ * other argument must be that of the call, and be absent where it is absent there. Null when the call has no such argument
+ * that a pattern could stand for, or its arguments are in a blob.
+ */
+export function grantFor(scope: GrantScope, { tool_id, tool_ref }: GrantedTool, args: JsonObject | null): Grant | null {
+  const { argument, pattern } = scope;
+  if (argument === undefined || pattern === undefined) return { tool_id, tool_ref };
+  const others = args === null ? null : digestOfOthers(args, argument);
+  return others === null ? null : { argument, others, pattern, tool_id, tool_ref };
+}
+
+/** The digest of arguments in which one is emptied: a text by '', a list by []. Null when it is neither, or missing. */
+function digestOfOthers(args: JsonObject, argument: string): Digest | null {
+  const value = Object.hasOwn(args, argument) ? args[argument] : undefined;
+  if (typeof value !== 'string' && !Array.isArray(value)) return null;
+  return digestJson({ ...args, [argument]: typeof value === 'string' ? '' : [] });
+}
+
 /** Whether a grant covers a call. An array of plain words is matched as a command line; other values never match. */
-export function isGranted(grant: Grant, tool: Pick<ToolSpec, 'tool_id'>, args: JsonObject | null): boolean {
-  if (grant.tool_id !== tool.tool_id) return false;
-  if (grant.argument === undefined || grant.pattern === undefined) return true;
-  const value = args === null || !Object.hasOwn(args, grant.argument) ? null : wordsOf(args[grant.argument]);
-  if (value === null || value.length > GRANT_VALUE_CHARS_MAX || climbs(value)) return false;
-  return matches(grant.pattern, value);
+export function isGranted(grant: Grant, tool: GrantedTool, args: JsonObject | null): boolean {
+  if (grant.tool_id !== tool.tool_id || grant.tool_ref !== tool.tool_ref) return false;
+  const { argument, pattern } = grant;
+  if (argument === undefined || pattern === undefined) return true;
+  const value = args === null || !Object.hasOwn(args, argument) ? null : wordsOf(args[argument]);
+  if (args === null || value === null || value.length > GRANT_VALUE_CHARS_MAX || climbs(value)) return false;
+  // The digest costs more than the match, so it comes last.
+  return matches(pattern, value) && digestOfOthers(args, argument) === grant.others;
 }
 
 function wordsOf(value: unknown): string | null {
@@ -62,6 +88,9 @@ function wordsOf(value: unknown): string | null {
 
 /** A `..` segment may lead out of the folder that a pattern names. */
 const climbs = (value: string): boolean => value.split(/[/\s]/).includes('..');
+
+/** What `*` does not stand for. */
+const BOUNDS = /[/\s\p{Cc}]/u;
 
 /** Matches wildcards without backtracking: each `*` and `**` is tried at most once at every position. */
 export function matches(pattern: string, value: string): boolean {
@@ -77,7 +106,7 @@ export function matches(pattern: string, value: string): boolean {
       for (let end = at; end <= value.length; end += 1) {
         if (next.has(end)) break;
         next.add(end);
-        if (token === '*' && /[/\s]/.test(value[end] ?? '/')) break;
+        if (token === '*' && BOUNDS.test(value[end] ?? '/')) break;
       }
     }
     reachable = next;

@@ -23,7 +23,9 @@ export function nextDeadline(state: SessionState): number | null {
 
 const callDeadline = (state: SessionState, id: CallId): number => {
   const call = state.active_tool_batch === null ? undefined : callStateOf(state.active_tool_batch, id);
-  return call?.not_before_ms ?? call?.due_at_ms ?? Infinity;
+  // A call may have to wait for a person before its next attempt: only the question has a time then.
+  const notBefore = call?.status === 'waiting' ? undefined : call?.not_before_ms;
+  return notBefore ?? call?.due_at_ms ?? Infinity;
 };
 
 /** When the wall time of the run is used up, unless the run is ending already. */

@@ -1,5 +1,6 @@
 // The fold: from a state and an event to the next state. Total over admitted events; no clock, no I/O, no randomness. It
-// folds the event, then derives the effective tools and the pinned offer from the new state.
+// folds the event, then derives the effective tools and the pinned offer from the new state, and judges the calls that have
+// not started again when what is allowed has changed.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import type { Version } from '../schemas/ids.ts';
@@ -13,6 +14,7 @@ import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder, liveRun } from './next-state.ts';
+import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { codedText } from './rules/rule-set.ts';
@@ -42,6 +44,7 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   next.updated_at_ms = event.at_ms;
   fold(next, freezeJson(event), state);
   derive(next, state);
+  reconsiderCalls(next, state, event);
   return freezeJson(hasGainedSlot(next, state) ? inOrder(next) : next);
 }
 

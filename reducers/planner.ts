@@ -1,5 +1,5 @@
 // The batch planner: observed calls in, the canonical plan out (AOS P7, "Batch Planning"; docs/design.md, "The planner").
-import { digestJson, digestText } from '../schemas/canonical.ts';
+import { canonicalText, digestJson, digestText } from '../schemas/canonical.ts';
 import { isInline } from '../schemas/content.ts';
 import type { CallConsent, ConsentState } from '../schemas/consent.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
@@ -134,10 +134,10 @@ function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent |
 }
 
 /** The consent entry of a planned call: null when no rule asks, a refusal when the policy denies the call. */
-function consentTo(
+export function consentTo(
   call: ToolCallObserved,
   tool: ToolSpec,
-  { consent, amended, rules }: PlanContext & { readonly rules: RuleSet },
+  { consent, amended, rules }: Pick<PlanContext, 'consent' | 'amended'> & { readonly rules: RuleSet },
 ): CallConsent | Refusal | null {
   if (consent === undefined) return null;
   const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null);
@@ -150,6 +150,17 @@ function consentTo(
   return amended === true
     ? { ask: 'none', mode, reasons: [...reasons, 'approved_with_changes'] }
     : { ask: 'person', mode, reasons };
+}
+
+/** Whether a call of this tool would be planned as it was: by the same tool, with the same definition, run by the same party. */
+export function isPlannedTool(planned: PlannedToolCall, given: ToolSpec): boolean {
+  const tool = routed(given);
+  return (
+    planned.tool_id === tool.tool_id &&
+    planned.tool_ref === tool.tool_ref &&
+    planned.read_only === tool.read_only &&
+    canonicalText(planned.executor) === canonicalText(orderedExecutor(tool))
+  );
 }
 
 interface Sharing {

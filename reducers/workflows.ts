@@ -3,6 +3,7 @@
 // Their answers are recorded as results: which workflows there are, and every text they answer, belong to the rules of the
 // session. An answer stays inline (INLINE_CHARS_MAX).
 import { canonicalText } from '../schemas/canonical.ts';
+import type { Grant } from '../schemas/consent.ts';
 import type { Json, JsonObject } from '../schemas/json.ts';
 import { ALTERNATIVE_CHARS_MAX, DESCRIBED_CHARS_MAX, DESCRIBED_MAX } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
@@ -73,7 +74,7 @@ function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject 
   return {
     policy: { modes: { ...state.consent.policy.modes } },
     asking: clipped(asking),
-    grants: clipped(state.consent.grants.map((grant) => ({ ...grant }))),
+    grants: clipped(state.consent.grants.map(shownGrant)),
     pending: clipped(
       pending.map(({ call_id, tool_name, executor }) => ({
         call_id,
@@ -84,6 +85,9 @@ function describePermissions({ state, plan, calls }: WorkflowInput): JsonObject 
     ),
   };
 }
+
+/** A grant without its digests, which say nothing to a model. */
+const shownGrant = ({ tool_ref: _ref, others: _others, ...grant }: Grant): JsonObject => grant;
 
 /** The items that fit a result, and how many are left out. */
 function clipped(items: readonly Json[]): JsonObject {

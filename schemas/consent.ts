@@ -1,7 +1,7 @@
 // Consent: which calls run without a question, which wait for a person, and which are refused (openboa, "Permission
 // policies"; Steerable Tools Spec, "ToolMode"; docs/design.md, "Consent").
 import { type TypeOf, dictionary, integer, list, oneOf, shape, text } from './codec.ts';
-import { ToolId } from './ids.ts';
+import { Digest, ToolId } from './ids.ts';
 import { APPROVAL_TTL_MS_MAX, GRANTS_MAX, TOOLS_MAX } from './limits.ts';
 import { ToolMode } from './tool-mode.ts';
 
@@ -33,22 +33,27 @@ export const ConsentPolicy = shape(
 );
 export type ConsentPolicy = TypeOf<typeof ConsentPolicy>;
 
+const argument = text('argument', { min: 1, max: 64 });
+const pattern = text('pattern', { min: 1, max: 1_024 });
+
 /**
- * What a person allows for the rest of the session: every call of the tool, or only calls whose `argument` matches
- * `pattern`. `*` matches any characters except `/` and white space, `**` any characters. A value with a `..` segment
- * never matches.
+ * What a person allows for the rest of the session, with an answer about one call: every call of its tool, or the calls
+ * whose `argument` matches `pattern` and whose other arguments are those of this call. `*` matches any characters except
+ * `/`, white space and control characters, `**` any characters. A value with a `..` segment never matches.
  */
-export const GrantScope = shape(
-  'GrantScope',
-  {},
-  { argument: text('argument', { min: 1, max: 64 }), pattern: text('pattern', { min: 1, max: 1_024 }) },
-);
+export const GrantScope = shape('GrantScope', {}, { argument, pattern });
 export type GrantScope = TypeOf<typeof GrantScope>;
 
+/** A grant in force. It belongs to one definition of its tool. */
 export const Grant = shape(
   'Grant',
-  { tool_id: ToolId },
-  { argument: text('argument', { min: 1, max: 64 }), pattern: text('pattern', { min: 1, max: 1_024 }) },
+  { tool_id: ToolId, tool_ref: Digest },
+  {
+    argument,
+    pattern,
+    /** With a pattern: the digest of the arguments of the call it was given for, with the granted one emptied. */
+    others: Digest,
+  },
 );
 export type Grant = TypeOf<typeof Grant>;
 

@@ -117,6 +117,8 @@ export const Effect = variants('Effect', 'kind', {
     call_id: CallId,
     attempt: integer('attempt', 1),
     owner: nullable(OwnerId),
+    /** The run ends: the calls of the batch that have not started are cancelled. Otherwise they may still start. */
+    run_ends: flag,
   }),
   /** Every call is terminal: report `ToolBatchSettled`. */
   'batch.settle': tagged('batch.settle', { ...common, batch_id: BatchId, plan_hash: Digest }),

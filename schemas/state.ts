@@ -1,7 +1,7 @@
 // SessionState: everything that decides what happens next, and nothing else (AOS P7, "Session State Changes";
 // docs/design.md, "State"). Plain JSON; an empty slot is null. History is in the stream, not here.
 import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
-import { ConsentState } from './consent.ts';
+import { CallConsent, ConsentState } from './consent.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
 import {
@@ -58,10 +58,16 @@ export const CallState = shape(
     terminal: flag,
   },
   {
+    /** A person has allowed this very call; a grant that covers it does not count. */
+    approved: flag,
+    /** Why a person is asked, when the policy has asked since the batch was planned; the plan says it otherwise. */
+    asked: CallConsent,
     /** When the question to a person expires, or the time to fulfil the call. */
     due_at_ms: TimeMs,
     /** The attempt failed; the next one is not owed before this time. */
     not_before_ms: TimeMs,
+    /** Its tool was denied or withdrawn while it runs: its bridge is asked to stop it. */
+    stopping: flag,
   },
 );
 export type CallState = TypeOf<typeof CallState>;

@@ -22,7 +22,7 @@ interface LeasedCallsOptions {
 export interface LeasedCalls {
   /** Returns false when this bridge already has the call. */
   add(leased: Leased<ToolCall>, plans: LeaseGrant['plans']): boolean;
-  /** Stops this call, and the calls of its batch that have not started. Returns false when this bridge has no such attempt. */
+  /** Stops this call and, when its run ends, the calls of its batch that have not started. Returns false when this bridge has no such attempt. */
   cancel(effect: EffectOfKind<'tool.cancel'>): boolean;
   /** Starts every call that may run now. */
   startReady(): void;
@@ -44,8 +44,8 @@ export function newLeasedCalls(options: LeasedCallsOptions): LeasedCalls {
       leases.hold(leased, () => runner.stop(call, 'lost'));
       return true;
     },
-    cancel({ session_id, batch_id, call_id, attempt }) {
-      for (const call of schedule.held()) {
+    cancel({ session_id, batch_id, call_id, attempt, run_ends }) {
+      for (const call of run_ends ? schedule.held() : []) {
         const { effect, phase } = call;
         if (effect.session_id !== session_id || effect.batch_id !== batch_id || phase !== 'waiting') continue;
         runner.stop(call, 'cancelled');

@@ -24,6 +24,8 @@ export const TEXTS_1 = {
   batch_too_entangled: 'The calls of this turn depend on each other in too many ways. Make this call in the next turn.',
   'permission_denied.policy':
     'The policy of this session denies the tool "{name}" ({reasons}). Continue without this call.',
+  /** A call that is refused before its next attempt; `why` is the text of the refusal. */
+  not_tried_again: '{why} An earlier attempt of this call was made: check its effects.',
 
   // Calls that people answered, or did not answer.
   permission_denied: 'A person denied this call. Continue without it.',

@@ -26,10 +26,11 @@ export function addAnswers(program: Program): void {
       '--digest <digest>',
       'do not ask: allow the call if its arguments have this digest (refold approvals --json)',
     )
-    .option('--for-session', 'also allow every later call of the tool, whatever its arguments')
+    .option('--for-session', 'also allow every later call of the tool, with any arguments')
     .option(
       '--pattern <argument=glob>',
-      'also allow later calls that differ in this one argument, when it matches: path=src/** or argv="npm test*"',
+      'also allow later calls whose argument matches, as in path=src/** or argv="npm test*", if every other argument ' +
+        'equals that of this call and is absent where it is absent here',
     );
 
   command(program, 'deny <call>', 'deny a call that waits for a person', async (options, [call = ''], output) => {

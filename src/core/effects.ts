@@ -77,7 +77,16 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
     const settle = { kind: 'batch.settle' as const, effect_id, session_id: state.session_id, batch_id };
     return [{ plan_hash: plan.plan_hash, ...settle }];
   }
-  return callEffects(state, run, batch);
+  return [...stops(state, batch), ...callEffects(state, run, batch)];
+}
+
+/** The running calls to stop although their run goes on, because they are denied by now. */
+function stops(state: SessionState, batch: ActiveToolBatch): readonly Effect[] {
+  if (batch.running === 0) return [];
+  return batch.plan.planned_calls.flatMap(({ call_id }) => {
+    const call = callStateOf(batch, call_id);
+    return call?.stopping === true ? [cancel(state, batch, { call_id, call, ends: false })] : [];
+  });
 }
 
 /** The effects of every open call. */
@@ -125,7 +134,8 @@ const isForPerson = (planned: PlannedToolCall, call: CallState): boolean =>
   call.status === 'queued' && planned.executor.kind === 'custom';
 
 function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall): Effect {
-  const consent = planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };
+  const askedSince = callStateOf(batch, planned.call_id)?.asked;
+  const consent = askedSince ?? planned.consent ?? { ask: 'person', mode: 'external', reasons: [] };
   return {
     kind: 'agent.tool_use',
     effect_id: brand(`${batch.batch_id}/${planned.call_id}/confirm`),
@@ -212,15 +222,31 @@ function cancels(state: SessionState, run: RunState, batch: ActiveToolBatch): re
     const call = callStateOf(batch, planned.call_id);
     if (call?.status !== 'running') return [];
     if (run.phase === 'interrupting' && planned.interrupt_behavior !== 'cancel') return [];
-    const { attempt, owner } = call;
-    const { call_id } = planned;
-    const { batch_id } = batch;
-    const effect_id = brand<'EffectId'>(`${batch_id}/${call_id}/${attempt}/cancel`);
-    return [
-      { kind: 'tool.cancel' as const, effect_id, session_id: state.session_id, batch_id, call_id, attempt, owner },
-    ];
+    return [cancel(state, batch, { call_id: planned.call_id, call, ends: true })];
   });
 }
+
+interface Cancelled {
+  readonly call_id: CallId;
+  readonly call: CallState;
+  /** The run ends. */
+  readonly ends: boolean;
+}
+
+const cancel = (
+  { session_id }: SessionState,
+  { batch_id }: ActiveToolBatch,
+  { call_id, call: { attempt, owner }, ends }: Cancelled,
+): EffectOfKind<'tool.cancel'> => ({
+  kind: 'tool.cancel',
+  effect_id: brand(`${batch_id}/${call_id}/${attempt}/cancel`),
+  session_id,
+  batch_id,
+  call_id,
+  attempt,
+  owner,
+  run_ends: ends,
+});
 
 const undos = ({ session_id, undos = [] }: SessionState): readonly EffectOfKind<'call.undo'>[] =>
   undos.map((undo) => ({ kind: 'call.undo', effect_id: brand(`undo/${undo.position}`), session_id, ...undo }));

@@ -26,7 +26,7 @@ const CallScript = shape(
     ms,
     does: oneOf('does', BEHAVIOURS),
   },
-  { fails: integer('fails', 0) },
+  { fails: integer('fails', 0), grants: flag },
 );
 
 const SessionScript = shape(

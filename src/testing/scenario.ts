@@ -20,10 +20,15 @@ export interface CallScript {
   readonly does: (typeof BEHAVIOURS)[number];
   /** How many times the tool fails first, for a transient reason; absent: never. */
   readonly fails?: number;
+  /** A person who allows the call also grants the calls of its tool that differ in `path` alone. */
+  readonly grants?: boolean;
 }
 
 /** The calls that the model makes in one turn; null: it does not answer. */
 export type TurnScript = readonly CallScript[] | null;
+
+/** Changes of what is allowed. They are drawn apart from the other acts, while calls wait. */
+const CHANGES = ['brake', 'ask_all', 'allow_all', 'redefine', 'host_close'] as const;
 
 export const ACTS = [
   'run',
@@ -38,9 +43,10 @@ export const ACTS = [
   'disable_write',
   'force_write',
   'host_ready',
+  ...CHANGES,
 ] as const;
 
-/** What a person does, at a time in milliseconds. */
+/** What a person does, at a time in milliseconds; at 0, before the first run is requested. */
 export interface Act {
   readonly atMs: number;
   readonly what: (typeof ACTS)[number];
@@ -157,10 +163,33 @@ const turnScript = fc.oneof(
 /** Acts that are drawn twice as often as others. */
 const OFTEN: ReadonlySet<Act['what']> = new Set(['run', 'follow_up', 'undo', 'host_ready']);
 
+const isChange = (what: Act['what']): boolean => (CHANGES as readonly string[]).includes(what);
+
 const act = fc.record<Act>({
   atMs: ms(10_000),
-  what: fc.constantFrom(...ACTS.flatMap((what) => (OFTEN.has(what) ? [what, what] : [what]))),
+  what: fc.constantFrom(
+    ...ACTS.filter((what) => !isChange(what)).flatMap((what) => (OFTEN.has(what) ? [what, what] : [what])),
+  ),
 });
+
+/** What a person changes while calls wait, in the session of this number. */
+interface Change extends Act {
+  readonly session: number;
+}
+
+const change = fc.record<Change>({
+  session: fc.nat({ max: 1 }),
+  atMs: ms(2_500),
+  what: fc.constantFrom(...CHANGES, 'disable_write', 'brake', 'host_close'),
+});
+
+/** Two calls in a row that ask, the first of which is granted with a pattern; `same`: only their paths may differ. */
+interface Granted {
+  readonly nth: number;
+  readonly same: boolean;
+}
+
+const granted = fc.record<Granted>({ nth: fc.nat({ max: 5 }), same: fc.boolean() });
 
 /** Most runs have no bound. */
 const NO_BOUND: readonly null[] = Array.from({ length: 24 }, () => null);
@@ -239,10 +268,56 @@ function withFlaws({ flaws, ...scenario }: Scenario & { readonly flaws: readonly
   return { ...scenario, sessions };
 }
 
+/** Calls that need the host session, where it is closed, and an act that opens it. */
+function withHost(session: SessionScript): SessionScript {
+  if (!session.acts.some(({ what }) => what === 'host_close')) return session;
+  const hosted = (call: CallScript): CallScript =>
+    call.tool === 'put' || call.tool === 'free' ? { ...call, tool: 'spare' } : call;
+  const turns = session.turns.map((turn) => turn?.map(hosted) ?? null);
+  return { ...session, turns, acts: [{ atMs: 0, what: 'host_ready' }, ...session.acts] };
+}
+
+function withChanges({ changes, grants, ...scenario }: Drawn): Parameters<typeof withFlaws>[0] {
+  const [{ nth, same } = { nth: -2, same: false }] = grants;
+  let calls = 0;
+  let first: CallScript | null = null;
+  const asking = (call: CallScript): CallScript => {
+    const at = calls++ - nth;
+    if (at !== 0 && at !== 1) return call;
+    const asks: CallScript = { ...call, tool: 'ask', does: 'succeed', grants: true };
+    const made: CallScript = at === 1 && same && first !== null ? { ...asks, ms: first.ms } : asks;
+    first = made;
+    return made;
+  };
+  const sessions = scenario.sessions.map((session, index) => ({
+    ...session,
+    turns: session.turns.map((turn) => turn?.map(asking) ?? null),
+    acts: [
+      ...session.acts,
+      ...changes
+        .filter((made) => made.session % scenario.sessions.length === index)
+        .map(({ atMs, what }) => ({ atMs, what })),
+    ],
+  }));
+  return { ...scenario, sessions: sessions.map(withHost) };
+}
+
 /** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */
 export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
 
-const drawn = fc.record<Parameters<typeof withFlaws>[0]>({
+type Drawn = Parameters<typeof withFlaws>[0] & {
+  readonly changes: readonly Change[];
+  readonly grants: readonly Granted[];
+};
+
+/** None in most scenarios, because they keep calls from running. */
+const seldom = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<readonly T[]> =>
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant<readonly T[]>([]) },
+    { weight: 1, arbitrary: fc.array(arbitrary, { minLength: 1, maxLength }) },
+  );
+
+const drawn = fc.record<Drawn>({
   seed: fc.noShrink(fc.nat()),
   bridges: fc.constantFrom(1, 2, 2, 3),
   files: fc.boolean(),
@@ -253,9 +328,11 @@ const drawn = fc.record<Parameters<typeof withFlaws>[0]>({
   processes: fc.array(processFault, { maxLength: 3 }),
   // Drawn last, so that the fields above stay the same for every seed.
   flaws: fc.array(flaw, { maxLength: 2 }),
+  changes: seldom(change, 2),
+  grants: seldom(granted, 1),
 });
 
-const SCENARIOS = drawn.map(withFlaws);
+const SCENARIOS = drawn.map((made) => withFlaws(withChanges(made)));
 
 /** The scenario of a seed, always the same one. Throws a RangeError when the seed is not a whole number. */
 export const scenarioOf = (seed: number): Scenario => {

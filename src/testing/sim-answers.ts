@@ -23,9 +23,13 @@ const confirm = (effect: Asked): Ingress => {
   const { batch_id, call_id, arguments_digest } = effect;
   const script = scriptOf(effect);
   const asked = { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest } as const;
-  if (script.does !== 'amend') return { ...asked, result: script.does === 'fail' ? 'deny' : 'allow' };
+  if (script.does === 'fail') return { ...asked, result: 'deny' };
+  if (script.does !== 'amend') {
+    const grant = script.grants === true ? { grant: { argument: 'path', pattern: '**' } } : {};
+    return { ...asked, result: 'allow', ...grant };
+  }
   const args = { ...scriptedArguments({ ...script, does: 'succeed' }), path: 'amended' };
-  const instead = { call_id: brand<'CallId'>(`${call_id}.instead`), tool_name: 'ask', arguments: args };
+  const instead = { call_id: brand<'CallId'>(`${call_id}.instead`), tool_name: effect.tool_name, arguments: args };
   return { ...asked, result: 'deny', instead };
 };
 

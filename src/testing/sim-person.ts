@@ -12,7 +12,8 @@ import type { StoredSession } from './laws/stored-session.ts';
 import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
-import { SIM_CONSENT, SIM_PACKAGE, simToolId } from './sim-tools.ts';
+import { SIM_CONSENT, SIM_PACKAGE, simRedefined, simToolId } from './sim-tools.ts';
+import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 
 /** How long a person waits before repeating a request, in milliseconds. */
 const REPEAT_MS = 300;
@@ -42,6 +43,7 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
   let pending = 0;
   let sent = 0;
   const asked = new Set<string>();
+  const policies = (): number => stored()?.events.filter(({ kind }) => kind === 'ConsentPolicySet').length ?? 0;
 
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -75,25 +77,27 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;
     if (isLeft(created) && created.left.code !== 'session_exists') return;
+    for (const act of script.acts.filter(({ atMs }) => atMs === 0)) await perform(act);
     void submit({ kind: 'RunRequested', input: { text: 'begin' } });
-    for (const act of script.acts) {
-      clock.after(act.atMs, () => {
-        const event =
-          act.what === 'undo' ? undoOf(canUndo() ? stored() : null) : ingressOf(act.what, state(), clock.now());
-        if (event !== null) void submit(event);
-      });
-    }
+    for (const act of script.acts.filter(({ atMs }) => atMs > 0)) clock.after(act.atMs, () => void perform(act));
   }
 
-  /** Answers the open questions, the last one first, each once. */
+  async function perform({ what }: Act): Promise<void> {
+    const event = what === 'undo' ? undoOf(canUndo() ? stored() : null) : ingressOf(what, state(), clock.now());
+    if (event !== null) await submit(event);
+  }
+
+  /** Answers the open questions, the last one first, each once under each policy. */
   async function answer(): Promise<void> {
     const now = state();
     const owed = now === null ? [] : owedEffects(now).toReversed();
     await Promise.all(
       owed.flatMap((effect) => {
-        if (asked.has(effect.effect_id)) return [];
+        // A question may be asked again when the policy has changed.
+        const question = `${effect.effect_id} ${policies()}`;
+        if (asked.has(question)) return [];
         const answers = answerTo(effect);
-        if (answers.length > 0) asked.add(effect.effect_id);
+        if (answers.length > 0) asked.add(question);
         return answers.map((event) => submit(event));
       }),
     );
@@ -119,6 +123,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set(['closing', 'storage_failed', '
 function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | null, nowMs: number): Ingress | null {
   const input = { text: what };
   const write = simToolId('write');
+  if (isChange(what)) return CHANGED[what](state?.version ?? 0);
   switch (what) {
     case 'run':
       return { kind: 'RunRequested', input };
@@ -154,6 +159,19 @@ function undoOf(stored: StoredSession | null): Ingress | null {
 
 /** How long a host session that a person opened lives, in milliseconds. */
 const HOST_LIFE_MS = 8_000;
+
+type ChangeAct = 'host_close' | 'brake' | 'ask_all' | 'allow_all' | 'redefine';
+
+/** Changes of what is allowed, at a version of the session. */
+const CHANGED: Readonly<Record<ChangeAct, (version: number) => Ingress>> = {
+  host_close: () => ({ kind: 'HostSessionUpdated', host_session: { host_session_status: 'closed' } }),
+  brake: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only }),
+  ask_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.careful }),
+  allow_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.allow_all }),
+  redefine: (version) => ({ kind: 'ToolRegistrySet', registry: simRedefined(version) }),
+};
+
+const isChange = (what: Act['what']): what is ChangeAct => Object.hasOwn(CHANGED, what);
 
 type RunAct = 'steer' | 'pause' | 'resume' | 'interrupt' | 'interrupt_with' | 'cancel';
 

@@ -18,7 +18,7 @@ const onPath = (access: 'read' | 'write'): ToolSpec['parallelism_hint'] => ({
 });
 
 const SPECS: Readonly<Record<Exclude<SimToolName, 'none'>, Partial<ToolSpec>>> = {
-  read: { read_only: true, destructive: false, parallelism_hint: onPath('read') },
+  read: { mode: 'read', read_only: true, destructive: false, parallelism_hint: onPath('read') },
   /** Must not run twice; is cancelled when its run is interrupted. */
   write: { parallelism_hint: onPath('write'), interrupt_behavior: 'cancel' },
   put: { idempotent: true, parallelism_hint: onPath('write') },
@@ -58,15 +58,22 @@ const made: ToolPackage = {
 /** Sealed once, because every session of every simulation is created with it. */
 export const SIM_PACKAGE = sealJson(made);
 
+/** The same tools, of which those that write have another definition. */
+export const simRedefined = (nth: number): ToolPackage['registry'] =>
+  REGISTRY.map((tool) =>
+    SIM_WRITERS.has(tool.tool_id) ? defineTool({ ...tool, description: `${tool.tool_name}, version ${nth}` }) : tool,
+  );
+
 /** Only tools that require it ask a person. */
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
 
 /** The arguments that make a call behave as scripted. */
-export const scriptedArguments = ({ path, ms, does, fails }: CallScript): JsonObject => ({
+export const scriptedArguments = ({ path, ms, does, fails, grants }: CallScript): JsonObject => ({
   path: does === 'misshapen' ? 7 : path,
   ms,
   does,
   ...(fails === undefined ? {} : { fails }),
+  ...(grants === undefined ? {} : { grants }),
 });
 
 /** Whether the people of a session request undos: then its tools report the files they change. */

@@ -131,7 +131,13 @@ describe('cancelling', () => {
       const owed = grant.effects.find(({ kind }) => kind === 'tool.call');
       if (granted || owed?.kind !== 'tool.call') return tamper(grant);
       granted = true;
-      const cancel = { ...owed, kind: 'tool.cancel' as const, call_id: brand<'CallId'>('unknown'), owner: null };
+      const cancel = {
+        ...owed,
+        kind: 'tool.cancel' as const,
+        call_id: brand<'CallId'>('unknown'),
+        owner: null,
+        run_ends: true,
+      };
       return { ...grant, effects: [cancel, ...grant.effects] };
     };
     world.start();

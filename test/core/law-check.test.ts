@@ -11,10 +11,11 @@ import {
   limits,
 } from '../../schemas/index.ts';
 import { type FoldedEvent, newLawCheck, newReplayer } from '../../src/core/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { planHash } from '../../reducers/planner.ts';
 import { asking, calling } from '../support/consent.ts';
 import { type Finding, findings, foldAnything, judge } from '../support/laws/recorded.ts';
-import { Session, ZERO_DIGEST, call, say, session } from '../support/session.ts';
+import { Session, ZERO_DIGEST, call, eventOf, say, session } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 
 const FIXTURES = new URL('../../replay-fixtures/', import.meta.url);
@@ -233,7 +234,8 @@ describe('questions are answered by digest:', () => {
   test('a call runs without an answer; a grant answers the calls that it covers', () => {
     expect(lawsOf(started(asked(), 'a'))).toEqual(['answered_by_digest 2 against 1 a']);
     expect(lawsOf(asked().allowed('a', { grant: {} }).started('b'))).toEqual([]);
-    const narrow = asked().allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
+    const paths = ['src/a', 'b'].map((path, index) => call(index === 0 ? 'a' : 'b', 'asks', { path }));
+    const narrow = calling(asking(), ...paths).allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
     expect(lawsOf(started(narrow, 'b'))).toEqual(['answered_by_digest 3 against 1 b']);
   });
 
@@ -292,6 +294,40 @@ describe('deny wins:', () => {
       expect(findings(told(rejecting(two(), 'b', code), report)).map(inShort)).toEqual(['deny_won 2 against 1 b']);
     },
   );
+
+  const careless: readonly (readonly [string, Partial<SessionState>, string])[] = (() => {
+    const { consent, tool_overrides, tool_registry: registry } = two().state;
+    const policyOf = (policy: Partial<SessionState['consent']['policy']>) => ({
+      consent: { grants: [], policy: { ...consent.policy, ...policy } },
+    });
+    const { free, ...without } = registry as Record<string, SessionState['tool_registry'][keyof object]>;
+    const session = { ...tool_overrides.session, disable: [brand<'ToolId'>('free')] };
+    const other = { ...(free as object), tool_ref: ZERO_DIGEST };
+    const hosted = { ...(free as object), availability_rules: ['host_session_ready'] };
+    return [
+      ['is denied by the policy', policyOf(CONSENT_PRESETS.read_only), 'deny_won 3 against 2 b'],
+      ['is disabled in the session', { tool_overrides: { ...tool_overrides, session } }, 'deny_won 3 against -1 b'],
+      ['is not registered', { tool_registry: without }, 'deny_won 3 against -1 b'],
+      ['has another definition', { tool_registry: { ...without, free: other } as never }, 'deny_won 3 against -1 b'],
+      ['is not available', { tool_registry: { ...without, free: hosted } as never }, 'deny_won 3 against -1 b'],
+      ['asks by now', policyOf(CONSENT_PRESETS.careful), 'answered_by_digest 3 against 1 b'],
+    ];
+  })();
+
+  test.each(careless)('a call begins although its tool %s', (_why, change, breach) => {
+    const begun = streamOf(started(two(), 'b'));
+    const [begins] = begun.slice(-1) as [FoldedEvent];
+    const before = { ...begins.before, ...change };
+    const policy = before.consent.policy;
+    const told = { ...begins, event: eventOf('ConsentPolicySet', { policy }, 99) as IngressEvent, after: before };
+    const careless = [...begun.slice(0, -1), told, { ...begins, before }];
+    expect(judge(careless).map(inShort)).toEqual([breach]);
+  });
+
+  test('a call begins that a change of the policy has settled', () => {
+    const braked = two().takes('ConsentPolicySet', { policy: CONSENT_PRESETS.read_only });
+    expect(lawsOf(started(braked, 'b'))).toEqual(['deny_won 3 against 2 b']);
+  });
 
   test('a call of a tool that is gone is planned', () => {
     const folded = streamOf(two());

@@ -189,7 +189,50 @@ describe('a grant', () => {
   test('with a pattern answers the calls whose argument matches', () => {
     const granted = run.allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
     expect(statuses(granted)).toEqual(['queued', 'queued', 'waiting', 'waiting', 'waiting']);
-    expect(granted.state.consent?.grants).toEqual([{ tool_id: 'asks_write', argument: 'path', pattern: 'src/*' }]);
+    const { tool_ref } = run.plan().planned_calls[0] ?? {};
+    expect(granted.state.consent?.grants).toEqual([
+      { tool_id: 'asks_write', tool_ref, argument: 'path', pattern: 'src/*', others: digestJson({ path: '' }) },
+    ]);
+  });
+
+  test('with a pattern asks about every call whose other arguments are not those of the approved one', () => {
+    const calls = calling(
+      asking(),
+      call('a', 'asks_run', { argv: ['git', 'status'], cwd: '.' }),
+      call('same', 'asks_run', { argv: ['git', 'log'], cwd: '.' }),
+      call('elsewhere', 'asks_run', { argv: ['git', 'status'], cwd: '..' }),
+      call('nowhere', 'asks_run', { argv: ['git', 'status'] }),
+      call('fed', 'asks_run', { argv: ['git', 'status'], cwd: '.', stdin: 'x' }),
+    );
+    const granted = calls.allowed('a', { grant: { argument: 'argv', pattern: 'git *' } });
+    expect(statuses(granted)).toEqual(['queued', 'queued', 'waiting', 'waiting', 'waiting']);
+    const next = granted.denied('elsewhere').denied('nowhere').denied('fed').batchDone();
+    const env = { GIT_CONFIG_COUNT: '1', PATH: '/tmp' };
+    const later = next.observed([
+      call('x', 'asks_run', { argv: ['git', 'diff'], cwd: '.' }),
+      call('y', 'asks_run', { argv: ['git', 'diff'], cwd: '.', env }),
+    ]);
+    expect(statuses(later)).toEqual(['queued', 'waiting']);
+  });
+
+  test('with a pattern is refused when the call has no such argument', () => {
+    const grant = { argument: 'cwd', pattern: '**' };
+    expect(run.refusal('user.tool_confirmation', { ...run.answerFields('a'), result: 'allow', grant })).toMatchObject({
+      code: 'grant_invalid',
+      path: '/grant/argument',
+      message: expect.stringContaining('no such argument "cwd"'),
+    });
+  });
+
+  test('ends with the workspace it was given in, and with the way commands are confined', () => {
+    const here = run.host({ workspace: '/a', sandbox: 'bwrap', host_session_status: 'ready' });
+    const granted = here.allowed('a', { grant: {} });
+    expect(granted.host({ workspace: '/a' }).state.consent.grants).toHaveLength(1);
+    for (const moved of [granted.host({ workspace: '/b' }), granted.host({ sandbox: 'none' })]) {
+      expect(moved.state.consent.grants).toEqual([]);
+      // A person has allowed `a` itself; the grant alone had allowed the others.
+      expect(statuses(moved)).toEqual(['queued', 'waiting', 'waiting', 'waiting', 'waiting']);
+    }
   });
 
   test('allows the confirmed call even when its pattern does not match it', () => {
@@ -202,7 +245,10 @@ describe('a grant', () => {
     const stored = call('big', 'asks_write', {}, blob);
     const { arguments: _inline, ...big } = stored;
     const two = calling(asking(), call('a', 'asks_write', { path: 'src/a' }), big);
-    expect(statuses(two.allowed('a', { grant: { argument: 'path', pattern: '**' } }))).toEqual(['queued', 'waiting']);
+    const grant = { argument: 'path', pattern: '**' };
+    expect(statuses(two.allowed('a', { grant }))).toEqual(['queued', 'waiting']);
+    const answer = { ...two.answerFields('big'), result: 'allow' as const, grant };
+    expect(two.refusal('user.tool_confirmation', answer).code).toBe('grant_invalid');
     expect(statuses(two.allowed('a', { grant: {} }))).toEqual(['queued', 'queued']);
   });
 

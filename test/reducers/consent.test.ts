@@ -2,10 +2,18 @@
 // law 6).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ConsentPolicy, type Grant, type JsonObject, type ToolMode, brand } from '../../schemas/index.ts';
+import {
+  type ConsentPolicy,
+  type Grant,
+  type JsonObject,
+  type ToolMode,
+  brand,
+  canonicalText,
+  digestText,
+} from '../../schemas/index.ts';
 import type { ToolDefinition } from '../../schemas/define-tool.ts';
 import { GRANT_VALUE_CHARS_MAX } from '../../schemas/limits.ts';
-import { decideConsent, isGranted, matches } from '../../reducers/consent.ts';
+import { decideConsent, grantFor, isGranted, matches } from '../../reducers/consent.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { policyOf } from '../support/consent.ts';
 import { tool } from '../support/tools.ts';
@@ -98,7 +106,9 @@ const policies = fc.record({
 const tools = fc
   .tuple(fc.constantFrom(...MODES), fc.boolean(), fc.constantFrom('always_allow' as const, 'always_ask' as const))
   .map(([mode, destructive, permission_policy]) => ofMode(mode, { destructive, permission_policy }));
-const GRANT: Grant = { tool_id: brand<'ToolId'>('t') };
+const { tool_id, tool_ref } = tool('t');
+const T = { tool_id, tool_ref };
+const GRANT: Grant = T;
 
 test('deny wins, over exceptions and grants, for every policy and tool', () => {
   fc.assert(
@@ -115,13 +125,68 @@ test('deny wins, over exceptions and grants, for every policy and tool', () => {
 });
 
 describe('grants', () => {
-  const grant = (rest: Partial<Grant> = {}): Grant => ({ ...GRANT, ...rest });
+  const given = (pattern: string, args: JsonObject, argument = 'path'): Grant =>
+    grantFor({ argument, pattern }, T, args) ?? expect.fail(`no grant for ${argument}`);
+  /** A pattern that was given with a call of this shape covers a call with these arguments. */
   const covers = (pattern: string, args: JsonObject | null): boolean =>
-    isGranted(grant({ argument: 'path', pattern }), { tool_id: brand('t') }, args);
+    isGranted(given(pattern, { path: Array.isArray(args?.['path']) ? ['x'] : 'x' }), T, args);
 
   test('a grant without a pattern covers every call of its tool and of no other tool', () => {
-    expect(isGranted(grant(), { tool_id: brand('t') }, null)).toBe(true);
-    expect(isGranted(grant(), { tool_id: brand('t.u') }, {})).toBe(false);
+    expect(grantFor({}, T, null)).toEqual(GRANT);
+    expect(isGranted(GRANT, T, null)).toBe(true);
+    expect(isGranted(GRANT, { ...T, tool_id: brand<'ToolId'>('t.u') }, {})).toBe(false);
+  });
+
+  test('a grant belongs to the definition of the tool it was given for', () => {
+    const redefined = { ...T, tool_ref: digestText('another definition') };
+    expect(isGranted(GRANT, redefined, null)).toBe(false);
+    expect(isGranted(given('**', { path: 'a' }), redefined, { path: 'a' })).toBe(false);
+  });
+
+  const APPROVED = { argv: ['git', 'status'], cwd: 'src', env: { LANG: 'C' } };
+
+  test.each<readonly [string, JsonObject, boolean]>([
+    ['as approved', APPROVED, true],
+    ['its fields in another order', { env: { LANG: 'C' }, cwd: 'src', argv: ['git', 'status'] }, true],
+    ['another value of the granted argument', { ...APPROVED, argv: ['git', 'log'] }, true],
+    ['another value of another argument', { ...APPROVED, cwd: '/' }, false],
+    ['an argument more', { ...APPROVED, stdin: 'x' }, false],
+    ['an argument more that is null', { ...APPROVED, stdin: null }, false],
+    ['an argument less', { argv: APPROVED.argv, env: APPROVED.env }, false],
+    ['a field more inside an argument', { ...APPROVED, env: { LANG: 'C', PATH: '/tmp' } }, false],
+    ['an empty object for an absent argument', { ...APPROVED, limits: {} }, false],
+    ['the same words as a text', { ...APPROVED, argv: 'git status' }, false],
+    ['white space that only looks the same', { ...APPROVED, argv: ['git', 'status\u00a0'] }, false],
+  ])('a pattern grants one argument; with %s: %j is covered: %s', (_what, args, covered) => {
+    expect(isGranted(given('git *', APPROVED, 'argv'), T, args)).toBe(covered);
+  });
+
+  test('a call in which the argument is a text is not covered by a grant for a list, nor the reverse', () => {
+    expect(isGranted(given('git *', { argv: 'git status' }, 'argv'), T, { argv: ['git', 'log'] })).toBe(false);
+    expect(isGranted(given('git *', { argv: ['git', 'x'] }, 'argv'), T, { argv: 'git log' })).toBe(false);
+  });
+
+  test('random other arguments: covered exactly when they are the same', () => {
+    const rest = fc.dictionary(
+      fc.constantFrom('cwd', 'stdin', 'env', '__a'),
+      fc.constantFrom('', 'a', null, 1, ['a']),
+      {
+        maxKeys: 3,
+      },
+    );
+    fc.assert(
+      fc.property(rest, rest, (one, other) => {
+        const covered = isGranted(given('*', { ...one, path: 'x' }), T, { ...other, path: 'y' });
+        expect(covered).toBe(canonicalText({ ...one }) === canonicalText({ ...other }));
+      }),
+    );
+  });
+
+  test('none can be given for an argument that the call lacks, that is no text or list, or that is in a blob', () => {
+    for (const args of [{}, { path: 7 }, { path: null }, { path: { a: 1 } }, null]) {
+      expect(grantFor({ argument: 'path', pattern: '**' }, T, args as JsonObject | null)).toBeNull();
+    }
+    expect(grantFor({ argument: 'toString', pattern: '**' }, T, {})).toBeNull();
   });
 
   test.each([
@@ -148,6 +213,9 @@ describe('grants', () => {
     ['**', '..', false],
     ['**', 'cat ../x', false],
     ['src/**', 'src/a..b', true],
+    ['src/*', 'src/a\u0085b', false],
+    ['src/*', 'src/a\u0000b', false],
+    ['git *', 'git a\u2003b', false],
   ])('%s on %j: %s', (pattern, path, expected) => {
     expect(covers(pattern, { path })).toBe(expected);
   });
@@ -163,7 +231,7 @@ describe('grants', () => {
   test('missing, inherited or too long arguments and arguments in a blob do not match', () => {
     expect(covers('**', {})).toBe(false);
     expect(covers('**', null)).toBe(false);
-    expect(isGranted(grant({ argument: 'toString', pattern: '**' }), { tool_id: brand('t') }, {})).toBe(false);
+    expect(isGranted(given('**', { toString: 'x' }, 'toString'), T, {})).toBe(false);
     expect(covers('**', { path: 'a'.repeat(GRANT_VALUE_CHARS_MAX) })).toBe(true);
     expect(covers('**', { path: 'a'.repeat(GRANT_VALUE_CHARS_MAX + 1) })).toBe(false);
   });

@@ -165,7 +165,11 @@ describe('calls', () => {
       expect(IN_STATUS[status].callState('a')?.status).toBe(status);
     });
 
-    test.each(REPORTS.map((kind) => [kind, rowOf(status, kind)] as const))('%s leads to %j', (kind, targets) => {
+    /** A report names its call; the row of a call that waits is about a report on another one, which closes the host session. */
+    const ownRow = (kind: IngressKind) =>
+      status === 'waiting' && kind === 'ToolCallSettled' ? null : rowOf(status, kind);
+
+    test.each(REPORTS.map((kind) => [kind, ownRow(kind)] as const))('%s leads to %j', (kind, targets) => {
       const from = IN_STATUS[status];
       const answer = stepNew(from.state, eventOn(from, kind));
       const after = isLeft(answer) ? null : callAfter(answer.right.state, kind);

@@ -8,7 +8,7 @@ import { planBatch, effects } from '../../src/core/index.ts';
 import { WORKFLOWS, runWorkflow } from '../../reducers/workflows.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
 import { CONSENT_TOOLS, asking, calling, owed, statuses } from '../support/consent.ts';
-import { type Session, call } from '../support/session.ts';
+import { type Session, ZERO_DIGEST, call } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 
 /** The answer of a call of a workflow tool. */
@@ -140,6 +140,7 @@ describe('workflow tools', () => {
           const of = asking({}, {}, [...permissionTools(), ...many]).runRequested();
           const grants = patterns.map(([argument, pattern]) => ({
             tool_id: brand<'ToolId'>(`t.${'i'.repeat(100)}`),
+            tool_ref: ZERO_DIGEST as never,
             argument: argument.slice(0, 64).toWellFormed(),
             pattern: pattern.repeat(repeat).slice(0, 1_024).toWellFormed(),
           }));

@@ -57,8 +57,8 @@ describe('a seed', () => {
         ...sessions.flatMap(({ acts }) => acts.map(({ what }) => what)),
       ]),
     );
-    // Six faults of messages, four of the disk, seven of processes, twelve acts.
-    expect(drawn.size).toBe(6 + 4 + 7 + 12);
+    // Six faults of messages, four of the disk, seven of processes, twelve acts, five changes of what is allowed.
+    expect(drawn.size).toBe(6 + 4 + 7 + 12 + 5);
     const calls = scenarios.flatMap(({ sessions }) => sessions.flatMap(({ turns }) => turns.flat()));
     expect(new Set(calls.map((call) => call?.fails))).toEqual(new Set([undefined, 1, 2, 5]));
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { permissionTools } from '../../dist/src/toolsets/permission-tools.js';
 import { Recorder, call, say } from './recorder.mjs';
-import { ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
+import { AGAIN, ASKS, BARRIER, ONCE, PERSON, READ, SEND, TIMED, WRITE, packageOf } from './tools.mjs';
 
 export function confirmations() {
   const tool_package = packageOf([READ, WRITE, ASKS, ONCE]);
@@ -40,6 +40,34 @@ export function confirmations() {
   session.calls({ e: 'waiting', f: 'rejected', g: 'waiting' }).refused('permission_denied');
   return session.confirms('e', 'allow').confirms('g', 'deny').finishesBatch().answers('done').ended('completed');
 }
+
+export function brake() {
+  const tools = [ASKS, ONCE, AGAIN, PERSON];
+  const session = new Recorder('brake', { tool_package: packageOf(tools), config: { retry: RETRIED_AT_ONCE } });
+  const sets = (preset) => session.takes('ConsentPolicySet', { policy: CONSENT_PRESETS[preset], by: 'ann' });
+  const calls = [call('asked', 'asks', { path: 'a' }), call('runs', 'once'), call('waits', 'once', { n: 1 })];
+  session.runs('stop this').observes([...calls, call('fails', 'again'), call('hand', 'person')]);
+  session.starts('runs').starts('fails');
+  sets('read_only').calls({
+    asked: 'rejected',
+    runs: 'running',
+    waits: 'rejected',
+    fails: 'running',
+    hand: 'rejected',
+  });
+  session.owes('tool.cancel', 'runs');
+  session.settles('runs', { outcome: 'cancelled', result: { success: false } });
+  // An attempt that failed for a passing reason has no next one.
+  session.settles('fails', { result: { success: false }, retryable: true, jitter_permille: 1_000 });
+  session.calls({ fails: 'rejected' }).settlesBatch();
+  // A policy that asks has a call wait that had no question; one that a person allowed is not asked about again.
+  sets('allow_all').observes([call('free', 'again', { n: 2 }), call('yes', 'asks', { path: 'b' })]);
+  session.confirms('yes', 'allow', { by: 'ann' });
+  sets('careful').calls({ free: 'waiting', yes: 'queued' }).owes('agent.tool_use', 'free');
+  return session.confirms('free', 'allow', { by: 'ann' }).finishesBatch().answers('done').ended('completed');
+}
+
+const RETRIED_AT_ONCE = { attempts_max: 3, base_ms: 0, cap_ms: 0 };
 
 export function amendedCalls() {
   const session = new Recorder('amended-calls', { tool_package: packageOf([READ, ASKS]) });

@@ -14,9 +14,12 @@ export function hostSessionExpiry() {
     .ofRun('RunResumed');
   host({ host_session_id: 'host-1', ...ready, expires_at_ms: due(2) }).isNow('generating');
   session.offers('hosted', 'browser', 'read').observes([call('c1', 'hosted'), call('c2', 'browser', { url: 'x' })]);
-  session.takes('TimeReached', { due_at_ms: due(2) }).offers('open', 'read');
-  // Planned calls continue; new calls are refused.
-  session.settles('c1').settles('c2').settlesBatch();
+  session
+    .starts('c1')
+    .takes('TimeReached', { due_at_ms: due(2) })
+    .offers('open', 'read');
+  // A call that runs goes on; one that has not started is refused, as new calls are.
+  session.calls({ c1: 'running', c2: 'rejected' }).settles('c1').settlesBatch();
   session.observes([call('c3', 'hosted'), call('c4', 'open')]).refused('tool_unavailable');
   const opened = { host_session_id: 'host-2', ...ready, sandbox: 'none', expires_at_ms: due(4), capabilities: [] };
   session.settles('c4', { host_session: opened }).offers('hosted', 'read').settlesBatch();
@@ -37,7 +40,10 @@ export function registryReplaced() {
   const session = new Recorder('registry-replaced', { tool_package: packageOf([READ, WRITE, ONCE]) });
   const reread = tool('read', { ...READ, description: 'Reads better.', tool_ref: undefined });
   const added = tool('added', { output_schema: { type: 'object' }, executor: { kind: 'mcp', server: 's', tool: 't' } });
-  session.runs('work').observes([call('c1', 'write', { path: 'a' })]);
+  session
+    .runs('work')
+    .observes([call('c1', 'write', { path: 'a' }), call('gone', 'once')])
+    .starts('c1');
   session.takes('FollowUpQueued', {
     follow_up: { input: say('fits no longer'), run_overrides: { tool_profile: 'all' } },
   });
@@ -49,6 +55,7 @@ export function registryReplaced() {
   });
   session
     .offers('read', 'added')
+    .calls({ c1: 'running', gone: 'rejected' })
     .settles('c1')
     .finishesBatch()
     .observes([call('c2', 'read', { path: 'a' })]);

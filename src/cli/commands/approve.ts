@@ -9,20 +9,36 @@ import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall } from '../people/waiting-calls.ts';
 import { visible } from '../preview/visible.ts';
 
-export function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
+export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
   const grant = grantOf(options);
   const digest = textOption(options, 'digest');
-  return answerCall(to, 'agent.tool_use', output, async (action, client) => {
-    const also = grant === undefined ? undefined : alsoAllowed(action, grant);
+  let granted: string | null = null;
+  const exit = await answerCall(to, 'agent.tool_use', output, async (action, client) => {
+    if (grant !== undefined) granted = describeGrant(action, grant);
     await askApproval(action, {
       client,
       output,
       ask: askAtTerminal(output),
       ...(digest === undefined ? {} : { digest }),
-      ...(also === undefined ? {} : { also }),
+      ...(granted === null ? {} : { also: granted }),
     });
     return allowing(action, userName(), grant);
   });
+  if (granted !== null) output.line(granted);
+  return exit;
+}
+
+/** What the grant allows from now on, in one sentence. */
+export function describeGrant({ tool_name, arguments: args = {} }: RequiredAction, grant: GrantScope): string {
+  const { argument, pattern } = grant;
+  const begin = `until the policy is replaced, calls of ${visible(tool_name)} run without a question`;
+  if (argument === undefined || pattern === undefined) return `${begin}, with any arguments`;
+  const { [argument]: _granted, ...others } = args;
+  const rest =
+    Object.keys(others).length === 0
+      ? 'there is no other argument'
+      : `every other argument is exactly as in this call: ${visible(JSON.stringify(others))}`;
+  return `${begin} if ${visible(argument)} matches ${visible(pattern)} and ${rest}`;
 }
 
 function grantOf(options: Options): GrantScope | undefined {
@@ -33,11 +49,4 @@ function grantOf(options: Options): GrantScope | undefined {
     throw new CommandFailure('invalid_shape', `--pattern takes ARGUMENT=GLOB, such as path=src/**, not "${pattern}"`);
   }
   return { argument, pattern: glob };
-}
-
-/** What a grant allows beside the call itself. */
-function alsoAllowed({ tool_name }: RequiredAction, { argument, pattern }: GrantScope): string {
-  const calls = `also every later call of ${visible(tool_name)} in this session`;
-  if (argument === undefined) return `${calls}, whatever its arguments`;
-  return `${calls} whose ${visible(argument)} matches ${visible(pattern ?? '')} and whose other arguments are the same`;
 }

@@ -58,7 +58,9 @@ function describePolicy({ consent }: SessionState): readonly string[] {
   const modes = Object.entries(consent.policy.modes).map(([mode, does]) => `${mode.padEnd(12)} ${pc.bold(does)}`);
   const tools = Object.entries(consent.policy.tools).map(([id, permission]) => `${id}  ${pc.bold(permission)}`);
   const grants = consent.grants.map(({ tool_id, argument, pattern }) =>
-    argument === undefined ? `granted ${tool_id}` : `granted ${tool_id} where ${argument} matches ${pattern}`,
+    argument === undefined
+      ? `granted ${tool_id}`
+      : `granted ${tool_id} where ${argument} matches ${pattern} and every other argument is as approved`,
   );
   return [...modes, ...tools, ...grants];
 }

@@ -1,14 +1,18 @@
 // Calls that wait for a person: listing them, finding the one a command names, and submitting its answer.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
+import { callStateAt } from '../../../reducers/batch-index.ts';
+import { isInline } from '../../../schemas/content.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { Options } from '../command.ts';
+import { visible } from '../preview/visible.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -55,11 +59,18 @@ export async function waitingCalls(client: EngineClient, session?: SessionId): P
   return found;
 }
 
-async function findAction(client: EngineClient, to: AnswerTo, kind: RequiredAction['kind']): Promise<RequiredAction> {
+/** The call that a command names; throws a failure that says why it cannot be answered. */
+export async function findAction(
+  client: EngineClient,
+  to: Omit<AnswerTo, 'dataDir'>,
+  kind: RequiredAction['kind'],
+): Promise<RequiredAction> {
   const named = (await waitingCalls(client, to.session)).filter(({ call_id }) => call_id === to.call);
   const [action, another] = named;
   if (action === undefined) {
-    const message = `no call "${to.call}" waits for a person. List the calls that wait: refold approvals`;
+    const result = await resultShown(client, to);
+    const why = result === null ? '' : `; its result is "${visible(result)}"`;
+    const message = `no call "${to.call}" waits for a person${why}. List the calls that wait: refold approvals`;
     throw new CommandFailure('unknown_call', message);
   }
   if (another !== undefined) {
@@ -70,6 +81,30 @@ async function findAction(client: EngineClient, to: AnswerTo, kind: RequiredActi
   if (action.kind === kind) return action;
   const other = kind === 'agent.tool_use' ? 'refold answer' : 'refold approve or refold deny';
   throw new CommandFailure('invalid_shape', `the call "${to.call}" takes another kind of answer. Use ${other}`);
+}
+
+/** The result of a call that was answered without a person, as the model reads it; null when it is not found. */
+async function resultShown(client: EngineClient, { call, session }: Omit<AnswerTo, 'dataDir'>): Promise<string | null> {
+  let searched = 0;
+  for await (const { session_id } of allSessions(client)) {
+    if (session !== undefined && session_id !== session) continue;
+    const view = await client.session(session_id)();
+    const result = isLeft(view) ? null : resultIn(view.right.state, call);
+    if (result !== null) return result;
+    searched += 1;
+    if (searched === SEARCHED_MAX) return null;
+  }
+  return null;
+}
+
+/** How many sessions are searched for the result of one call. */
+const SEARCHED_MAX = 100;
+
+function resultIn({ active_tool_batch: batch, transcript }: SessionState, call: string): string | null {
+  const at = batch?.observed.findIndex(({ call_id }) => call_id === call) ?? -1;
+  const open = batch === null || at === -1 ? null : callStateAt(batch, at)?.output;
+  const shown = open ?? transcript.open.findLast(({ role, call_id }) => role === 'tool' && call_id === call)?.content;
+  return shown === undefined || shown === null || !isInline(shown) ? null : shown.text.slice(0, 400).toWellFormed();
 }
 
 /** A JSON object given as an option; undefined when the option is absent. */

@@ -3,7 +3,7 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import { type LawBreach, type LawCase, breachOf } from './breach.ts';
-import { type CallReading, asks } from './reading.ts';
+import type { CallReading } from './reading.ts';
 import { isWork } from './results.ts';
 
 export function checkAnswers(judged: LawCase): readonly LawBreach[] {
@@ -48,7 +48,7 @@ function findAnswerFault(event: Answer, call: CallReading): AnswerFault | null {
     const custom = planned?.executor.kind === 'custom';
     return custom ? null : { message: `a person fulfils "${call_id}", which a bridge runs` };
   }
-  if (!asks(planned)) return { message: `"${call_id}" is answered, but asks no one` };
+  if (!call.asks) return { message: `"${call_id}" is answered, but asks no one` };
   const decidedAt = call.result?.position ?? call.allowedAt;
   if (decidedAt === null) return null;
   return { against: decidedAt, message: `"${call_id}" is answered, but waits for no answer any more` };
@@ -59,9 +59,9 @@ function checkPermission(judged: LawCase): readonly LawBreach[] {
   const { folded, batch, call } = judged;
   const { event, before } = folded;
   if (batch === null || call === null || call.result !== null || !isWork(event)) return [];
-  const { planned, allowedAt, running, call_id } = call;
+  const { planned, asks, allowedAt, running, call_id } = call;
   if (event.kind === 'ToolCallSettled' && running) return [];
-  if (asks(planned) && allowedAt === null) {
+  if (asks && allowedAt === null) {
     const does = event.kind === 'ToolCallStarted' ? 'begins' : 'has an outcome';
     return broken(judged, batch.openedAt, `"${call_id}" ${does}, but no one has answered the question about it`);
   }

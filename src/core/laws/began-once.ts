@@ -14,7 +14,7 @@ export function checkBeganOnce(judged: LawCase): readonly LawBreach[] {
     return broken(batch.openedAt, `"${call_id}" shares the result of "${planned.shares}", but runs itself`);
   }
   const starts = event.kind === 'ToolCallStarted';
-  if (starts && result !== null && result.status !== 'denied') {
+  if (starts && result !== null && !REFUSED.has(result.status)) {
     return broken(result.position, `"${call_id}" begins again: it is ${result.status}`);
   }
   if (planned.repeatable) return [];
@@ -23,3 +23,6 @@ export function checkBeganOnce(judged: LawCase): readonly LawBreach[] {
   const message = `"${call_id}" must not be repeated, but this is attempt ${event.attempt}`;
   return broken(startedAt ?? batch.openedAt, message);
 }
+
+/** That such a call begins breaks another law. */
+const REFUSED: ReadonlySet<string> = new Set(['denied', 'rejected']);

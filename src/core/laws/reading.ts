@@ -1,6 +1,6 @@
 // The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
-import { isGranted } from '../../../reducers/consent.ts';
+import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
 import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
@@ -25,8 +25,12 @@ export interface CallReading {
   startedAt: number | null;
   /** It has started, and neither ended nor been lost since. */
   running: boolean;
+  /** A person must allow it before it starts: the plan says so, or the policy has said so since. */
+  asks: boolean;
   /** Where a person allowed it, by its own answer or by a grant. */
   allowedAt: number | null;
+  /** The answer was about this very call, so no later policy asks again. */
+  answered: boolean;
   result: { readonly position: number; readonly status: CallResult } | null;
 }
 
@@ -58,7 +62,7 @@ export interface Reading {
   /** Calls that a person gave instead of calls of the open batch. */
   amended: readonly ToolCallObserved[];
   /** Where the rules that may deny a call were recorded last; -1 is the genesis record. */
-  readonly since: { policy: number; session: number; run: number; registry: number };
+  readonly since: { policy: number; session: number; run: number; registry: number; host: number };
 }
 
 export const newReading = (): Reading => ({
@@ -66,7 +70,7 @@ export const newReading = (): Reading => ({
   closed: null,
   detached: [],
   amended: [],
-  since: { policy: -1, session: -1, run: -1, registry: -1 },
+  since: { policy: -1, session: -1, run: -1, registry: -1, host: -1 },
 });
 
 /** Takes in one event, with the results that it gives. */
@@ -79,6 +83,7 @@ export function advance(reading: Reading, folded: FoldedEvent, results: Readonly
     call.result = { position, status };
     call.running = false;
   }
+  if (open !== null) noteAsked(open, folded);
   noteDetached(reading, folded);
   if (after.active_tool_batch?.batch_id === open?.batch_id) return;
   if (open !== null) {
@@ -103,7 +108,9 @@ function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: numb
       rejected,
       startedAt: null,
       running: false,
+      asks: planned?.consent?.ask === 'person',
       allowedAt: null,
+      answered: false,
       result: status === null ? null : { position: openedAt, status },
     };
   });
@@ -128,7 +135,31 @@ function noteRules({ since }: Reading, { event, position, before, after }: Folde
   else if (event.kind === 'ToolRegistrySet') since.registry = position;
   else if (event.kind === 'ToolOverridesSet') since[event.scope] = position;
   if (after.run?.run_id !== before.run?.run_id) since.run = position;
+  if (after.tool_runtime_context !== before.tool_runtime_context) since.host = position;
 }
+
+/** Whether what is allowed may be something else after an event. */
+export const changesRules = ({ before, after }: FoldedEvent): boolean =>
+  after.effective_tools !== before.effective_tools || after.consent !== before.consent;
+
+/** The calls that have not started and about which the policy asks now, unless a person has answered about them. */
+function noteAsked(open: BatchReading, folded: FoldedEvent): void {
+  const { event, after } = folded;
+  const own = 'call_id' in event ? open.byId.get(event.call_id) : undefined;
+  for (const call of changesRules(folded) ? open.calls : own === undefined ? [] : [own]) {
+    const { planned, observed } = call;
+    if (planned === null || call.result !== null || call.running || call.answered || isAmended(planned)) continue;
+    const tool = after.tool_registry[planned.tool_id];
+    if (tool === undefined || after.consent === undefined) continue;
+    if (decideConsent(after.consent, tool, observed.arguments ?? null).decision !== 'ask') continue;
+    call.asks = true;
+    call.allowedAt = null;
+  }
+}
+
+/** A person gave the call with these arguments. */
+const isAmended = ({ consent }: PlannedToolCall): boolean =>
+  consent?.reasons.includes('approved_with_changes') === true;
 
 /** What an event says about a call of the open batch besides its result. */
 function noteOpen(reading: Reading, open: BatchReading, { event, position, before }: FoldedEvent): void {
@@ -148,11 +179,8 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
 type Answer = Pick<EventOfKind<'user.tool_confirmation'>, 'arguments_digest'>;
 
 /** Whether an answer is about a call as it was planned, and no answer has decided it before. */
-const isBound = ({ planned, result, allowedAt }: CallReading, { arguments_digest }: Answer): boolean =>
-  asks(planned) && planned?.arguments_digest === arguments_digest && result === null && allowedAt === null;
-
-/** The plan has a person asked about the call. */
-export const asks = (planned: PlannedToolCall | null): boolean => planned?.consent?.ask === 'person';
+const isBound = ({ asks, planned, result, allowedAt }: CallReading, { arguments_digest }: Answer): boolean =>
+  asks && planned?.arguments_digest === arguments_digest && result === null && allowedAt === null;
 
 interface Allowing extends Pick<FoldedEvent, 'position' | 'before'> {
   readonly event: EventOfKind<'user.tool_confirmation'>;
@@ -161,11 +189,13 @@ interface Allowing extends Pick<FoldedEvent, 'position' | 'before'> {
 /** A grant also answers the questions that it covers. */
 function noteAllowed(open: BatchReading, call: CallReading, { event, position, before }: Allowing): void {
   call.allowedAt = position;
+  call.answered = true;
   const { planned } = call;
   if (event.grant === undefined || planned === null || before.consent === undefined) return;
-  const grant = { ...event.grant, tool_id: planned.tool_id };
+  const grant = grantFor(event.grant, planned, call.observed.arguments ?? null);
+  if (grant === null) return;
   for (const other of open.calls) {
-    if (other.planned === null || !asks(other.planned) || other.allowedAt !== null || other.result !== null) continue;
+    if (other.planned === null || !other.asks || other.allowedAt !== null || other.result !== null) continue;
     if (isGranted(grant, other.planned, other.observed.arguments ?? null)) other.allowedAt = position;
   }
 }

@@ -3,19 +3,34 @@ import { callStateAt } from '../../../reducers/batch-index.ts';
 import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
 import type { CallStatus } from '../../../schemas/state.ts';
 import type { FoldedEvent } from '../folded-event.ts';
-import { type BatchReading, type CallReading, type CallResult, isSameCall } from './reading.ts';
+import { type BatchReading, type CallReading, type CallResult, changesRules, isSameCall } from './reading.ts';
 
 /** The calls of the open batch without a result that get one by this event, and how they end. */
 export function resultsBy(folded: FoldedEvent, batch: BatchReading | null): ReadonlyMap<CallReading, CallResult> {
   const { event } = folded;
   if (batch === null) return new Map();
   if (ENDS_MANY.has(event.kind)) return endedBy(folded, batch);
+  return new Map([...reportedBy(folded, batch), ...refusedBy(folded, batch)]);
+}
+
+/** The call that the event names, and those that share its result. */
+function reportedBy(folded: FoldedEvent, batch: BatchReading): ReadonlyMap<CallReading, CallResult> {
+  const { event } = folded;
   if (!('batch_id' in event) || !('call_id' in event) || event.batch_id !== batch.batch_id) return new Map();
   const call = batch.byId.get(event.call_id);
   const status = call === undefined || call.result !== null ? null : statusBy(folded, call);
   if (call === undefined || status === null) return new Map();
   const sharing = (batch.sharers.get(call.call_id) ?? []).filter(({ result }) => result === null);
   return new Map([call, ...sharing].map((ended) => [ended, status]));
+}
+
+/** The calls that have not started and that a change of what is allowed refuses; which, only the state says. */
+function refusedBy(folded: FoldedEvent, batch: BatchReading): ReadonlyMap<CallReading, CallResult> {
+  if (!changesRules(folded)) return new Map();
+  const refused = batch.calls.filter(
+    (call) => call.result === null && !call.running && statusAfter(folded, call) === 'rejected',
+  );
+  return new Map(refused.map((call) => [call, 'rejected']));
 }
 
 /** What a report says about how the call ended. */
@@ -40,11 +55,20 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   const { event } = folded;
   if (event.kind === 'user.custom_tool_result') return event.result.success ? 'succeeded' : 'failed';
   if (event.kind === 'user.tool_confirmation') return event.result === 'deny' ? 'denied' : null;
-  const again = call.planned?.repeatable === true && statusAfter(folded, call) === 'queued';
-  if (event.kind === 'LeaseExpired') return again ? null : call.planned?.repeatable === true ? 'cancelled' : 'unknown';
+  const next = call.planned?.repeatable === true ? nextAttempt(statusAfter(folded, call)) : 'none';
+  if (event.kind === 'LeaseExpired') {
+    if (next !== 'none') return next;
+    return call.planned?.repeatable === true ? 'cancelled' : 'unknown';
+  }
   if (event.kind !== 'ToolCallSettled') return null;
   const outcome = outcomeOf(event);
-  return outcome === 'failed' && event.retryable === true && again ? null : outcome;
+  return outcome === 'failed' && event.retryable === true && next !== 'none' ? next : outcome;
+}
+
+/** What becomes of the next attempt of a call: it is owed or asks a person (null), or is refused; or there is none. */
+function nextAttempt(status: CallStatus | undefined): null | 'rejected' | 'none' {
+  if (status === 'queued' || status === 'waiting') return null;
+  return status === 'rejected' ? status : 'none';
 }
 
 /** The kinds that may end several calls, which only the state names. */
@@ -81,7 +105,8 @@ function endOf(folded: FoldedEvent, { batch_id }: BatchReading, call: CallReadin
   if (folded.after.active_tool_batch?.batch_id !== batch_id) return 'cancelled';
   const status = statusAfter(folded, call);
   if (status === 'cancelled') return status;
-  return folded.event.kind === 'TimeReached' && (status === 'denied' || status === 'failed') ? status : null;
+  if (folded.event.kind !== 'TimeReached') return null;
+  return status === 'denied' || status === 'failed' || status === 'rejected' ? status : null;
 }
 
 const statusAfter = ({ after }: FoldedEvent, { index }: CallReading): CallStatus | undefined =>

@@ -6,7 +6,7 @@ import { isTerminal } from '../../../reducers/call-status.ts';
 import { openWaitsIn } from '../../../reducers/waits.ts';
 import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
-import type { CallId, EffectId, OwnerId } from '../../../schemas/ids.ts';
+import { type CallId, type EffectId, type OwnerId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { effects } from '../../core/effects.ts';
 import { type RequiredAction, isRequiredAction } from '../../core/status.ts';
@@ -58,7 +58,12 @@ export class OwedEffects {
   #removeSettled(events: readonly IngressEvent[]): boolean {
     const known = this.#effects;
     return (
-      known === null || events.every((event) => event.kind !== 'ToolCallSettled' || known.delete(effectOfCall(event)))
+      known === null ||
+      events.every(
+        (event) =>
+          event.kind !== 'ToolCallSettled' ||
+          (known.delete(effectOfCall(event)) && !known.has(brand(`${effectOfCall(event)}/cancel`))),
+      )
     );
   }
 
@@ -127,6 +132,9 @@ function onlyReportsCalls(before: SessionState, after: SessionState, events: rea
     batch !== null &&
     batch.queued + batch.running + (batch.waiting ?? 0) > 0 &&
     before.active_tool_batch?.batch_id === batch.batch_id &&
+    // A report may change which tools there are, and have calls ask a person.
+    before.effective_tools === after.effective_tools &&
+    before.active_tool_batch.waiting === batch.waiting &&
     before.run?.phase === 'executing' &&
     after.run?.phase === 'executing' &&
     events.every(({ kind }) => kind === 'ToolCallStarted' || kind === 'ToolCallSettled')

@@ -36,7 +36,7 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
       'approvals bound',
       () => `${call_id} is performed by a person but runs`,
     );
-    const allowed = planned.consent?.ask !== 'person' || call.allowed;
+    const allowed = !call.asks || call.allowed;
     judge.check(allowed, 'approvals bound', () => `${call_id} runs before a person allowed it`);
     const bound = digestJson(args) === planned.arguments_digest;
     judge.check(bound, 'only the plan runs', () => `${call_id} runs with arguments that differ from the plan`);

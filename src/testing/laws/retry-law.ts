@@ -31,9 +31,14 @@ export function checkRetry(call: CallEntry, { stored, folded, status }: Retried,
     'retried when due',
     () => `${call_id} ended again ${earlyMs} ms before its next attempt was due`,
   );
-  const again = status === 'queued';
+  const again = status === 'queued' || status === 'waiting';
   const due = mayBeRetried(call, stored, folded);
-  judge.check(again === due, 'retried when due', () => `${call_id} ${due ? 'must' : 'must not'} be retried`);
+  // Law 6 decides whether the next attempt was refused rightly.
+  judge.check(
+    again === due || (due && status === 'rejected'),
+    'retried when due',
+    () => `${call_id} ${due ? 'must' : 'must not'} be retried`,
+  );
   if (again) scheduleRetry(call, at_ms + waitMs(stored, event));
 }
 

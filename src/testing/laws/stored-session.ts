@@ -7,7 +7,7 @@ import type { Content } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { BatchId, CallId, Digest, OwnerId, Position, RunId } from '../../../schemas/ids.ts';
-import { type Json, freezeJson } from '../../../schemas/json.ts';
+import { type Json, type JsonObject, freezeJson } from '../../../schemas/json.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import { invariant } from '../../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
@@ -38,14 +38,24 @@ export interface CallEntry {
   notBeforeMs: number;
   /** The content of its result; null until it has one. */
   settled: Content | null;
+  /** A person must allow it before it starts. */
+  asks: boolean;
   /** A person has allowed it. */
   allowed: boolean;
   /** It ended without a result: it was lost, or cancelled with its run. */
   ended: boolean;
 }
 
+/** A grant as the events tell it: the tool, and the arguments of the call that it was given for. */
+export interface RecordedGrant {
+  readonly tool_ref: Digest;
+  /** Null for a grant of the whole tool. */
+  readonly argument: string | null;
+  readonly args: JsonObject;
+}
+
 /** The fields of a call that has not been attempted. */
-const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, allowed: false };
+const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, asks: false, allowed: false };
 
 /** One durable event, with the states before and after it. */
 export interface FoldedEvent {
@@ -77,6 +87,8 @@ export class StoredSession {
   readonly onRecord = newLawCheck();
   /** Calls that a person made in place of others of the open batch, in order. */
   amended: CallId[] = [];
+  /** The grants in force. */
+  grants: RecordedGrant[] = [];
   /** How many calls the model has made in each run. */
   readonly callsOf = new Map<RunId, number>();
   readonly #judge: Judge;

@@ -10,6 +10,7 @@ import type { StoredSession, CallEntry, FoldedEvent } from './stored-session.ts'
 import type { Judge } from './judge.ts';
 import { checkAttempt, checkRetry, scheduleRetry } from './retry-law.ts';
 import { checkUndo } from './undo-laws.ts';
+import { checkAuthority } from './authority-laws.ts';
 
 /** Checks one event as it becomes durable. */
 export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Judge): void {
@@ -31,6 +32,7 @@ export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Ju
     checkAmended(stored, folded, judge);
     checkPairing(state, judge);
   }
+  checkAuthority(stored, folded, judge);
   checkBounds(state, judge);
 }
 
@@ -111,7 +113,9 @@ function checkSettled(stored: StoredSession, folded: FoldedEvent, judge: Judge):
     checkAttempt(call, event, judge);
     checkRetry(call, { stored, folded, status }, judge);
   }
-  if (status !== 'queued') call.settled ??= event.output;
+  // What is rejected now failed and is refused its next attempt.
+  const open = status === 'queued' || status === 'waiting' || status === 'rejected';
+  if (!open) call.settled ??= event.output;
 }
 
 /** How the call ended; null while it is open. */
@@ -125,7 +129,8 @@ function loseCall(stored: StoredSession, { event, state }: FoldedEvent, judge: J
   const call = stored.call(lost.call_id);
   if (call === undefined) return;
   checkAttempt(call, lost, judge);
-  if (statusOf(state, lost.call_id) === 'queued') scheduleRetry(call, 0);
+  const status = statusOf(state, lost.call_id);
+  if (status === 'queued' || status === 'waiting') scheduleRetry(call, 0);
   else markEnded(call);
 }
 

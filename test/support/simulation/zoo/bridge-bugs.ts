@@ -143,12 +143,12 @@ const withClient =
 let renamed = 0;
 
 export const BRIDGE_BUGS: Bugs = {
-  'calls do not wait': { seed: 2, breaks: 'no conflicting calls overlap' },
+  'calls do not wait': { seed: 30, breaks: 'no conflicting calls overlap' },
   'a start is not recorded': { seed: 1, breaks: 'durable first' },
   'a tool that threw is run again': { seed: 22, breaks: 'runs at most once' },
-  'a call to be retried is kept as settled': { seed: 6, breaks: 'every run ends' },
+  'a call to be retried is kept as settled': { seed: 8, breaks: 'every run ends' },
   'sent again under another id': {
-    seed: 200,
+    seed: 145,
     breaks: 'live bridges keep their calls',
     bridge: withClient((client) => ({
       submit: (session, request) => async () => {

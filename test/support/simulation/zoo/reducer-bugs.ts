@@ -82,6 +82,34 @@ vi.mock(import('../../../../reducers/answer-admission.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../../../reducers/reconsider.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    reconsiderCalls: (next, before, event) => {
+      const { kind } = event;
+      if (planted.bug === 'a new policy is for later calls' && kind === 'ConsentPolicySet') return;
+      if (planted.bug === 'an override is for later calls' && kind === 'ToolOverridesSet') return;
+      if (planted.bug === 'a host session closes for later calls' && kind === 'HostSessionUpdated') return;
+      if (planted.bug === 'a retry is not judged again' && kind === 'ToolCallSettled') return;
+      real.reconsiderCalls(next, before, event);
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/consent.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    grantFor: (scope, tool, args) => {
+      const grant = real.grantFor(scope, tool, args);
+      return planted.bug !== 'a pattern grants the other arguments' || grant === null
+        ? grant
+        : { tool_id: grant.tool_id, tool_ref: grant.tool_ref };
+    },
+  };
+});
+
 vi.mock(import('../../../../reducers/transcript.ts'), async (load) => {
   const real = await load();
   return {
@@ -111,6 +139,14 @@ vi.mock(import('../../../../reducers/planner.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
+    // A plan is made by the function behind this one: only calls that are judged again are asked about no more.
+    consentTo: (...given) => {
+      const consent = real.consentTo(...given);
+      return planted.bug === 'a new question is for later calls' && consent !== null && 'ask' in consent
+        ? null
+        : consent;
+    },
+    isPlannedTool: (...given) => planted.bug === 'a redefined tool is run' || real.isPlannedTool(...given),
     planBatch: (...given) => {
       const plan = real.planBatch(...given);
       if (planted.bug !== 'conflicts are not seen') return plan;
@@ -163,14 +199,21 @@ function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
 
 export const REDUCER_BUGS: Bugs = {
   'a call is settled twice': { seed: 124, breaks: 'settle once' },
-  'a lost call runs again': { seed: 30, breaks: 'runs at most once' },
+  'a lost call runs again': { seed: 26, breaks: 'runs at most once' },
   'a call is retried at once': { seed: 6, breaks: 'retried when due' },
   'a call is retried too often': { seed: 8, breaks: 'retried when due' },
-  'a rejected call has no result': { seed: 1, breaks: 'pairing' },
+  'a rejected call has no result': { seed: 2, breaks: 'pairing' },
   'a follow-up is lost': { seed: 16, breaks: 'nothing is lost' },
-  'force beats deny': { seed: 319, breaks: 'deny wins' },
+  'force beats deny': { seed: 317, breaks: 'deny wins' },
   'conflicts are not seen': { seed: 1, breaks: 'no conflicting calls overlap' },
-  'an approval of other arguments': { seed: 30, breaks: 'approvals bound' },
+  'an approval of other arguments': { seed: 50, breaks: 'approvals bound' },
+  'a new policy is for later calls': { seed: 6, breaks: 'deny wins' },
+  'an override is for later calls': { seed: 45, breaks: 'deny wins' },
+  'a host session closes for later calls': { seed: 15, breaks: 'deny wins' },
+  'a redefined tool is run': { seed: 228, breaks: 'deny wins' },
+  'a retry is not judged again': { seed: 103, breaks: 'deny wins' },
+  'a new question is for later calls': { seed: 33, breaks: 'approvals bound' },
+  'a pattern grants the other arguments': { seed: 1, breaks: 'approvals bound' },
   'calls are not counted': { seed: 62, breaks: 'bounded' },
   'tokens are not counted': { seed: 35, breaks: 'bounded' },
   'the time of a run is not bounded': { seed: 70, breaks: 'bounded' },

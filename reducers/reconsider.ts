@@ -1,0 +1,109 @@
+// Deny wins at the start, not only at planning (docs/design.md, law 6): when what is allowed changes while a batch is open,
+// its calls are judged again. One that has not started and is refused now is settled at once, with the code that planning
+// would have given; one about which the policy asks now waits for a person. A call that runs is never settled here: its
+// bridge is asked to stop it if its tool is cancelled by interrupts, and reports how it ended.
+//
+// A call that has not started keeps what this file decides until something it depends on changes again, so judging it
+// twice gives the same answer.
+import type { CallConsent } from '../schemas/consent.ts';
+import type { IngressEvent } from '../schemas/event.ts';
+import type { PlannedToolCall } from '../schemas/plan.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
+import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import { answered } from './batch.ts';
+import { type BatchEdit, editBatch } from './batch-edit.ts';
+import { callStateOf, plannedOf, positionOf } from './batch-index.ts';
+import { isTerminal } from './call-status.ts';
+import { type Refusal, newCallJudge } from './judge-call.ts';
+import type { NextState } from './next-state.ts';
+import { consentTo, isPlannedTool } from './planner.ts';
+import { rulesOf } from './rules/known-rules.ts';
+import { type RuleSet, codedText, ruleText } from './rules/rule-set.ts';
+
+/** Judges again every open call of the batch if what is allowed has changed; else the call that this event queued again. */
+export function reconsiderCalls(next: NextState, before: SessionState, event: IngressEvent): void {
+  const { active_tool_batch: batch, run } = next;
+  // Calls of a batch that has just opened are judged by its plan; a run that is ending starts no call.
+  if (batch === null || run === null || run.ending !== null) return;
+  if (before.active_tool_batch?.batch_id !== batch.batch_id) return;
+  const changed = next.effective_tools !== before.effective_tools || next.consent !== before.consent;
+  const calls = changed ? openCalls(batch) : requeuedBy(event, batch);
+  if (calls.length === 0) return;
+  const edit = editBatch(next);
+  const judge = newJudgeAgain(next);
+  for (const call of calls) {
+    // It shares the result of a call that was settled just now.
+    if (!isTerminal(edit.call(call.planned.call_id).status)) apply(edit, next, call.planned, judge(call));
+  }
+  edit.finish();
+}
+
+interface OpenCall {
+  readonly planned: PlannedToolCall;
+  readonly observed: ToolCallObserved;
+}
+
+/** The planned calls that are not settled, in observed order; those that share a result go with the call that has it. */
+const openCalls = (batch: ActiveToolBatch): readonly OpenCall[] =>
+  batch.plan.planned_calls.flatMap((planned) => {
+    const status = callStateOf(batch, planned.call_id)?.status;
+    if (status === undefined || isTerminal(status) || planned.shares !== undefined) return [];
+    return [openCall(batch, planned)];
+  });
+
+/** A call of which another attempt is owed: what is allowed may have changed while it ran. */
+function requeuedBy(event: IngressEvent, batch: ActiveToolBatch): readonly OpenCall[] {
+  if (event.kind !== 'ToolCallSettled' && event.kind !== 'LeaseExpired') return [];
+  const { batch_id, call_id } = event;
+  if (batch_id !== batch.batch_id || callStateOf(batch, call_id)?.status !== 'queued') return [];
+  const planned = plannedOf(batch.plan, call_id)?.call;
+  return planned === undefined ? [] : [openCall(batch, planned)];
+}
+
+const openCall = (batch: ActiveToolBatch, planned: PlannedToolCall): OpenCall => ({
+  planned,
+  observed: batch.observed[positionOf(batch, planned.call_id) as number] as ToolCallObserved,
+});
+
+/** Why the call must not start, how a person is asked about it, or null when it may start without a question. */
+type Verdict = Refusal | CallConsent | null;
+
+function newJudgeAgain(next: NextState): (call: OpenCall) => Verdict {
+  const rules = rulesOf(next);
+  const judge = newCallJudge(rules, next.effective_tools, null);
+  return ({ planned, observed }) => {
+    const judged = judge(observed);
+    if ('refusal' in judged) return judged.refusal;
+    if (!isPlannedTool(planned, judged.tool)) {
+      return codedText(rules, 'tool_not_offered.changed', { name: planned.tool_name });
+    }
+    const amended = planned.consent?.reasons.includes('approved_with_changes') === true;
+    const consent = consentTo(observed, judged.tool, { consent: next.consent, amended, rules });
+    return consent !== null && ('code' in consent || consent.ask === 'person') ? consent : null;
+  };
+}
+
+function apply(edit: BatchEdit, next: NextState, planned: PlannedToolCall, verdict: Verdict): void {
+  if (verdict === null) return;
+  const { call_id } = planned;
+  const call = edit.call(call_id);
+  if (!('code' in verdict)) {
+    if (call.status === 'queued' && call.approved !== true) edit.ask(call_id, verdict, dueOf(next));
+  } else if (call.status !== 'running') {
+    const rules = rulesOf(next);
+    edit.settle(
+      call_id,
+      answered('rejected', rules, { ...verdict, message: messageOf(rules, verdict, planned, call) }),
+    );
+  } else if (planned.interrupt_behavior === 'cancel' && call.stopping !== true) edit.stop(call_id);
+}
+
+/** When a question that is asked now expires; undefined when it does not. */
+function dueOf({ consent, updated_at_ms }: NextState): number | undefined {
+  const ttl = consent.policy.approval_ttl_ms;
+  return ttl === undefined ? undefined : updated_at_ms + ttl;
+}
+
+/** A call that has been tried may have had effects, which the model must know. */
+const messageOf = (rules: RuleSet, { message }: Refusal, { read_only }: PlannedToolCall, { attempt }: CallState) =>
+  attempt === 1 || read_only ? message : ruleText(rules, 'not_tried_again', { why: message });

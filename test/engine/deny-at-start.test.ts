@@ -1,0 +1,69 @@
+// A brake holds: calls that a bridge has leased and not started never start once they are denied, whatever process restarts.
+import { expect, test } from 'vitest';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { A, B, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
+import { BARRIER, FREE, HOSTED, ONCE, tool } from '../support/tools.ts';
+
+const LOOK = tool('look', {
+  mode: 'read',
+  read_only: true,
+  destructive: false,
+  parallelism_hint: { parallel_safe: true },
+});
+const TOOLS = [LOOK, FREE, ONCE, HOSTED, BARRIER];
+const braking = { kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only } as const;
+
+async function leasing(...names: readonly string[]) {
+  const world = await newWorld();
+  const { talk } = world;
+  await talk.create(packageOf(TOOLS));
+  await talk.submit([{ kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready' } }]);
+  await talk.calls(...names.map((name) => [name, name] as const));
+  const calls = new Map(callsIn(await talk.lease(A)).map((call) => [call.call_id as string, call]));
+  return { world, callOf: (id: string) => calls.get(id) ?? expect.fail(`${id} was not leased`) };
+}
+
+test.each(['before', 'after'] as const)('a leased call is lost, and its start refused %s a restart', async (when) => {
+  const { world, callOf } = await leasing('free', 'look');
+  await world.talk.submit([braking]);
+  if (when === 'after') await world.restart();
+  const { talk } = world;
+  expect(await talk.lost(A, 'batch-1/free/1', 'batch-1/look/1')).toEqual(['batch-1/free/1']);
+  expect(await talk.leased(B, { tools: ['free'] })).toEqual([]);
+  expect(await talk.outcome(started(callOf('free'), A), A)).toBe('call_already_settled');
+  expect(await talk.outcome(settled(callOf('free')), A)).toBe('call_already_settled');
+  expect(await talk.outcome(settled(callOf('look')), A)).toBe('done');
+});
+
+test('a running call stays with its bridge, which is asked to stop it', async () => {
+  const { world, callOf } = await leasing('once', 'free');
+  const { talk } = world;
+  await talk.submit([started(callOf('once'), A)], A);
+  await talk.submit([braking]);
+  expect(await talk.leased(B, { kinds: ['tool.cancel'] })).toEqual([]);
+  expect(await talk.leased(A, { kinds: ['tool.cancel'] })).toEqual(['batch-1/once/1/cancel']);
+  expect(await talk.lost(A, 'batch-1/once/1', 'batch-1/once/1/cancel')).toEqual([]);
+  expect(await talk.outcome(settled(callOf('once')), A)).toBe('done');
+  expect(await talk.leased(A)).toEqual(['batch-1/settle']);
+  expect(await talk.lost(A, 'batch-1/once/1/cancel')).toEqual(['batch-1/once/1/cancel']);
+});
+
+test('a call that closes the host session takes the calls that need it from their bridges', async () => {
+  const { world, callOf } = await leasing('look', 'hosted', 'free');
+  const { talk } = world;
+  const closes = { ...settled(callOf('look')), host_session: { host_session_status: 'closed' as const } };
+  await talk.submit([closes], A);
+  expect(await talk.lost(A, 'batch-1/hosted/1', 'batch-1/free/1')).toEqual(['batch-1/hosted/1']);
+  expect(await talk.outcome(started(callOf('hosted'), A), A)).toBe('call_already_settled');
+});
+
+test('a call about which the policy asks now is taken from its bridge until a person has answered', async () => {
+  const { world, callOf } = await leasing('free');
+  const { talk } = world;
+  await talk.submit([{ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.careful }]);
+  expect(await talk.lost(A, 'batch-1/free/1')).toEqual(['batch-1/free/1']);
+  expect(await talk.outcome(started(callOf('free'), A), A)).toBe('waits_for_person');
+  const { arguments_digest, batch_id, call_id } = callOf('free');
+  await talk.submit([{ kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest, result: 'allow' }]);
+  expect(await talk.leased(B)).toEqual(['batch-1/free/1']);
+});
