@@ -206,6 +206,11 @@ export const IDLE_CHECKS_MAX = 16;
 export const LOADED_TOGETHER = 16;
 /** Wait before the engine repeats what its storage refused, in milliseconds. */
 export const RETRY_MS = 1_000;
+/**
+ * Most sessions that wait in a time of their own because the clock was set back behind their last event. Beyond it the wait
+ * of the oldest ends when the clock has caught up.
+ */
+export const SESSIONS_AHEAD_MAX = 65_536;
 /** Longest sleep of a wake before it reads the clock again, which may have jumped, in milliseconds. */
 export const WAKE_CHECK_MS_MAX = 60_000;
 /** Time a client waits for an answer, on top of the wait it asked for, in milliseconds. Then the request fails. */

@@ -18,7 +18,7 @@ import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
-import { type Clock, backgroundClock } from '../clock.ts';
+import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
@@ -27,6 +27,7 @@ import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
+import { SessionTimes } from './sessions/session-times.ts';
 import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
@@ -106,7 +107,7 @@ export const startEngine =
   (ports: EnginePorts): TE.TaskEither<Rejection, Engine> =>
   async () => {
     const { journal, blobs } = ports;
-    const clock = ports.clock ?? backgroundClock;
+    const clock = steadyClock(ports.clock ?? backgroundClock);
     const notices = newChangeNotices();
     const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
       await journal.close();
@@ -181,9 +182,12 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
     // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
+  const times = new SessionTimes(clock);
   const wakes = new Wakes({
     clock,
+    times,
     journal,
+    load: async (session) => void (await sessions.get(session)),
     report: (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }),
   });
   const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
@@ -194,6 +198,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       journal,
       blobs,
       clock,
+      times,
       checkSchema: ports.checkSchema ?? newSchemaCheck(),
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),

@@ -7,6 +7,7 @@ import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit } from '../../../schemas/wire.ts';
+import type { Clock } from '../../clock.ts';
 import type { JournalCommit } from '../../journal/journal.ts';
 import { owesBridge } from '../../core/owing.ts';
 import { headFacts } from '../../core/session-head.ts';
@@ -17,6 +18,7 @@ import { type QueuedRequest, type Receipt, RequestQueue } from './request-queue.
 import { type LookUp, type StepPorts, type SteppedRequests, stepRequests } from './step-requests.ts';
 
 export interface SessionPorts extends StepPorts {
+  readonly clock: Clock;
   /** Called after each durable append, with the events that were adopted. */
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
   /** Called when the journal and this state may differ: the session must be loaded again. */

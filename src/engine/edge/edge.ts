@@ -16,12 +16,12 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import type { Clock } from '../../clock.ts';
+import type { SessionTimes } from '../sessions/session-times.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
 
 export interface EdgePorts {
   readonly blobs: Blobs;
-  readonly clock: Clock;
+  readonly times: SessionTimes;
   readonly checkSchema: SchemaCheck;
   /** Checks `data` of a result against the tool's output schema. */
   readonly checkOutput: SchemaCheck;
@@ -36,7 +36,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<NewEvent> {
   const missing = await findMissingBlob(ports.blobs, ingress);
   if (missing !== null) return left(missing);
-  const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
+  const at_ms = ports.times.now(state.session_id, state.updated_at_ms);
   if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
     const early = `due_at_ms ${ingress.due_at_ms} is in the future: it is ${at_ms} now; report the time once it has come`;
     return left(reject('time_not_due', '/due_at_ms', early));

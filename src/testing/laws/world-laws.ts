@@ -21,6 +21,7 @@ import { newLiveBridgeLaw } from './live-bridge-law.ts';
 import { checkEvent } from './stream-laws.ts';
 import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
+import { newWaitLaw } from './wait-law.ts';
 
 export interface WorldLaws {
   readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
@@ -35,6 +36,8 @@ export interface WorldLaws {
   disturbed(process: string | null): void;
   /** The disk has failed a write. */
   diskFailed(): void;
+  /** The engine has started, with what is stored. */
+  engineStarted(): void;
   /** The engine has stopped and its leases are void. */
   engineStopped(): void;
   /** A bridge starts; `reachable`: the engine is running. */
@@ -42,6 +45,8 @@ export interface WorldLaws {
   /** A bridge has died and left these files. */
   bridgeDied(files: readonly Uint8Array[]): void;
   clockSet(owner: OwnerId): void;
+  /** The simulation is over. */
+  ended(): void;
   /** A bridge is about to restore the files of a call. Returns a callback for the result. */
   restoring(writer: Execution | null, owner: OwnerId): (answer: ToolAnswer) => void;
 }
@@ -65,6 +70,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   const undos = newUndoLaws({ ...shared, hasLost: (owner, key) => engineAnswers.hasLost(owner, key) });
   const liveBridges = newLiveBridgeLaw(judge, ttlMs);
   const ledgers = newLedgerLaw(shared);
+  const waits = newWaitLaw(judge, time);
   const engineTime = {
     punctual: scenario.disk.length === 0 && !scenario.processes.some(ofTheEngine),
     steady: !scenario.processes.some(({ what }) => what === 'jump_engine'),
@@ -105,6 +111,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       stored.add(commits);
       const events = stored.events.slice(from);
       for (const event of events) check(id, stored, event);
+      waits.reached(id, stored.state());
       return events;
     },
     answered(exchange) {
@@ -119,7 +126,14 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       ledgers.disturbed();
     },
     diskFailed: () => ledgers.disturbed(),
-    engineStopped: () => engineAnswers.forget(),
+    engineStarted() {
+      waits.engineStarted(new Map([...storedSessions].map(([id, stored]) => [id, stored.state()])));
+    },
+    engineStopped() {
+      engineAnswers.forget();
+      waits.engineStopped();
+    },
+    ended: () => waits.finish(),
     bridgeStarted(reachable) {
       if (reachable) ledgers.bridgeStarted(time.passedMs());
     },

@@ -4,6 +4,7 @@ import { map } from 'fp-ts/lib/TaskEither.js';
 import { vi } from 'vitest';
 import { type EnginePorts, startEngine } from '../../../../src/engine/engine.ts';
 import { LeaseTable } from '../../../../src/engine/leases/lease-table.ts';
+import { SessionTimes } from '../../../../src/engine/sessions/session-times.ts';
 import type { JournalCommit, Wake } from '../../../../src/journal/journal.ts';
 import type { Version } from '../../../../schemas/ids.ts';
 import { versionAfter } from '../../../../schemas/record.ts';
@@ -19,6 +20,14 @@ vi.mock(import('../../../../src/core/snapshot.ts'), async (load) => {
       if (state === null || planted.bug !== 'a snapshot leaves something out') return state;
       return Object.freeze({ ...state, last_tool_plan_hash: null });
     },
+  };
+});
+
+vi.mock(import('../../../../src/clock.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    steadyClock: (clock) => (planted.bug === 'waits follow a clock that is set back' ? clock : real.steadyClock(clock)),
   };
 });
 
@@ -123,6 +132,12 @@ export const ENGINE_BUGS: Bugs = {
     startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })),
   },
   'a wake is lost at a restart': { seed: 1562, breaks: 'every run ends', startEngine: withPorts(forgetWakes) },
+  'waits follow a clock that is set back': { seed: 904, breaks: 'waits end in time' },
+  'a wait goes on until the clock has caught up': {
+    seed: 1,
+    breaks: 'every run ends',
+    plant: () => void vi.spyOn(SessionTimes.prototype, 'count').mockReturnValue(undefined),
+  },
   'effects come from memory, not from state': { seed: 287, breaks: 'every run ends', plant: forgetOwed },
   'a call is undone again': { seed: 622, breaks: 'undone once' },
   'an undo is forgotten when its session is evicted': { seed: 55, breaks: 'undone once' },
