@@ -21,6 +21,7 @@ import { defaultOrigin } from '../../core/genesis.ts';
 import { checkGenesis, initialState } from '../../core/initial-state.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { sessionPages } from '../../client/all-sessions.ts';
+import { findContentFault } from '../edge/content-check.ts';
 import { isTransient } from '../faults.ts';
 import { createStream } from './create-stream.ts';
 import { forkSession } from './fork-session.ts';
@@ -47,7 +48,9 @@ export class Sessions {
   }
 
   async create(request: CreateSession): Answer<SessionSummary> {
-    const { journal, clock } = this.#options.ports;
+    const { journal, blobs, clock } = this.#options.ports;
+    const fault = await findContentFault(blobs, { config: request.config ?? {} });
+    if (fault !== null) return left(fault);
     const { genesis, tool_package } = defaultOrigin({
       session_id: request.session_id ?? this.#options.newSessionId(),
       created_at_ms: clock.now(),
