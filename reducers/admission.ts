@@ -51,7 +51,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
       ? null
       : reject('steer_queue_full', '/input', `${STEERS_MAX} steering messages wait already`),
   FollowUpQueued: (state, event) =>
-    state.follow_ups.length < FOLLOW_UPS_MAX
+    // With no live run the first of them starts, so that one more fits.
+    state.run === null || state.follow_ups.length < FOLLOW_UPS_MAX
       ? admitRun(state, event.follow_up, '/follow_up')
       : reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-up runs wait already`),
   RunPaused: always,
