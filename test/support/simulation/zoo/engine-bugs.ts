@@ -4,7 +4,6 @@ import { map } from 'fp-ts/lib/TaskEither.js';
 import { vi } from 'vitest';
 import { type EnginePorts, startEngine } from '../../../../src/engine/engine.ts';
 import { LeaseTable } from '../../../../src/engine/leases/lease-table.ts';
-import { SessionTimes } from '../../../../src/engine/sessions/session-times.ts';
 import type { JournalCommit, Wake } from '../../../../src/journal/journal.ts';
 import type { Version } from '../../../../schemas/ids.ts';
 import { versionAfter } from '../../../../schemas/record.ts';
@@ -133,11 +132,6 @@ export const ENGINE_BUGS: Bugs = {
   },
   'a wake is lost at a restart': { seed: 1562, breaks: 'every run ends', startEngine: withPorts(forgetWakes) },
   'waits follow a clock that is set back': { seed: 904, breaks: 'waits end in time' },
-  'a wait goes on until the clock has caught up': {
-    seed: 1,
-    breaks: 'every run ends',
-    plant: () => void vi.spyOn(SessionTimes.prototype, 'count').mockReturnValue(undefined),
-  },
   'effects come from memory, not from state': { seed: 287, breaks: 'every run ends', plant: forgetOwed },
   'a call is undone again': { seed: 622, breaks: 'undone once' },
   'an undo is forgotten when its session is evicted': { seed: 55, breaks: 'undone once' },
