@@ -7,7 +7,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
-import { LEASE_TTL_MS } from '../../schemas/limits.ts';
+import { EPOCHS_RESERVED, LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
@@ -20,6 +20,7 @@ import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
+import { type TellFault, tellOnce } from './faults.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { refuseAsBridge } from './operator-facts.ts';
@@ -44,6 +45,8 @@ export interface EngineOptions {
   readonly activeSessionsMax?: number;
   /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
+  /** Called once for each fault of the engine's own: what it could not read or write, and errors inside it. */
+  readonly tellFault?: TellFault;
 }
 
 /** The stores of an engine, when they are not those of a data directory. */
@@ -116,11 +119,13 @@ export const startEngine =
     };
     const fault = boundFault(ports);
     if (fault !== null) return await refuse(fault);
-    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
+    const tellFault = tellOnce(ports.tellFault ?? (() => undefined));
+    const store = ports.epochs ?? newMemoryEpochs();
+    const epochs = await openEpochs(store, EPOCHS_RESERVED, tellFault).catch(whatFailed);
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
-    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs });
+    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs, tellFault });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
@@ -142,7 +147,16 @@ export const startEngine =
     }
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
+    const client = newInProcessClient({
+      sessions,
+      leases,
+      journal,
+      blobs,
+      notices,
+      info,
+      closed: closed.signal,
+      tellFault,
+    });
     return right({ client, faults: loaded.right, notices: [], close });
   };
 
@@ -171,9 +185,10 @@ interface EngineServices {
   readonly clock: Clock;
   readonly notices: ChangeNotices;
   readonly epochs: Epochs;
+  readonly tellFault: TellFault;
 }
 
-function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices): EngineParts {
+function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: EngineServices): EngineParts {
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
@@ -187,10 +202,11 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
     clock,
     times,
     journal,
+    tellFault,
     load: async (session) => void (await sessions.get(session)),
     report: (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }),
   });
-  const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
+  const snapshots = newSnapshotWriter(journal.snapshots, { clock, tellFault }, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
@@ -199,6 +215,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       blobs,
       clock,
       times,
+      tellFault,
       checkSchema: ports.checkSchema ?? newSchemaCheck(),
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),

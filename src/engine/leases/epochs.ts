@@ -5,6 +5,7 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EPOCHS_RESERVED } from '../../../schemas/limits.ts';
+import { type TellFault, tellError } from '../faults.ts';
 import { syncDirectory } from '../../files/directories.ts';
 
 export interface EpochStore {
@@ -22,7 +23,11 @@ export interface Epochs {
 }
 
 /** Epochs from a store. Throws when the first block cannot be reserved. */
-export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESERVED): Promise<Epochs> {
+export async function openEpochs(
+  store: EpochStore,
+  block: number = EPOCHS_RESERVED,
+  tellFault: TellFault = () => undefined,
+): Promise<Epochs> {
   const first = await store.reserve(block);
   let next = first;
   let end = first + block;
@@ -33,8 +38,9 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
   async function reserve(): Promise<void> {
     try {
       after = await store.reserve(block);
-    } catch {
+    } catch (error) {
       // The next grant tries again.
+      tellError(tellFault, null, 'reserving lease epochs', error);
     } finally {
       reserving = null;
     }

@@ -14,6 +14,7 @@ import {
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Clock } from '../../clock.ts';
 import type { Journal, Wake } from '../../journal/journal.ts';
+import { type TellFault, tellError } from '../faults.ts';
 import type { SessionTimes } from './session-times.ts';
 
 /** `again`: to be reported again later. `refused`: the report can never be accepted, because the session cannot be loaded. */
@@ -23,6 +24,7 @@ export interface WakePorts {
   readonly clock: Clock;
   readonly times: SessionTimes;
   readonly journal: Pick<Journal, 'due' | 'head'>;
+  readonly tellFault: TellFault;
   /** Loads the session, which is then told to {@link Wakes.update}. Never rejects. */
   readonly load: (session: SessionId) => Promise<void>;
   /** Loads the session and reports that the time has come. Never rejects. */
@@ -190,10 +192,15 @@ export class Wakes {
   async #read(untilMs: number, limit: number, after: Wake | undefined): Promise<readonly Wake[] | null> {
     try {
       const page = await this.#ports.journal.due(untilMs, limit, after)();
-      return isLeft(page) ? null : page.right;
-    } catch {
+      if (!isLeft(page)) return page.right;
+      this.#ports.tellFault({ session_id: null, doing: READING, reason: page.left.message });
+      return null;
+    } catch (error) {
       // A journal that throws instead of refusing has an internal error, which must not stop the engine.
+      tellError(this.#ports.tellFault, null, READING, error);
       return null;
     }
   }
 }
+
+const READING = 'reading the times that sessions wait for';
