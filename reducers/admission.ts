@@ -15,7 +15,7 @@ import { type EffectiveToolsInput, computeEffectiveTools } from './effective-too
 import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { findRulesFault } from './rules/known-rules.ts';
-import { resultsDigest } from './results-digest.ts';
+import { resultsDigest } from './batch-results.ts';
 import { configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';

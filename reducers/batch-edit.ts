@@ -12,7 +12,7 @@ import {
   slotOf,
   timedCustomsOf,
 } from './batch-index.ts';
-import { newBatchOutput } from './batch-output.ts';
+import { newBatchOutput } from './batch-results.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';

@@ -10,7 +10,7 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../sc
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
-import { newBatchOutput } from './batch-output.ts';
+import { newBatchOutput } from './batch-results.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';

@@ -4,7 +4,7 @@ import { admit } from '../../reducers/admission.ts';
 import { evolve } from '../../reducers/evolve.ts';
 import { type SealedPage, sealTranscript } from '../../reducers/transcript.ts';
 import { decode } from '../../schemas/codec.ts';
-import { resultsDigest } from '../../reducers/results-digest.ts';
+import { resultsDigest } from '../../reducers/batch-results.ts';
 import { canonicalText, digestJson, inCanonicalOrder } from '../../schemas/canonical.ts';
 import { INGRESS_KINDS, type IngressEvent, type NewEvent } from '../../schemas/event.ts';
 import type { RunEnd } from '../../schemas/run.ts';

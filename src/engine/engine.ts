@@ -20,7 +20,7 @@ import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
-import { type TellFault, tellOnce } from './faults.ts';
+import { type TellFault, tellError, tellOnce } from './faults.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { refuseAsBridge } from './operator-facts.ts';
@@ -28,7 +28,7 @@ import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
-import { SessionTimes } from './sessions/session-times.ts';
+import { SessionTimes } from './edge/session-times.ts';
 import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
@@ -120,8 +120,9 @@ export const startEngine =
     const fault = boundFault(ports);
     if (fault !== null) return await refuse(fault);
     const tellFault = tellOnce(ports.tellFault ?? (() => undefined));
+    const onFault = (error: unknown): void => tellError(tellFault, null, 'reserving lease epochs', error);
     const store = ports.epochs ?? newMemoryEpochs();
-    const epochs = await openEpochs(store, EPOCHS_RESERVED, tellFault).catch(whatFailed);
+    const epochs = await openEpochs(store, EPOCHS_RESERVED, onFault).catch(whatFailed);
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }

@@ -16,7 +16,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import type { SessionTimes } from '../sessions/session-times.ts';
+import type { SessionTimes } from './session-times.ts';
 import { findContentFault } from './content-check.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
 

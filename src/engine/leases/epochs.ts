@@ -5,7 +5,6 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EPOCHS_RESERVED } from '../../../schemas/limits.ts';
-import { type TellFault, tellError } from '../faults.ts';
 import { syncDirectory } from '../../files/directories.ts';
 
 export interface EpochStore {
@@ -26,7 +25,7 @@ export interface Epochs {
 export async function openEpochs(
   store: EpochStore,
   block: number = EPOCHS_RESERVED,
-  tellFault: TellFault = () => undefined,
+  onFault: (error: unknown) => void = () => undefined,
 ): Promise<Epochs> {
   const first = await store.reserve(block);
   let next = first;
@@ -40,7 +39,7 @@ export async function openEpochs(
       after = await store.reserve(block);
     } catch (error) {
       // The next grant tries again.
-      tellError(tellFault, null, 'reserving lease epochs', error);
+      onFault(error);
     } finally {
       reserving = null;
     }

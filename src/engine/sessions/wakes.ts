@@ -15,7 +15,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { Clock } from '../../clock.ts';
 import type { Journal, Wake } from '../../journal/journal.ts';
 import { type TellFault, tellError } from '../faults.ts';
-import type { SessionTimes } from './session-times.ts';
+import type { SessionTimes } from '../edge/session-times.ts';
 
 /** `again`: to be reported again later. `refused`: the report can never be accepted, because the session cannot be loaded. */
 export type Reported = 'done' | 'refused' | 'again';

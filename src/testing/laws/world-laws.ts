@@ -77,19 +77,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   };
   let canUndo = false;
 
-  function check(id: SessionId, stored: StoredSession, event: IngressEvent): void {
-    repeats.recorded(id, event.event_id, time.passedMs());
-    if (event.kind === 'ToolCallStarted') ledgers.leaseHeld(id, effectOfCall(event), time.passedMs());
-    else if (event.kind === 'UndoSettled') undos.settled(id, event);
-    else if (event.kind === 'ToolCallSettled') {
-      executions.settled(id, event);
-      ledgers.recorded(id, event);
-    } else if (event.kind === 'LeaseExpired') {
-      const owner = stored.call(event.call_id)?.starters.at(-1);
-      if (owner !== undefined) liveBridges.lost(owner, event.call_id, time.passedMs());
-      ledgers.recorded(id, event);
-    }
-  }
+  const checks = { executions, ledgers, liveBridges, repeats, undos };
 
   return {
     storedSessions,
@@ -110,7 +98,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       const from = stored.events.length;
       stored.add(commits);
       const events = stored.events.slice(from);
-      for (const event of events) check(id, stored, event);
+      for (const event of events) checkRecorded(checks, { id, stored, event, atMs: time.passedMs() });
       waits.reached(id, stored.state());
       return events;
     },
@@ -141,6 +129,35 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     clockSet: (owner) => undos.clockSet(owner),
     restoring: (writer, owner) => undos.restoring(writer, owner),
   };
+}
+
+interface EventLaws extends Pick<WorldLaws, 'executions'> {
+  readonly ledgers: LedgerLaw;
+  readonly liveBridges: ReturnType<typeof newLiveBridgeLaw>;
+  readonly repeats: ReturnType<typeof newRepeatLaw>;
+  readonly undos: ReturnType<typeof newUndoLaws>;
+}
+
+interface Recorded {
+  readonly id: SessionId;
+  readonly stored: StoredSession;
+  readonly event: IngressEvent;
+  readonly atMs: number;
+}
+
+/** Tells an event to the laws that are about what happens outside its stream too. */
+function checkRecorded(laws: EventLaws, { id, stored, event, atMs }: Recorded): void {
+  laws.repeats.recorded(id, event.event_id, atMs);
+  if (event.kind === 'ToolCallStarted') laws.ledgers.leaseHeld(id, effectOfCall(event), atMs);
+  else if (event.kind === 'UndoSettled') laws.undos.settled(id, event);
+  else if (event.kind === 'ToolCallSettled') {
+    laws.executions.settled(id, event);
+    laws.ledgers.recorded(id, event);
+  } else if (event.kind === 'LeaseExpired') {
+    const owner = stored.call(event.call_id)?.starters.at(-1);
+    if (owner !== undefined) laws.liveBridges.lost(owner, event.call_id, atMs);
+    laws.ledgers.recorded(id, event);
+  }
 }
 
 function noteHeldLeases(ledgers: LedgerLaw, { request, answer, deliveredMs }: Exchange): void {
