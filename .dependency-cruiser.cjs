@@ -54,7 +54,12 @@ module.exports = {
       '^src/engine/',
       '^src/engine/(append|edge|leases|faults|sessions/(load-session|records))',
     ),
-    only('engine-sessions', '^src/engine/sessions/', '^src/engine/', '^src/engine/(sessions|append|leases|faults)'),
+    only(
+      'engine-sessions',
+      '^src/engine/sessions/',
+      '^src/engine/',
+      '^src/engine/(sessions|append|leases|faults|edge/(content-check|session-times))',
+    ),
     only('server', '^src/server/', '^src/', '^src/(server|client)/'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {

@@ -15,7 +15,7 @@ import { type EffectiveToolsInput, computeEffectiveTools } from './effective-too
 import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { findRulesFault } from './rules/known-rules.ts';
-import { resultsDigest } from './transcript.ts';
+import { resultsDigest } from './batch-results.ts';
 import { configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';
@@ -51,7 +51,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
       ? null
       : reject('steer_queue_full', '/input', `${STEERS_MAX} steering messages wait already`),
   FollowUpQueued: (state, event) =>
-    state.follow_ups.length < FOLLOW_UPS_MAX
+    // With no live run the first of them starts, so that one more fits.
+    state.run === null || state.follow_ups.length < FOLLOW_UPS_MAX
       ? admitRun(state, event.follow_up, '/follow_up')
       : reject('follow_up_queue_full', '/follow_up', `${FOLLOW_UPS_MAX} follow-up runs wait already`),
   RunPaused: always,

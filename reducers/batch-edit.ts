@@ -13,8 +13,10 @@ import {
   slotOf,
   timedCustomsOf,
 } from './batch-index.ts';
+import { newBatchOutput } from './batch-results.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
+import { rulesOf } from './rules/known-rules.ts';
 import { hasNotWaited, openWaits } from './waits.ts';
 
 /** How a call ended. */
@@ -51,6 +53,7 @@ export function editBatch(next: NextState): BatchEdit {
   const pages = newPages(batch);
   const times = newTimes(batch.timed ?? []);
   const timing = newTiming(batch, pages);
+  const outputs = newBatchOutput(rulesOf(next), batch.observed.length, batch.pages);
 
   const put = (id: CallId, call: CallState): void => pages.put(positionOf(batch, id) as number, call);
   const call = (id: CallId): CallState => {
@@ -69,10 +72,11 @@ export function editBatch(next: NextState): BatchEdit {
   /** The settled calls: this one, and those that share its result. */
   const end = (id: CallId, { status, output, code, terminal }: Settlement): readonly CallId[] => {
     const settled = [id, ...sharersOf(batch.plan, id)];
+    const kept = outputs.fit(output, settled.length);
     for (const call_id of settled) {
       invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
       times.remove(call_id);
-      put(call_id, { ...withoutOpen(call(call_id)), code, output, status, terminal });
+      put(call_id, { ...withoutOpen(call(call_id)), code, output: kept, status, terminal });
     }
     return settled;
   };

@@ -10,6 +10,7 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../sc
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
+import { newBatchOutput } from './batch-results.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
@@ -67,11 +68,15 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
   const ttl = state.consent.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
   const rules = rulesOf(state);
+  const outputs = newBatchOutput(rules, calls.length);
   const open = new Set<CallId>();
   return calls.map((call, index) => {
     const rejection = rejected.get(index);
     if (rejection !== undefined) {
-      return callState('rejected', { code: rejection.code, output: { text: errorText(rules, rejection) } });
+      return callState('rejected', {
+        code: rejection.code,
+        output: outputs.fit({ text: errorText(rules, rejection) }, 1),
+      });
     }
     const planned = plannedOf(plan, call.call_id)?.call;
     if (planned?.consent?.ask === 'person') open.add(call.call_id);
@@ -85,7 +90,7 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       return callState('queued', answerBy);
     }
     const answer = runWorkflow(planned.executor.workflow, { state, args: call.arguments ?? {}, plan, calls });
-    return callState('succeeded', { output: { text: canonicalText(answer) } });
+    return callState('succeeded', { output: outputs.fit({ text: canonicalText(answer) }, 1) });
   });
 }
 

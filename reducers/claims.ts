@@ -39,11 +39,14 @@ function keysOf(rule: ClaimRule, args: JsonObject | null): readonly string[] {
   return below.includes(null) ? [rule.space] : (below as readonly string[]);
 }
 
-/** The key of a path in a space: the space for its root, null for a path that could name any file. */
+/**
+ * The key of a path in a space: the space for its root, null for a path that could name any file. In lower case, because
+ * some file systems take two spellings for one name.
+ */
 function belowSpace(space: string, path: string): string | null {
   const below = normalizePath(path);
   if (below === null) return null;
-  return below === '' ? space : `${space}/${below}`;
+  return below === '' ? space : `${space}/${below.toLowerCase()}`;
 }
 
 // A text claim is always one segment.
@@ -77,7 +80,8 @@ function hasOddCharacter(path: string): boolean {
   return false;
 }
 
-const PATCH_HEADER = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/;
+// A path may have any character but a line feed, U+2028 among them.
+const PATCH_HEADER = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/s;
 
 /** All paths that a v4a patch names; null when it names none. */
 function patchPaths(patch: string): readonly string[] | null {

@@ -14,9 +14,14 @@ import { beginEnding, failure } from './run.ts';
 
 /** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
 export function nextDeadline(state: SessionState): number | null {
-  let next = hostSessionDeadline(state) ?? Infinity;
+  const next = Math.min(hostSessionDeadline(state) ?? Infinity, countedDeadline(state) ?? Infinity);
+  return next === Infinity ? null : next;
+}
+
+/** The earliest end of a wait that an event began: its time and the length of the wait. A host session names a time of its own. */
+export function countedDeadline(state: SessionState): number | null {
   const { run, active_tool_batch: batch } = state;
-  next = Math.min(next, run?.retry?.not_before_ms ?? Infinity, runDeadline(state) ?? Infinity);
+  let next = Math.min(run?.retry?.not_before_ms ?? Infinity, runDeadline(state) ?? Infinity);
   for (const id of batch?.timed ?? []) next = Math.min(next, callDeadline(state, id));
   return next === Infinity ? null : next;
 }

@@ -32,6 +32,7 @@ import {
   pauseRun,
   resumeRun,
   settleBatch,
+  startFollowUp,
   startRun,
 } from './run.ts';
 import { requestUndo, settleUndo } from './undo.ts';
@@ -104,8 +105,9 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     next.run = { ...run, steers: [...run.steers, event.input] };
   },
   FollowUpQueued: (next, event, state) => {
-    if (state.run === null) startRun(next, event.follow_up, { kind: 'follow_up' }, event.at_ms);
-    else next.follow_ups = [...next.follow_ups, event.follow_up];
+    next.follow_ups = [...next.follow_ups, event.follow_up];
+    // Those that a cancelled or failed run left behind were queued first.
+    if (state.run === null) startFollowUp(next, event.at_ms);
   },
   RunPaused: pauseRun,
   RunResumed: resumeRun,

@@ -288,8 +288,11 @@ function closeBatch(next: NextState): void {
   next.active_tool_batch = null;
 }
 
-// The registry may have changed since a follow-up run was queued: one that no longer fits is recorded as a failed run.
-function startFollowUp(next: NextState, atMs: number): void {
+/**
+ * Starts the first follow-up run that waits. The registry may have changed since it was queued: one that no longer fits is
+ * recorded as a failed run.
+ */
+export function startFollowUp(next: NextState, atMs: number): void {
   while (next.run === null) {
     const [first, ...rest] = next.follow_ups;
     if (first === undefined) return;

@@ -1,5 +1,5 @@
 // The conversation: an append changes the open page only; full pages are sealed into blobs (docs/design.md, "State").
-import { canonicalText, digestJson, digestText } from '../schemas/canonical.ts';
+import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
@@ -85,24 +85,4 @@ export function sealTranscript(state: SessionState): {
   const window = [...sealed, ref].slice(-TRANSCRIPT_PAGES_MAX);
   const transcript = { ...state.transcript, open: [], sealed: window };
   return { state: freezeJson({ ...state, transcript }), sealed: { ref, text } };
-}
-
-// A settled batch is frozen, and its digest is asked for twice: when the event is completed, and when it is admitted.
-const resultDigests = new WeakMap<ActiveToolBatch, Digest>();
-
-/**
- * What `ToolBatchSettled` records of the results, which binds what the model was told to the log (AOS P7, "Ingress/Event
- * Changes"): the digest of the list of results in call order: for each observed call `{call_id, code, output, status}`, as state has
- * them. Rejected calls are among them; `output` is what the model reads, inline or as a reference.
- */
-export function resultsDigest(batch: ActiveToolBatch): Digest {
-  const digested = resultDigests.get(batch);
-  if (digested !== undefined) return digested;
-  const results = batch.observed.map(({ call_id }, position) => {
-    const { code = null, output = null, status = null } = callStateAt(batch, position) ?? {};
-    return { call_id, code, output, status };
-  });
-  const made = digestJson(results);
-  if (Object.isFrozen(batch)) resultDigests.set(batch, made);
-  return made;
 }

@@ -84,13 +84,13 @@ function isInDomain(value: unknown, depth: number, seen: { nodes: number }): boo
 }
 
 function isListInDomain(value: readonly unknown[], depth: number, seen: { nodes: number }): boolean {
-  if (Object.keys(value).length !== value.length) return false;
+  if (!isPlainList(value)) return false;
   for (const item of value) if (!isInDomain(item, depth + 1, seen)) return false;
   return true;
 }
 
 function isObjectInDomain(value: object, depth: number, seen: { nodes: number }): boolean {
-  if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return false;
+  if (!isPlainObject(value) || hasHiddenFields(value)) return false;
   for (const key of Object.keys(value)) {
     if (key === '__proto__' || !key.isWellFormed() || !isInDomain(value[key], depth + 1, seen)) return false;
   }
@@ -103,6 +103,16 @@ export const isPlainObject = (value: unknown): value is Readonly<Record<string, 
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 };
+
+/** True for an array that is nothing but its items: no holes, no fields of its own, of no class of its own. */
+export const isPlainList = (value: readonly unknown[]): boolean =>
+  // Its keys, and `length`.
+  Reflect.ownKeys(value).length === value.length + 1 &&
+  Object.keys(value).length === value.length &&
+  Object.getPrototypeOf(value) === Array.prototype;
+
+/** Whether an object has fields that JSON does not show: with symbols as keys, or not enumerable. */
+export const hasHiddenFields = (value: object): boolean => Reflect.ownKeys(value).length !== Object.keys(value).length;
 
 /**
  * Freezes a JSON value deeply. A value that is already frozen is assumed to be frozen deeply, so that freezing a new
@@ -144,19 +154,22 @@ function findFault(root: unknown): Fault | null {
   }
 
   function visitArray(value: readonly unknown[], depth: number): Fault | null {
-    if (Object.keys(value).length > value.length) return fault('invalid_value', 'the array has named fields');
     for (let index = 0; index < value.length; index += 1) {
       if (!(index in value)) return within(index, fault('invalid_value', 'the array has a hole here'));
       const inner = visit(value[index], depth + 1);
       if (inner !== null) return within(index, inner);
     }
+    if (!isPlainList(value))
+      return fault('invalid_value', 'the array has fields or a class of its own; send a plain array');
     return null;
   }
 
   function visitObject(value: object, depth: number): Fault | null {
     if (!isPlainObject(value))
       return fault('invalid_value', 'the object is an instance of a class; send a plain object');
-    if (Object.getOwnPropertySymbols(value).length > 0) return fault('invalid_value', 'the object has a symbol as key');
+    if (hasHiddenFields(value)) {
+      return fault('invalid_value', 'the object has fields that JSON does not show; send a plain object');
+    }
     for (const key of Object.keys(value)) {
       if (key === '__proto__') return within(key, fault('invalid_value', 'the key __proto__ is not allowed'));
       if (!key.isWellFormed()) return within('?', fault('invalid_value', 'the key has a lone surrogate'));

@@ -20,15 +20,22 @@ export const EXCERPT_CHARS = 512;
 
 /**
  * Longest event that is recorded, in UTF-16 units of its canonical text. A longer one is refused as `too_large`, so that
- * every recorded event fits a line that an import reads.
+ * every recorded event fits a line that an import reads, and the calls of one answer a page of the conversation.
  */
-export const EVENT_CHARS_MAX = 20 * 1_048_576;
+export const EVENT_CHARS_MAX = 4 * 1_048_576;
 /** Most events in one commit. A submit with more is refused as `invalid_shape`; the engine merges submits up to it. */
 export const EVENTS_PER_COMMIT_MAX = 256;
 /** Most calls in one batch. A reply of a model with more fails the generate. */
 export const CALLS_PER_BATCH_MAX = 10_000;
 /** Most edges (one call waits for another) in one plan. Calls beyond it are refused as `batch_too_entangled`. */
 export const PLAN_EDGES_MAX = 100_000;
+/**
+ * Most bytes of JSON that the results of one batch take together in the conversation. A result beyond it is left out, and
+ * its text says so (`result_left_out`); with the calls and the texts, a page of the conversation then fits one blob.
+ */
+export const BATCH_OUTPUT_BYTES_MAX = 16 * 1_048_576;
+/** A result of at most this size is never left out, in bytes of JSON; the text in the place of another is smaller. */
+export const BATCH_OUTPUT_KEPT_BYTES = 512;
 /** Calls in one page of the open batch: a settlement copies one page, not the whole batch. */
 export const CALL_PAGE_SIZE = 64;
 /** Most claim rules in a tool spec. A spec with more is refused as `invalid_shape`. */
@@ -210,6 +217,11 @@ export const IDLE_CHECKS_MAX = 16;
 export const LOADED_TOGETHER = 16;
 /** Wait before the engine repeats what its storage refused, in milliseconds. */
 export const RETRY_MS = 1_000;
+/**
+ * Most sessions that wait in a time of their own because the clock was set back behind their last event. Beyond it the wait
+ * of the oldest ends when the clock has caught up.
+ */
+export const SESSIONS_AHEAD_MAX = 65_536;
 /** Longest sleep of a wake before it reads the clock again, which may have jumped, in milliseconds. */
 export const WAKE_CHECK_MS_MAX = 60_000;
 /** Time a client waits for an answer, on top of the wait it asked for, in milliseconds. Then the request fails. */

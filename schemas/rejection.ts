@@ -29,6 +29,8 @@ export const REJECTIONS = {
   forbidden: 'This host or token must not do that. Use a name of the engine, and no web page.',
   not_found: 'There is nothing at this address. Correct the path or the method.',
   unknown_blob: 'There is no blob of this digest. Put it first.',
+  content_mismatch:
+    'The reference does not describe its blob. Take size, head and tail from the text of the blob, or leave head and tail empty.',
   digest_mismatch: 'The digest is not that of the bytes. Compute it again and send both.',
   checkpoint_invalid: 'The signature does not fit the checkpoint. Use the original checkpoint and the trusted key.',
   key_invalid: 'The key cannot be used. Create one: refold checkpoint --new-key FILE',

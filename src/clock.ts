@@ -1,8 +1,11 @@
 // The clock port of engine and bridge. Tests and the simulator pass their own clocks.
+import { uptime } from 'node:os';
 
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. May jump; no caller relies on it going forward. */
   now(): number;
+  /** Milliseconds since some moment, with fractions: waits are counted with it, because no one can set it. */
+  elapsed(): number;
   /** Calls `then` once, after `ms` milliseconds; the returned function cancels the call. */
   after(ms: number, then: () => void): () => void;
 }
@@ -19,29 +22,62 @@ const TIMER_MS_MAX = 2_147_483_647;
 /** A difference of this many ms between the machine's clock and the time passed means that it was set or has slept. */
 const SET_MS = 1_000;
 
-/**
- * The machine's time at the start plus the time passed since. `wall` is the machine's clock, which may be set; when it is
- * set back, the result does not go back. `passed` is monotonic and stops while the machine sleeps, which `wall` shows.
- * Both return milliseconds.
- */
-export function newSteadyNow(wall: () => number, passed: () => number): () => number {
-  let ahead = wall() - passed();
-  let base = ahead;
+/** What a machine shows of time, in milliseconds. */
+export interface MachineTime {
+  /** Since 1970; may be set. */
+  readonly wall: () => number;
+  /** Monotonic; stops while the machine sleeps. */
+  readonly awake: () => number;
+  /** Monotonic; counts sleep, but is coarse and slow to read. */
+  readonly up: () => number;
+}
+
+/** The time that has passed, with the time that the machine slept. `up` is read only when the other two disagree. */
+export function newElapsed({ wall, awake, up }: MachineTime): () => number {
+  let ahead = wall() - awake();
+  const before = up() - awake();
+  let slept = 0;
   return () => {
-    const now = passed();
-    const change = wall() - now - ahead;
+    const passed = awake();
+    const change = wall() - passed - ahead;
     if (Math.abs(change) > SET_MS) {
       ahead += change;
-      base += Math.max(0, change);
+      const more = up() - awake() - before - slept;
+      if (more > SET_MS) slept += more;
     }
-    return Math.floor(base + now);
+    return passed + slept;
   };
 }
 
-const now = newSteadyNow(
-  () => Date.now(),
-  () => performance.now(),
-);
+/**
+ * The time of `wall`, never less than the time before and what has passed since: when `wall` is set back, the result goes
+ * on from where it was until `wall` has caught up. So it leads by no more than what `wall` itself once showed.
+ */
+export function newSteadyNow(wall: () => number, elapsed: () => number): () => number {
+  let base = wall() - elapsed();
+  return () => {
+    const passed = elapsed();
+    base = Math.max(base, wall() - passed);
+    return Math.floor(base + passed);
+  };
+}
+
+/** The same clock, which no one can set back. */
+export const steadyClock = (clock: Clock): Clock => ({
+  now: newSteadyNow(
+    () => clock.now(),
+    () => clock.elapsed(),
+  ),
+  elapsed: () => clock.elapsed(),
+  after: (ms, then) => clock.after(ms, then),
+});
+
+const elapsed = newElapsed({
+  wall: () => Date.now(),
+  awake: () => performance.now(),
+  up: () => uptime() * 1_000,
+});
+const now = newSteadyNow(() => Date.now(), elapsed);
 
 const startTimer = (ms: number, then: () => void): NodeJS.Timeout =>
   setTimeout(then, Math.min(Math.max(0, ms), TIMER_MS_MAX));
@@ -49,6 +85,7 @@ const startTimer = (ms: number, then: () => void): NodeJS.Timeout =>
 /** The machine's clock. A pending timer keeps the process alive. */
 export const systemClock: BridgeClock = {
   now,
+  elapsed,
   after(ms, then) {
     const timer = startTimer(ms, then);
     return () => clearTimeout(timer);
@@ -59,6 +96,7 @@ export const systemClock: BridgeClock = {
 /** The machine's clock for background work: its timers do not keep the process alive. */
 export const backgroundClock: Clock = {
   now,
+  elapsed,
   after(ms, then) {
     const timer = startTimer(ms, then).unref();
     return () => clearTimeout(timer);

@@ -14,7 +14,7 @@ export const batchSettled = (batch_id: BatchId, plan_hash: Digest): Ingress => (
   plan_hash,
 });
 
-/** The ends of the batches that these settlements complete. A refusal means that another bridge holds calls of the batch. */
+/** The ends of the batches that these settlements complete. One is refused when the run was ended meanwhile. */
 export const batchEndsOf =
   (schedule: CallSchedule) =>
   (session: SessionId, events: readonly Ingress[]): readonly Report[] =>
@@ -22,6 +22,5 @@ export const batchEndsOf =
       event: batchSettled(batch.batch_id, batch.plan_hash),
       answered: (answer) => {
         if (isRight(answer)) schedule.forget(batch);
-        else batch.shared = true;
       },
     }));

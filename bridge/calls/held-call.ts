@@ -30,8 +30,6 @@ export interface HeldBatch {
   readonly settled: Set<CallId>;
   /** The last recorded attempt of each call that may be tried again. */
   readonly tried: Map<CallId, number>;
-  /** Another bridge holds calls of it: then the engine decides when it has ended. */
-  shared: boolean;
 }
 
 export const newHeldBatch = ({ session_id, batch_id, plan_hash }: ToolCall, plan: ToolBatchPlan | null): HeldBatch => ({
@@ -42,7 +40,6 @@ export const newHeldBatch = ({ session_id, batch_id, plan_hash }: ToolCall, plan
   open: new Map(),
   settled: new Set(),
   tried: new Map(),
-  shared: false,
 });
 
 /** Adds a waiting call; returns null when this attempt is held already or has ended, or the call was settled here. */
@@ -76,16 +73,21 @@ export const waitsForOtherBridge = ({ batch, waitsFor }: HeldCall): boolean =>
   [...waitsFor].some((id) => !batch.open.has(id));
 
 /**
- * True when these settlements end the batch as far as this bridge knows. Calls of the plan that this bridge never held
- * are settled already, or held by another bridge: in the second case the engine refuses to end the batch.
+ * True when these settlements end the batch for certain: every call of the plan is settled by this bridge, or by the fold,
+ * and none of them may be tried again. Of any other batch the engine says when it has ended (`batch.settle`).
  */
-export function isEndedBy(batch: HeldBatch, events: readonly Ingress[]): boolean {
-  let now = 0;
+export function isEndedBy({ batch_id, plan, settled, open }: HeldBatch, events: readonly Ingress[]): boolean {
+  if (plan === null) return false;
+  const now = new Set<CallId>();
   for (const event of events) {
-    if (event.kind !== 'ToolCallSettled' || event.batch_id !== batch.batch_id) continue;
-    if (batch.open.has(event.call_id)) now += 1;
+    if (event.kind !== 'ToolCallSettled' || event.batch_id !== batch_id || !open.has(event.call_id)) continue;
+    if (event.retryable === true && !event.result.success) return false;
+    now.add(event.call_id);
   }
-  if (now === 0 || now < batch.open.size) return false;
-  const planned = batch.plan?.planned_calls.length ?? 0;
-  return !batch.shared || batch.settled.size + now >= planned;
+  if (now.size === 0) return false;
+  const isSettled = (id: CallId): boolean => now.has(id) || settled.has(id);
+  return plan.planned_calls.every(
+    ({ call_id, shares, executor, consent }) =>
+      isSettled(shares ?? call_id) || (executor.kind === 'workflow' && consent?.ask !== 'person'),
+  );
 }

@@ -50,7 +50,10 @@ export function newOutbox(options: OutboxOptions): Outbox {
       return;
     }
     await sendPlain(session, group);
-    for (const companion of extra) await sendCompanion(session, companion, together);
+    for (const companion of extra) {
+      const isFinal = together !== null && isLeft(together) && isAbout(together.left, group.length);
+      companion.answered(isFinal ? together : await submit(session, [companion]));
+    }
   }
 
   // The engine accepts all events of a request or none; one stale report must not prevent the others.
@@ -61,12 +64,6 @@ export function newOutbox(options: OutboxOptions): Outbox {
       return;
     }
     for (const report of group) passAnswer(session, report, await submit(session, [report]));
-  }
-
-  // A refusal that the companion caused is final; after any other, it is sent alone.
-  async function sendCompanion(session: SessionId, companion: Report, together: Answer | null): Promise<void> {
-    const isFinal = together !== null && isLeft(together) && together.left.code === 'batch_not_settled';
-    companion.answered(isFinal ? together : await submit(session, [companion]));
   }
 
   function passAnswer(session: SessionId, report: Report, answer: Answer): void {
@@ -116,5 +113,9 @@ export function newOutbox(options: OutboxOptions): Outbox {
       }),
   };
 }
+
+/** Whether the engine refused a request for one of its events from this index on: such a refusal is final for them. */
+const isAbout = ({ path }: Rejection, first: number): boolean =>
+  Number(/^\/events\/(\d+)/.exec(path)?.[1] ?? -1) >= first;
 
 const eventsOf = (reports: readonly Report[]): readonly Ingress[] => reports.map(({ event }) => event);

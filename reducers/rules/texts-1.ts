@@ -56,6 +56,9 @@ export const TEXTS_1 = {
   'tool_invalid_result.at':
     'The call ran, but its result does not fit the output schema of the tool at {path}: {fault}. ' +
     'Check its effects before you make it again.',
+  result_left_out:
+    'The result of this call was left out: the results of this turn take more than {max} bytes together. ' +
+    'The call ran as its status says. Make fewer calls in one turn, or ask each of them for less.',
   /** The fault, where the check of a schema gave no message. */
   schema_misfit: 'the value does not fit the schema',
 

@@ -6,6 +6,13 @@ import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 
+/** The beginning and the end of a blob. */
+export interface BlobEnds {
+  readonly bytes: number;
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
 /** Every failure is a rejection: `unknown_blob`, `too_large`, `damaged`, `storage_failed`, `storage_full`, `closing`. */
 export interface Blobs {
   /**
@@ -17,6 +24,8 @@ export interface Blobs {
   get(ref: Digest): TaskEither<Rejection, Uint8Array>;
   /** Whether a blob of this digest exists; its bytes are not read. */
   has(ref: Digest): TaskEither<Rejection, boolean>;
+  /** Its size, and its first and last bytes: at most `bytes` of each. Its digest is not checked. `unknown_blob` when none is stored. */
+  ends(ref: Digest, bytes: number): TaskEither<Rejection, BlobEnds>;
   /** When the blob was last put, in milliseconds since 1970 by the store's clock; `unknown_blob` when it does not exist. */
   lastPut(ref: Digest): TaskEither<Rejection, number>;
   /** Every digest, in order. A blob put or deleted during the listing may or may not be in it. Throws when it fails. */

@@ -11,7 +11,7 @@ import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { makeDirectory, syncDirectory } from '../files/directories.ts';
 import { codeOf, fileFailure } from '../files/file-failure.ts';
-import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
+import { type BlobEnds, type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openKeyedWork } from './keyed-work.ts';
 import { type DirectoryPair, type SyncedDirectories, newSyncedDirectories } from './synced-directories.ts';
 
@@ -46,6 +46,8 @@ function blobsIn(directory: string): Blobs {
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
+    ends: (ref, bytes) =>
+      working('reading a blob', ref, () => reading(directory, ref, (file, size) => readEnds(file, size, bytes))),
     lastPut: (ref) => working('looking at a blob', ref, () => lastPutOf(directory, ref)),
     list: () => listBlobs(directory),
     delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
@@ -137,7 +139,24 @@ async function hasWholeBlob(directory: string, ref: Digest): Promise<boolean> {
   }
 }
 
-async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Array>> {
+const readBlob = (directory: string, ref: Digest): Promise<Answer<Uint8Array>> =>
+  reading(directory, ref, async (file) => verifyBlob(ref, await file.readFile()));
+
+async function readEnds(file: FileHandle, size: number, bytes: number): Promise<Answer<BlobEnds>> {
+  const length = Math.min(size, bytes);
+  const at = async (position: number): Promise<Uint8Array> => {
+    const read = await file.read(new Uint8Array(length), 0, length, position);
+    return read.buffer.subarray(0, read.bytesRead);
+  };
+  return right({ bytes: size, head: await at(0), tail: await at(size - length) });
+}
+
+/** Opens the file of a blob, checks that it can be one, and reads it. */
+async function reading<T>(
+  directory: string,
+  ref: Digest,
+  read: (file: FileHandle, size: number) => Promise<Answer<T>>,
+): Promise<Answer<T>> {
   let file: FileHandle;
   try {
     // The engine creates no links or pipes here: it does not follow a link, and does not wait for a pipe.
@@ -153,7 +172,7 @@ async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Arr
     if (!stats.isFile()) return left(damagedBlob(ref, 'its entry is not a regular file'));
     if (stats.size > BLOB_BYTES_MAX)
       return left(damagedBlob(ref, `its file has ${stats.size} bytes, more than any blob`));
-    return verifyBlob(ref, await file.readFile());
+    return await read(file, stats.size);
   } finally {
     await file.close();
   }

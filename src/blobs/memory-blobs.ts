@@ -31,6 +31,13 @@ export function openMemoryBlobs(now: () => number = Date.now): Blobs {
         return bytes === undefined ? left(unknownBlob(ref)) : verifyBlob(ref, bytes.slice());
       }),
     has: (ref) => answering(() => right(blobs.has(ref))),
+    ends: (ref, bytes) =>
+      answering(() => {
+        const stored = blobs.get(ref);
+        if (stored === undefined) return left(unknownBlob(ref));
+        const tail = stored.slice(Math.max(0, stored.length - bytes));
+        return right({ bytes: stored.length, head: stored.slice(0, bytes), tail });
+      }),
     lastPut: (ref) => answering(() => (blobs.has(ref) ? right(lastPuts.get(ref) ?? 0) : left(unknownBlob(ref)))),
     list: async function* list() {
       yield* [...blobs.keys()].sort();

@@ -16,6 +16,8 @@ export interface Output {
   object(value: object): void;
   /** Shows a transient note on standard error, only at a terminal. */
   note(text: string): void;
+  /** Prints a line on standard error: what went wrong beside the results. */
+  warn(text: string): void;
 }
 
 /** A writable stream that may be a terminal. */
@@ -35,6 +37,7 @@ export const newOutput = ({ stdout, stderr }: Streams, json: boolean): Output =>
   object: (value) => {
     if (json) stdout.write(`${JSON.stringify(value)}\n`);
   },
+  warn: (text) => void stderr.write(`${printable(text)}\n`),
   note: (text) => {
     if (!json && stderr.isTTY === true) stderr.write(`\r\u001b[K${text}`);
   },

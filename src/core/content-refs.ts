@@ -1,7 +1,6 @@
-// The blobs a recorded event refers to. Values that a model or a tool wrote (arguments, result data, schemas) are never
+// The blobs an event refers to. Values that a model or a tool wrote (arguments, result data, schemas) are never
 // references, even when they have the shape of one.
 import { BlobText } from '../../schemas/content.ts';
-import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { KeptBytes } from '../../schemas/undo.ts';
@@ -12,14 +11,21 @@ export interface ContentRef {
   readonly path: string;
   readonly ref: Digest;
   readonly bytes: number;
+  /** How it describes its text; absent for bytes that are not text. */
+  readonly excerpts?: Pick<BlobText, 'head' | 'tail'>;
 }
 
-export const contentRefs = (event: RecordedEvent): readonly ContentRef[] => refsIn(event, '');
+/** The references of an event, or of a request, in its order. */
+export const contentRefs = (event: object): readonly ContentRef[] => refsIn(event, '');
 
 function refsIn(value: unknown, path: string): readonly ContentRef[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => refsIn(item, path + pointerSegment(index)));
   if (!isPlainObject(value)) return [];
-  if (BlobText.is(value) || KeptBytes.is(value)) return [{ path, ref: value.ref, bytes: value.bytes }];
+  if (BlobText.is(value)) {
+    const { ref, bytes, head, tail } = value;
+    return [{ path, ref, bytes, excerpts: { head, tail } }];
+  }
+  if (KeptBytes.is(value)) return [{ path, ref: value.ref, bytes: value.bytes }];
   return Object.entries(value).flatMap(([key, item]) =>
     OPAQUE.has(key) ? [] : refsIn(item, path + pointerSegment(key)),
   );

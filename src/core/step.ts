@@ -2,8 +2,9 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { admit } from '../../reducers/admission.ts';
 import { evolve } from '../../reducers/evolve.ts';
-import { type SealedPage, resultsDigest, sealTranscript } from '../../reducers/transcript.ts';
+import { type SealedPage, sealTranscript } from '../../reducers/transcript.ts';
 import { decode } from '../../schemas/codec.ts';
+import { resultsDigest } from '../../reducers/batch-results.ts';
 import { canonicalText, digestJson, inCanonicalOrder } from '../../schemas/canonical.ts';
 import { INGRESS_KINDS, type IngressEvent, type NewEvent } from '../../schemas/event.ts';
 import type { RunEnd } from '../../schemas/run.ts';

@@ -2,7 +2,7 @@
 // Sealed values are not copied. A value that the walk cannot accept is written as JSON text and parsed again instead, which
 // also names the fault.
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
-import { type Json, isPlainObject } from '../../schemas/json.ts';
+import { type Json, hasHiddenFields, isPlainList, isPlainObject } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import { sealOf } from '../../schemas/sealed.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -55,7 +55,7 @@ function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
 }
 
 function copyOfList(value: readonly unknown[], depth: number, walk: Walk): Json | undefined {
-  if (Object.keys(value).length !== value.length) return undefined;
+  if (!isPlainList(value)) return undefined;
   const copy: Json[] = [];
   for (const item of value) {
     const copied = copyOf(item, depth + 1, walk);
@@ -66,7 +66,7 @@ function copyOfList(value: readonly unknown[], depth: number, walk: Walk): Json 
 }
 
 function copyOfObject(value: object, depth: number, walk: Walk): Json | undefined {
-  if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return undefined;
+  if (!isPlainObject(value) || hasHiddenFields(value)) return undefined;
   const copy: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
     const copied = copyOf(value[key], depth + 1, walk);

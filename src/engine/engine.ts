@@ -7,7 +7,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
-import { LEASE_TTL_MS } from '../../schemas/limits.ts';
+import { EPOCHS_RESERVED, LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
@@ -18,8 +18,9 @@ import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
-import { type Clock, backgroundClock } from '../clock.ts';
+import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
+import { type TellFault, tellError, tellOnce } from './faults.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { refuseAsBridge } from './operator-facts.ts';
@@ -27,6 +28,7 @@ import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
+import { SessionTimes } from './edge/session-times.ts';
 import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
@@ -48,6 +50,8 @@ export interface EngineOptions {
   readonly everyTable?: boolean;
   /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
+  /** Called once for each fault of the engine's own: what it could not read or write, and errors inside it. */
+  readonly tellFault?: TellFault;
 }
 
 /** The stores of an engine, when they are not those of a data directory. */
@@ -111,7 +115,7 @@ export const startEngine =
   (ports: EnginePorts): TE.TaskEither<Rejection, Engine> =>
   async () => {
     const { journal, blobs } = ports;
-    const clock = ports.clock ?? backgroundClock;
+    const clock = steadyClock(ports.clock ?? backgroundClock);
     const notices = newChangeNotices();
     const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
       await journal.close();
@@ -120,11 +124,14 @@ export const startEngine =
     };
     const fault = boundFault(ports);
     if (fault !== null) return await refuse(fault);
-    const epochs = await openEpochs(ports.epochs ?? newMemoryEpochs()).catch(whatFailed);
+    const tellFault = tellOnce(ports.tellFault ?? (() => undefined));
+    const onFault = (error: unknown): void => tellError(tellFault, null, 'reserving lease epochs', error);
+    const store = ports.epochs ?? newMemoryEpochs();
+    const epochs = await openEpochs(store, EPOCHS_RESERVED, onFault).catch(whatFailed);
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
-    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs });
+    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs, tellFault });
     const closed = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
@@ -146,7 +153,16 @@ export const startEngine =
     }
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
+    const client = newInProcessClient({
+      sessions,
+      leases,
+      journal,
+      blobs,
+      notices,
+      info,
+      closed: closed.signal,
+      tellFault,
+    });
     return right({ client, faults: loaded.right, notices: [], close });
   };
 
@@ -175,9 +191,10 @@ interface EngineServices {
   readonly clock: Clock;
   readonly notices: ChangeNotices;
   readonly epochs: Epochs;
+  readonly tellFault: TellFault;
 }
 
-function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices): EngineParts {
+function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: EngineServices): EngineParts {
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
@@ -186,12 +203,16 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
     // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
   });
+  const times = new SessionTimes(clock);
   const wakes = new Wakes({
     clock,
+    times,
     journal,
+    tellFault,
+    load: async (session) => void (await sessions.get(session)),
     report: (session, due_at_ms) => sessions.report(session, { kind: 'TimeReached', due_at_ms }),
   });
-  const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
+  const snapshots = newSnapshotWriter(journal.snapshots, { clock, tellFault }, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
@@ -199,6 +220,8 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       journal,
       blobs,
       clock,
+      times,
+      tellFault,
       checkSchema: ports.checkSchema ?? newSchemaCheck(),
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),

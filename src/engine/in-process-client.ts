@@ -25,6 +25,7 @@ import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { TellFault } from './faults.ts';
 import { type ChangeNotices, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
@@ -40,6 +41,7 @@ export interface InProcessPorts {
   readonly notices: ChangeNotices;
   readonly info: EngineInfo;
   readonly closed: AbortSignal;
+  readonly tellFault: TellFault;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -47,7 +49,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
   const { sessions, leases, journal, blobs, closed } = ports;
 
-  const intake = newIntake(closed);
+  const intake = newIntake(closed, ports.tellFault);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
     const start = followStart(id, from);

@@ -5,7 +5,7 @@ import { type Codec, decode } from '../../schemas/codec.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { unsharedBytes } from '../client/wire-text.ts';
 import { type RequestCopy, copyRequest } from './copy-request.ts';
-import { writeFault } from './faults.ts';
+import { type TellFault, tellError, writeFault } from './faults.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
@@ -22,14 +22,15 @@ export interface Intake {
   ): TaskEither<Rejection, B>;
 }
 
-export function newIntake(closed: AbortSignal): Intake {
+export function newIntake(closed: AbortSignal, tellFault: TellFault): Intake {
   const whileOpen =
     <B>(work: () => Answer<B>): TaskEither<Rejection, B> =>
     async () => {
       if (closed.aborted) return left(reject('closing', '', 'the engine is closing'));
       try {
         return await work();
-      } catch {
+      } catch (error) {
+        tellError(tellFault, null, 'answering a request', error);
         // An internal error, or a store that throws where it should refuse: the caller gets a rejection in either case.
         return left(writeFault());
       }

@@ -30,10 +30,11 @@ export interface AppOptions {
   readonly token: string;
   /** Host names that a request may name. */
   readonly hosts: readonly string[];
+  readonly onError?: (error: unknown) => void;
 }
 
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono {
+export function newApp(client: EngineClient, { token, hosts, onError }: AppOptions): Hono {
   const app = new Hono();
   app.use('*', guard(token, hosts));
   app.notFound(() =>
@@ -42,7 +43,10 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
     ),
   );
   // An error thrown here is an internal error; its details are not reported.
-  app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
+  app.onError((error) => {
+    onError?.(error);
+    return problemResponse(reject('storage_failed', '', 'the request failed inside the engine'));
+  });
 
   app.get('/v1', async () => answer(await client.info()()));
   app.get('/v1/sessions', async (context) => {

@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly port: number;
   /** An address of this machine; loopback by default. */
   readonly host?: string;
+  /** Called with an error inside the server; the client is told nothing of it. */
+  readonly onError?: (error: unknown) => void;
 }
 
 export interface Serving {
@@ -33,7 +35,11 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
     throw new TypeError('token must be printable ASCII, not empty, without white space around it');
   }
   const server = createAdaptorServer({
-    fetch: fetchOf(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] }),
+    fetch: fetchOf(client, {
+      token: options.token,
+      hosts: [...LOOPBACK_HOSTS, host.toLowerCase()],
+      ...(options.onError === undefined ? {} : { onError: options.onError }),
+    }),
     serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
   }) as Server;
   server.maxHeadersCount = 64;

@@ -94,6 +94,7 @@ export class SimTime {
     };
     return {
       now: () => Math.max(0, offset + Math.floor(this.#passedMs)),
+      elapsed: () => this.#passedMs,
       after: (ms, then) => {
         if (Number.isNaN(Math.max(0, ms))) throw new RangeError(`after: ${String(ms)} is not a number of milliseconds`);
         let called = false;

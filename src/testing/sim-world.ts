@@ -15,7 +15,6 @@ import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
 import { randomFrom } from './random.ts';
 import { FAULTS_END_MS, type ProcessFault, type Scenario, loadsFromSnapshots, ofTheEngine } from './scenario.ts';
-import { CLOCK_REPAIR_MS, newClockRepair } from './sim-clock-repair.ts';
 import { type BridgeActions, newBridgeActions } from './sim-bridge-actions.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
@@ -69,7 +68,6 @@ export class SimWorld {
   readonly #confirmed: { readonly id: SessionId; readonly event_id: string }[] = [];
   #engine: (SimEngine & { readonly end: () => void }) | null = null;
   #engineClock: ProcessClock = this.time.process();
-  readonly #clockRepair = newClockRepair(this.time);
   /** The time after the last act of any person, in milliseconds since the beginning. */
   readonly #lastActMs: number;
   #ids = 0;
@@ -134,7 +132,6 @@ export class SimWorld {
       );
     }
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#applyFault(fault));
-    this.time.after(CLOCK_REPAIR_MS, () => this.#repairEngineClock());
     const broken = (): boolean => this.judge.violations.length > 0;
     const ended = await this.time.run(() => broken() || this.#isOver(), FAULTS_END_MS + SIM_PATIENCE_MS);
     if (!broken()) this.#checkEnd(ended);
@@ -161,6 +158,7 @@ export class SimWorld {
         () => `${id}: ${event_id} was confirmed and is recorded ${times} times`,
       );
     }
+    this.laws.ended();
   }
 
   #isOver(): boolean {
@@ -182,7 +180,6 @@ export class SimWorld {
   async #openEngine(): Promise<void> {
     const clock = this.time.process();
     this.#engineClock = clock;
-    this.#repairEngineClock();
     const ports: EnginePorts = {
       ...this.#disk.open(clock),
       clock,
@@ -204,6 +201,7 @@ export class SimWorld {
       end = resolve;
     });
     this.#engine = { client: opened.right.client, clock, gone, end };
+    this.laws.engineStarted();
   }
 
   #startBridge(slot: number): void {
@@ -264,7 +262,6 @@ export class SimWorld {
     const process = this.#bridges.get(slot);
     // A fault of one bridge does not excuse taking calls from another one.
     const ofEngine = ofTheEngine(fault);
-    if (ofEngine) this.#clockRepair.note(this.#engineClock);
     if (ofEngine || process !== undefined) this.laws.disturbed(ofEngine ? null : (process?.owner ?? null));
     if (what === 'jump_engine') this.#engineClock.jump(ms);
     else if (what === 'crash_engine') this.#crashEngine(ms);
@@ -278,12 +275,6 @@ export class SimWorld {
       this.#replaceBridge(slot, ms);
     } else if (what === 'crash_noting' && this.#options.scenario.files) process.diesNotingMs = ms;
     else this.#crashBridge(process, slot, ms);
-  }
-
-  #repairEngineClock(): void {
-    if (!this.#clockRepair.repair(this.#engineClock)) return;
-    this.#trace('the clock of the engine is repaired');
-    this.laws.disturbed(null);
   }
 
   #crashBridge({ owner, clock }: BridgeProcess, slot: number, ms: number): void {

@@ -1,20 +1,25 @@
-// The steady clock: it never goes back, and is never slower than time.
+// The steady clock: it never goes back, is never slower than time, and leads by no more than the machine's clock once did.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newSteadyNow } from '../../src/clock.ts';
+import { newElapsed, newSteadyNow } from '../../src/clock.ts';
 
 /** A machine whose clocks the test moves. */
 function machine() {
   let wall = 1_700_000_000_000;
-  let passed = 5_000;
+  let awake = 5_000;
+  let up = 90_000;
+  const elapsed = newElapsed({ wall: () => wall, awake: () => awake, up: () => Math.round(up / 10) * 10 });
   return {
-    now: newSteadyNow(
-      () => wall,
-      () => passed,
-    ),
+    elapsed,
+    now: newSteadyNow(() => wall, elapsed),
     pass: (ms: number): void => {
       wall += ms;
-      passed += ms;
+      awake += ms;
+      up += ms;
+    },
+    sleep: (ms: number): void => {
+      wall += ms;
+      up += ms;
     },
     set: (ms: number): void => {
       wall += ms;
@@ -39,26 +44,49 @@ describe('the steady clock', () => {
   });
 
   test('counts the time that the machine has slept, also after it was set back', () => {
-    const { now, set } = machine();
-    set(60_000);
+    const { now, elapsed, set, sleep } = machine();
+    const began = elapsed();
+    sleep(60_000);
     expect(now()).toBe(1_700_000_060_000);
     set(-3_600_000);
     expect(now()).toBe(1_700_000_060_000);
-    set(30_000);
+    sleep(30_000);
     expect(now()).toBe(1_700_000_090_000);
+    expect(elapsed() - began).toBe(90_000);
   });
 
-  test('never goes back and is never slower than time, in any sequence of changes', () => {
-    const step = fc.record({ pass: fc.nat({ max: 5_000 }), set: fc.integer({ min: -10_000_000, max: 10_000_000 }) });
+  test('counts no time when it is set', () => {
+    const { elapsed, set } = machine();
+    for (const ms of [3_600_000, -7_200_000, 3_600_000]) {
+      set(ms);
+      expect(elapsed()).toBe(5_000);
+    }
+  });
+
+  test('never goes back, is never slower than time, and never leads more than the clock once did, whatever happens', () => {
+    const step = fc.record({
+      pass: fc.nat({ max: 5_000 }),
+      sleep: fc.constantFrom(0, 0, 2_000, 100_000),
+      set: fc.integer({ min: -10_000_000, max: 10_000_000 }),
+    });
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        const { now, pass, set } = machine();
-        for (const { pass: ms, set: by } of steps) {
+        const { now, pass, set, sleep } = machine();
+        let time = 1_700_000_000_000;
+        let aheadMs = 0;
+        let mostMs = 0;
+        for (const { pass: ms, set: by, sleep: slept } of steps) {
           const before = now();
           set(by);
+          aheadMs += by;
+          mostMs = Math.max(mostMs, aheadMs);
+          now();
           pass(ms);
-          expect(now() - before).toBeGreaterThanOrEqual(ms);
-          expect(now() - before).toBeLessThanOrEqual(ms + Math.max(0, by) + 1_000);
+          sleep(slept);
+          time += ms + slept;
+          // Less than a second of sleep cannot be told from a clock that runs unevenly.
+          expect(now() - before).toBeGreaterThanOrEqual(ms + slept - 20);
+          expect(now() - time).toBeLessThanOrEqual(mostMs + 20);
         }
       }),
     );

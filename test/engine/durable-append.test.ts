@@ -266,7 +266,7 @@ describe('a fault inside the engine', () => {
     await talk.create();
     // The store throws before the event is stepped.
     const ref = await must(engine.client.putBlob(new TextEncoder().encode('x')));
-    disk.fault = ({ name }) => (name === 'has' ? 'throws' : null);
+    disk.fault = ({ name }) => (name === 'ends' ? 'throws' : null);
     const content = { ref, bytes: 1, head: 'x', tail: 'x' };
     const [bad, good] = await Promise.all([talk.outcome({ kind: 'RunRequested', input: content }), talk.outcome(run)]);
     expect([bad, good]).toEqual(['storage_failed', 'done']);

@@ -105,7 +105,7 @@ describe('large arguments', () => {
       const forms = {
         arguments: { arguments: large },
         arguments_text: { arguments_text: given },
-        arguments_ref: { arguments_ref: { ref, bytes: 1, head: '', tail: '' } },
+        arguments_ref: { arguments_ref: { ref, bytes: given.length, head: '', tail: '' } },
       };
       const calls = [{ call_id: 'a', tool_name: 'read', ...forms[form] }];
       await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);

@@ -77,21 +77,19 @@ describe('a time that a session waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  test('is waited for again when the clock goes back at the moment it comes', async () => {
+  test('is reported in time when the clock goes back at the moment it comes', async () => {
     const clock = newVirtualClock();
     let jumps = 1;
     const after: VirtualClock['after'] = (ms, fire) =>
       clock.after(ms, () => {
-        fire();
         if (jumps > 0) clock.jump(-5_000);
         jumps -= 1;
+        fire();
       });
     const world = await newWorld(newDisk(), { ...clock, after });
     await world.talk.create();
     await ready(world, 1_000);
     await clock.advance(1_000);
-    expect(await statusOf(world)).toBe('ready');
-    await clock.advance(5_000 + RETRY_MS);
     expect(await statusOf(world)).toBe('expired');
     expect(clock.pending()).toBe(0);
   });
@@ -114,16 +112,16 @@ describe('a time that a session waits for', () => {
     expect(await statusOf(world)).toBe('expired');
   });
 
-  test('is reported soon when the clock jumps over it, and waited for when the clock jumps back', async () => {
+  test('is reported soon when the clock jumps over it, and in time when the clock jumps back', async () => {
     const forward = await expiring(HOUR_MS);
     forward.clock.jump(HOUR_MS);
     await forward.clock.advance(WAKE_CHECK_MS_MAX);
     expect(await statusOf(forward)).toBe('expired');
     const back = await expiring(1_000);
     back.clock.jump(-HOUR_MS);
-    await back.clock.advance(1_000);
+    await back.clock.advance(999);
     expect(await statusOf(back)).toBe('ready');
-    await back.clock.advance(HOUR_MS);
+    await back.clock.advance(1);
     expect(await statusOf(back)).toBe('expired');
   });
 

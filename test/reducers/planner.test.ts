@@ -101,6 +101,24 @@ describe('claims from arguments', () => {
     ]);
   });
 
+  test.each([
+    ['case', 'Dir/A.txt', 'dir/a.TXT'],
+    ['case, in a patch', 'a.md', '*** Begin Patch\n*** Add File: A.MD\n+x\n*** End Patch'],
+  ])('two spellings that a file system may take for one name conflict (%s)', (_name, one, other) => {
+    const patch = other.startsWith('***');
+    const second: Parameters<typeof groupsOf>[number] = patch
+      ? ['b', 'patch', { patch: other }]
+      : ['b', 'write', { path: other }];
+    expect(groupsOf(['a', 'write', { path: one }], second)).toEqual([['a'], ['b']]);
+  });
+
+  test.each(['\u2028', '\u2029', '\r', '\u0085'])('a path with %j in a patch claims the whole space', (odd) => {
+    for (const header of ['*** Move to: ', '*** Add File: ', '*** Delete File: ']) {
+      const patch = `*** Begin Patch\n*** Update File: a\n${header}b${odd}c\n@@\n-x\n+y\n*** End Patch`;
+      expect(plan(['p', 'patch', { patch }]).planned_calls[0]?.claims).toEqual([{ access: 'write', key: 'fs' }]);
+    }
+  });
+
   test('reads do not conflict', () => {
     expect(groupsOf(['a', 'read', { path: 'x' }], ['b', 'read', { path: 'x' }], ['c', 'read', {}])).toEqual([
       ['a', 'b', 'c'],

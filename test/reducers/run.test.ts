@@ -144,6 +144,23 @@ describe('follow-ups', () => {
     expect(next.state.follow_ups).toEqual([]);
   });
 
+  test('follow-ups start in the order in which they were queued, also after a run that was cancelled', () => {
+    const idle = session().runRequested().followUp('first').followUp('second').cancelled();
+    expect(idle.phase()).toBe('idle');
+    const next = idle.followUp('third');
+    expect(next.transcript().at(-1)).toBe('user first');
+    expect(next.answered('1').transcript().at(-1)).toBe('user second');
+    expect(next.answered('1').answered('2').transcript().at(-1)).toBe('user third');
+  });
+
+  test(`one more than ${FOLLOW_UPS_MAX} is taken when none is live, because the first of them starts`, () => {
+    let run = session().runRequested();
+    for (let count = 0; count < FOLLOW_UPS_MAX; count += 1) run = run.followUp(`${count}`);
+    const started = run.cancelled().followUp('last');
+    expect(started.transcript().at(-1)).toBe('user 0');
+    expect(started.state.follow_ups).toHaveLength(FOLLOW_UPS_MAX);
+  });
+
   test('a follow-up starts after an interrupted run and waits after a failed or cancelled one', () => {
     const queued = session().runRequested().followUp('then');
     expect(queued.interrupted().runId()).toBe('run-2');

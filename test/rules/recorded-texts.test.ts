@@ -49,9 +49,12 @@ test.each(folders)('every text that the fold writes in %s is one of its rules', 
 /** A fork writes these into the events that it records. */
 const IN_EVENTS = ['forked', 'forked.run', 'forked.undo'];
 
+/** A session that writes these takes more than 16 MiB (test/reducers/batch-results.test.ts). */
+const TOO_LARGE = ['result_left_out'];
+
 test('every text is in a recorded session', () => {
   const missing = Object.keys(TEXTS_1).filter((key) => !hit.has(key as TextKey));
-  expect(missing, 'record them: tools/record-fixtures/rules.mjs').toEqual(IN_EVENTS);
+  expect(missing.sort(), 'record them: tools/record-fixtures/rules.mjs').toEqual([...IN_EVENTS, ...TOO_LARGE].sort());
 });
 
 describe('texts', () => {

@@ -1,6 +1,8 @@
 // The value domain: the code and path of every refusal, and the bytes of accepted values.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isJson } from '../../schemas/json.ts';
+import { copyRequest } from '../../src/engine/copy-request.ts';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import {
   type Json,
@@ -41,6 +43,25 @@ describe('values from a program', () => {
     expect(checkJson(value)).toMatchObject({ _tag: 'Left', left: { code: 'invalid_value', path } });
     expect(() => digest(value)).toThrow(RangeError);
     expect(() => canonicalBytes(value)).toThrow(path);
+  });
+
+  test.each([
+    ['a field', Object.assign([1], { extra: 1 })],
+    ['a hole and a field', Object.assign(holed.slice(), { extra: 1 })],
+    ['a field with a symbol as key', Object.assign([1], { [Symbol('x')]: 1 })],
+    ['a field that is not enumerable', Object.defineProperty([1], 'toJSON', { value: () => 'other' })],
+    ['an iterator of its own', Object.assign([1], { [Symbol.iterator]: () => [2].values() })],
+    ['a class of its own', new (class List extends Array<number> {})(1, 2)],
+  ])('a list with %s is refused, also inside a request', (_name, list) => {
+    expect(checkJson(list)).toMatchObject({ left: { code: 'invalid_value' } });
+    expect(isJson(list)).toBe(false);
+    expect(copyRequest({ events: list })).toMatchObject({ left: { code: 'invalid_value' } });
+  });
+
+  test('an object with a field that is not enumerable is refused', () => {
+    const object = Object.defineProperty({ a: 1 }, 'toJSON', { value: () => 'other' });
+    expect(checkJson([object])).toMatchObject({ left: { code: 'invalid_value', path: '/0' } });
+    expect(copyRequest(object)).toMatchObject({ left: { code: 'invalid_value' } });
   });
 
   test('toJSON is a field like any other and is never called', () => {

@@ -84,7 +84,7 @@ function openReader(text: string): Reader {
 }
 
 function readOperation(line: string, reader: Reader): PatchOperation {
-  const match = /^\*\*\* (Add|Delete|Update) File: (.*)$/.exec(line);
+  const match = /^\*\*\* (Add|Delete|Update) File: (.*)$/s.exec(line);
   if (match === null) {
     throw reader.fault(
       `unknown operation ${quote(line)}; use '*** Add File: ', '*** Delete File: ' or '*** Update File: '`,

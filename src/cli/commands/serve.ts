@@ -1,6 +1,7 @@
 // `refold serve`: the engine process, which owns a data directory and serves it over HTTP.
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
+import { type EngineFault, tellError } from '../../engine/faults.ts';
 import { reasonOf, whatFailed } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
@@ -43,12 +44,19 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(activeSessionsMax === undefined ? {} : { activeSessionsMax }),
   };
-  const opening = openEngine({ dataDir, tell: notify, ...bounds })().then(async (opened) =>
+  const tellFault = ({ session_id, doing, reason }: EngineFault): void => {
+    output.warn(
+      `${pc.red('refold:')} ${session_id === null ? '' : `session ${session_id}: `}${doing} failed: ${reason}`,
+    );
+    output.object({ event: 'fault', session_id, doing, message: reason });
+  };
+  const opening = openEngine({ dataDir, tell: notify, tellFault, ...bounds })().then(async (opened) =>
     mustBe(await namingHolder(dataDir, opened)),
   );
   const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
-  const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
+  const onError = (error: unknown): void => tellError(tellFault, null, 'answering a request', error);
+  const serving = await serve(opened, { token, port, host, onError }).catch(async (error: unknown) => {
     await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
   });

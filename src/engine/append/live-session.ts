@@ -7,16 +7,18 @@ import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit } from '../../../schemas/wire.ts';
+import type { Clock } from '../../clock.ts';
 import type { JournalCommit } from '../../journal/journal.ts';
 import { owesBridge } from '../../core/owing.ts';
 import { headFacts } from '../../core/session-head.ts';
-import { recordedNothing, writeFault } from '../faults.ts';
+import { recordedNothing, tellError, writeFault } from '../faults.ts';
 import type { LoadedFrom, LoadedSession } from '../sessions/load-session.ts';
 import { type PendingSteps, commitOf } from './pending-steps.ts';
 import { type QueuedRequest, type Receipt, RequestQueue } from './request-queue.ts';
 import { type LookUp, type StepPorts, type SteppedRequests, stepRequests } from './step-requests.ts';
 
 export interface SessionPorts extends StepPorts {
+  readonly clock: Clock;
   /** Called after each durable append, with the events that were adopted. */
   readonly onAdopted: (session: LiveSession, events: readonly IngressEvent[]) => void;
   /** Called when the journal and this state may differ: the session must be loaded again. */
@@ -87,7 +89,8 @@ export class LiveSession {
       const group = this.#queue.removeGroup();
       try {
         await this.#commit(group);
-      } catch {
+      } catch (error) {
+        tellError(this.#ports.tellFault, this.id, 'writing events', error);
         // An internal error after stepping: only the journal shows what was recorded, so the session is loaded again.
         this.#lose();
         for (const { answer } of group) answer(left(writeFault()));

@@ -11,7 +11,7 @@ import { owesBridge } from '../../core/owing.ts';
 import { foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type EdgePorts, toEvent } from '../edge/edge.ts';
-import { stepFault } from '../faults.ts';
+import { type TellFault, stepFault, tellError } from '../faults.ts';
 import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
 import { type PendingSteps, addStep, addSteps, noSteps } from './pending-steps.ts';
 import { findUnreadable } from './readable.ts';
@@ -20,6 +20,7 @@ import { fillUndo } from './undo-request.ts';
 
 export interface StepPorts extends EdgePorts {
   readonly journal: Journal;
+  readonly tellFault: TellFault;
   /** Why the sender of the request must not report this, or null. */
   readonly refuseReport: (session: SessionId, ingress: Ingress, request: Submit) => Rejection | null;
   /** Why an idle session must not become active, or null. */
@@ -73,7 +74,8 @@ interface RequestSteps {
 async function stepSafely(requested: RequestSteps): Promise<Receipt> {
   try {
     return await stepRequest(requested);
-  } catch {
+  } catch (error) {
+    tellError(requested.ports.tellFault, requested.start.id, 'stepping a request', error);
     return left(stepFault());
   }
 }

@@ -8,7 +8,7 @@ import { claimsOf } from '../../../reducers/claims.ts';
 import { canonicalText, digestText, inCanonicalOrder } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
-import { type Digest, type EventId, brand } from '../../../schemas/ids.ts';
+import type { EventId } from '../../../schemas/ids.ts';
 import { type JsonObject, checkJson, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
@@ -16,12 +16,13 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import type { Clock } from '../../clock.ts';
+import type { SessionTimes } from './session-times.ts';
+import { findContentFault } from './content-check.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
 
 export interface EdgePorts {
   readonly blobs: Blobs;
-  readonly clock: Clock;
+  readonly times: SessionTimes;
   readonly checkSchema: SchemaCheck;
   /** Checks `data` of a result against the tool's output schema. */
   readonly checkOutput: SchemaCheck;
@@ -34,9 +35,9 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** The event to step. The blobs it refers to are durable; its time is not before that of the last event. */
 export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<NewEvent> {
-  const missing = await findMissingBlob(ports.blobs, ingress);
-  if (missing !== null) return left(missing);
-  const at_ms = Math.max(state.updated_at_ms, ports.clock.now());
+  const fault = await findContentFault(ports.blobs, ingress);
+  if (fault !== null) return left(fault);
+  const at_ms = ports.times.now(state.session_id, state.updated_at_ms);
   if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
     const early = `due_at_ms ${ingress.due_at_ms} is in the future: it is ${at_ms} now; report the time once it has come`;
     return left(reject('time_not_due', '/due_at_ms', early));
@@ -196,36 +197,3 @@ async function storeText(blobs: Blobs, text: string): Answer<Content> {
   const tail = text.slice(-EXCERPT_CHARS).toWellFormed();
   return right({ ref: stored.right, bytes: bytes.length, head, tail });
 }
-
-async function findMissingBlob(blobs: Blobs, ingress: Ingress): Promise<Rejection | null> {
-  if (!mayRefer(ingress)) return null;
-  for (const [path, ref] of referencesIn(ingress, '')) {
-    const exists = await blobs.has(ref)();
-    if (isLeft(exists)) return { ...exists.left, path };
-    if (!exists.right) return reject('unknown_blob', path, `blob ${ref} does not exist; put it first`);
-  }
-  return null;
-}
-
-/** False when the value cannot contain a reference. Most events contain none, so no paths are made for them. */
-function mayRefer(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some(mayRefer);
-  const fields = value as Readonly<Record<string, unknown>>;
-  if (typeof fields['ref'] === 'string') return true;
-  for (const key of Object.keys(fields)) if (!OPAQUE.has(key) && mayRefer(fields[key])) return true;
-  return false;
-}
-
-/** The content references of an event. Arguments and result data belong to the model, and are not searched. */
-function referencesIn(value: unknown, path: string): readonly (readonly [path: string, ref: Digest])[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => referencesIn(item, `${path}/${index}`));
-  if (!isPlainObject(value)) return [];
-  const { ref, bytes } = value;
-  if (typeof ref === 'string' && typeof bytes === 'number' && bytes <= BLOB_BYTES_MAX) {
-    return [[path, brand<'Digest'>(ref)]];
-  }
-  return Object.entries(value).flatMap(([key, item]) => (OPAQUE.has(key) ? [] : referencesIn(item, `${path}/${key}`)));
-}
-
-const OPAQUE = new Set(['arguments', 'data', 'input_schema', 'output_schema', 'result', 'registry']);

@@ -22,7 +22,11 @@ export interface Epochs {
 }
 
 /** Epochs from a store. Throws when the first block cannot be reserved. */
-export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESERVED): Promise<Epochs> {
+export async function openEpochs(
+  store: EpochStore,
+  block: number = EPOCHS_RESERVED,
+  onFault: (error: unknown) => void = () => undefined,
+): Promise<Epochs> {
   const first = await store.reserve(block);
   let next = first;
   let end = first + block;
@@ -33,8 +37,9 @@ export async function openEpochs(store: EpochStore, block: number = EPOCHS_RESER
   async function reserve(): Promise<void> {
     try {
       after = await store.reserve(block);
-    } catch {
+    } catch (error) {
       // The next grant tries again.
+      onFault(error);
     } finally {
       reserving = null;
     }

@@ -9,7 +9,7 @@ import { RETRY_MS } from '../../../schemas/limits.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import { owesBridge } from '../../core/owing.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { isTransient, stepFault } from '../faults.ts';
+import { type TellFault, isTransient, stepFault, tellError } from '../faults.ts';
 import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
@@ -104,7 +104,7 @@ export class SessionCache {
   }
 
   async #load(id: SessionId): Answer<LiveSession> {
-    const loaded = await loadSafely(this.#ports.journal, id);
+    const loaded = await loadSafely(this.#ports, id);
     const entry = this.#entries.get(id);
     if (isLeft(loaded)) {
       this.#entries.delete(id);
@@ -131,6 +131,7 @@ export class SessionCache {
     if (this.#closed) return;
     const again = await this.get(id);
     if (!isLeft(again)) return;
+    this.#ports.tellFault({ session_id: id, doing: 'loading it again', reason: again.left.message });
     if (isTransient(again.left.code)) {
       this.#reloadLater(id);
       return;
@@ -144,11 +145,17 @@ export class SessionCache {
   }
 }
 
+interface LoadPorts {
+  readonly journal: Journal;
+  readonly tellFault: TellFault;
+}
+
 // A journal that throws instead of refusing has an internal error, which must not stop the engine.
-async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession> {
+async function loadSafely({ journal, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {
   try {
     return await pipe(() => loadSession(journal, id), TE.chainEitherK(refuseCutOffFork))();
-  } catch {
+  } catch (error) {
+    tellError(tellFault, id, 'loading it', error);
     return left(stepFault());
   }
 }

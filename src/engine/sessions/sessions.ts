@@ -7,7 +7,7 @@ import type { Ingress } from '../../../schemas/event.ts';
 import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { freezeJson } from '../../../schemas/json.ts';
 import { LOADED_TOGETHER, SESSIONS_PAGE_MAX } from '../../../schemas/limits.ts';
-import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import { type Rejection, type RejectionCode, reject } from '../../../schemas/rejection.ts';
 import type {
   CreateSession,
   ForkSession,
@@ -21,7 +21,8 @@ import { defaultOrigin } from '../../core/genesis.ts';
 import { checkGenesis, initialState } from '../../core/initial-state.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { sessionPages } from '../../client/all-sessions.ts';
-import { isTransient } from '../faults.ts';
+import { findContentFault } from '../edge/content-check.ts';
+import { isTransient, tellError } from '../faults.ts';
 import { createStream } from './create-stream.ts';
 import { forkSession } from './fork-session.ts';
 import type { LiveSession } from '../append/live-session.ts';
@@ -47,7 +48,9 @@ export class Sessions {
   }
 
   async create(request: CreateSession): Answer<SessionSummary> {
-    const { journal, clock } = this.#options.ports;
+    const { journal, blobs, clock } = this.#options.ports;
+    const fault = await findContentFault(blobs, { config: request.config ?? {} });
+    if (fault !== null) return left(fault);
     const { genesis, tool_package } = defaultOrigin({
       session_id: request.session_id ?? this.#options.newSessionId(),
       created_at_ms: clock.now(),
@@ -117,7 +120,10 @@ export class Sessions {
   async report(id: SessionId, event: Ingress): Promise<Reported> {
     const receipt = await this.submit(id, { events: [event] }, REPORT_BYTES);
     if (!isLeft(receipt)) return 'done';
-    const { code } = receipt.left;
+    const { code, message } = receipt.left;
+    if (isOwnFault(code)) {
+      this.#options.ports.tellFault({ session_id: id, doing: `recording ${event.kind}`, reason: message });
+    }
     return isTransient(code) || code === 'time_not_due' || code === 'too_many_active_sessions' ? 'again' : 'refused';
   }
 
@@ -157,9 +163,17 @@ export class Sessions {
     if (state?.version !== version) return;
     const facts = headFacts(state);
     if (canonicalText(facts) !== canonicalText(stored)) {
-      await this.#options.ports.journal
+      const { journal, tellFault } = this.#options.ports;
+      const doing = 'correcting its entry in the list of sessions';
+      const restated = await journal
         .restate(session_id, version, facts)()
-        .catch(() => undefined);
+        .catch((error: unknown) => {
+          tellError(tellFault, session_id, doing, error);
+          return null;
+        });
+      if (restated !== null && isLeft(restated)) {
+        tellFault({ session_id, doing, reason: restated.left.message });
+      }
     }
   }
 
@@ -167,3 +181,11 @@ export class Sessions {
     this.#cache.close();
   }
 }
+
+/** A report of the engine itself was refused for another reason than that its fact has been overtaken. */
+const isOwnFault = (code: RejectionCode): boolean =>
+  isTransient(code) ||
+  code === 'damaged' ||
+  code === 'outdated' ||
+  code === 'rules_unknown' ||
+  code === 'too_many_active_sessions';

@@ -1,5 +1,6 @@
 // Writes snapshots of sessions in the background, so that their next load is short. It never delays an append: it works
 // after the answer, on one session at a time. A snapshot that fails is tried again when the next one is due.
+import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Version } from '../../../schemas/ids.ts';
 import {
   SNAPSHOTS_WAITING_MAX,
@@ -12,7 +13,10 @@ import {
 import { makeSnapshot } from '../../core/snapshot.ts';
 import type { Snapshots } from '../../journal/snapshots.ts';
 import type { Clock } from '../../clock.ts';
+import { type TellFault, tellError } from '../faults.ts';
 import type { LiveSession } from '../append/live-session.ts';
+
+const WRITING = 'writing a snapshot';
 
 export interface SnapshotWriter {
   /** Schedules a snapshot of the session, if one is due. */
@@ -32,7 +36,7 @@ interface Mark {
 
 export function newSnapshotWriter(
   snapshots: Snapshots,
-  clock: Clock,
+  { clock, tellFault }: { readonly clock: Clock; readonly tellFault: TellFault },
   everyEvents: number = SNAPSHOT_EVERY_EVENTS,
 ): SnapshotWriter {
   const marks = new WeakMap<LiveSession, Mark>();
@@ -76,9 +80,11 @@ export function newSnapshotWriter(
       marks.set(session, { ...mark, size: snapshot?.state.length ?? SNAPSHOT_CHARS_MAX });
       if (snapshot === null) return;
       for (const version of session.from.wrong) await snapshots.drop(session.id, version)();
-      await snapshots.put(snapshot)();
-    } catch {
+      const put = await snapshots.put(snapshot)();
+      if (isLeft(put)) tellFault({ session_id: session.id, doing: WRITING, reason: put.left.message });
+    } catch (error) {
       // The store throws where it should refuse. Losing a snapshot only makes the next load slower.
+      tellError(tellFault, session.id, WRITING, error);
     }
   }
 

@@ -2,7 +2,7 @@
 // bridge. A session that waits need not be in memory: one timer runs, for the earliest time in the journal's index, and a
 // session is loaded when its time has come.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { nextDeadline } from '../../../reducers/deadlines.ts';
+import { countedDeadline, nextDeadline } from '../../../reducers/deadlines.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import {
   LOADED_TOGETHER,
@@ -14,13 +14,19 @@ import {
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Clock } from '../../clock.ts';
 import type { Journal, Wake } from '../../journal/journal.ts';
+import { type TellFault, tellError } from '../faults.ts';
+import type { SessionTimes } from '../edge/session-times.ts';
 
 /** `again`: to be reported again later. `refused`: the report can never be accepted, because the session cannot be loaded. */
 export type Reported = 'done' | 'refused' | 'again';
 
 export interface WakePorts {
   readonly clock: Clock;
-  readonly journal: Pick<Journal, 'due'>;
+  readonly times: SessionTimes;
+  readonly journal: Pick<Journal, 'due' | 'head'>;
+  readonly tellFault: TellFault;
+  /** Loads the session, which is then told to {@link Wakes.update}. Never rejects. */
+  readonly load: (session: SessionId) => Promise<void>;
   /** Loads the session and reports that the time has come. Never rejects. */
   readonly report: (session: SessionId, atMs: number) => Promise<Reported>;
 }
@@ -28,6 +34,12 @@ export interface WakePorts {
 interface Timer {
   readonly atMs: number;
   cancel: () => void;
+}
+
+/** A wait of a session that is ahead of the clock, in its own time. */
+interface AheadWait {
+  readonly atMs: number;
+  readonly lastMs: number;
 }
 
 export class Wakes {
@@ -39,6 +51,8 @@ export class Wakes {
   #closed = false;
   /** Sessions that cannot be loaded, with the time that was reported in vain. The oldest entry comes first. */
   readonly #givenUp = new Map<SessionId, number>();
+  /** The index of the journal would name these sessions only when the clock has caught up with them. */
+  readonly #ahead = new Map<SessionId, AheadWait>();
 
   constructor(ports: WakePorts) {
     this.#ports = ports;
@@ -47,11 +61,21 @@ export class Wakes {
   /** Reports the times that have come, and waits for the others; called once, when the engine is ready. */
   start(): void {
     void this.#check();
+    void this.#findAhead();
   }
 
   /** A session was loaded or has adopted events: the time that it waits for may have changed. */
   update(session: SessionId, state: SessionState): void {
     this.#givenUp.delete(session);
+    const { times, clock } = this.#ports;
+    const lastMs = state.updated_at_ms;
+    const counted = countedDeadline(state);
+    if (counted === null) times.forget(session);
+    else times.count(session, lastMs);
+    if (counted !== null && times.isAhead(session)) {
+      this.#ahead.set(session, { atMs: counted, lastMs });
+      this.#checkAt(clock.now() + counted - times.now(session, lastMs));
+    } else this.#ahead.delete(session);
     const atMs = nextDeadline(state);
     if (atMs !== null) this.#checkAt(atMs);
   }
@@ -89,7 +113,8 @@ export class Wakes {
     const { clock } = this.#ports;
     this.#checking = true;
     this.#checkAgain = false;
-    const done = await this.#reportDue(clock.now());
+    const ahead = await this.#reportAhead();
+    const done = (await this.#reportDue(clock.now())) && ahead;
     this.#checking = false;
     if (this.#checkAgain) this.#checkAt(clock.now());
     else if (!done) this.#checkAt(clock.now() + RETRY_MS);
@@ -111,6 +136,36 @@ export class Wakes {
     return done && next !== null;
   }
 
+  /** Reports the waits that have ended in sessions that are ahead of the clock; false when one must be tried again. */
+  async #reportAhead(): Promise<boolean> {
+    const { times, clock } = this.#ports;
+    const left = (session: SessionId, { atMs, lastMs }: AheadWait): number => atMs - times.now(session, lastMs);
+    const ended = [...this.#ahead].filter(([session, wait]) => left(session, wait) <= 0);
+    const done = await this.#reportEach(ended.map(([session_id, { atMs }]) => ({ session_id, at_ms: atMs })));
+    for (const [session, wait] of this.#ahead) {
+      const inMs = left(session, wait);
+      if (inMs > 0) this.#checkAt(clock.now() + inMs);
+    }
+    return done;
+  }
+
+  /** Loads the sessions that wait in a time ahead of the clock; the times of the others come as the index says. */
+  async #findAhead(): Promise<void> {
+    const { clock, journal, load } = this.#ports;
+    let last: Wake | undefined;
+    for (let more = true; more && !this.#closed;) {
+      const page: readonly Wake[] = (await this.#read(Number.MAX_SAFE_INTEGER, WAKES_TOGETHER, last)) ?? [];
+      for (const { session_id, at_ms } of page) {
+        if (this.#closed) return;
+        if (at_ms <= clock.now() || this.#ahead.has(session_id)) continue;
+        const head = await journal.head(session_id)();
+        if (!isLeft(head) && head.right.card.last_activity_ms > clock.now()) await load(session_id);
+      }
+      last = page.at(-1);
+      more = page.length === WAKES_TOGETHER;
+    }
+  }
+
   async #reportEach(page: readonly Wake[]): Promise<boolean> {
     let done = true;
     const waiting = page.filter(({ session_id, at_ms }) => this.#givenUp.get(session_id) !== at_ms).values();
@@ -127,6 +182,8 @@ export class Wakes {
 
   #giveUp(session: SessionId, atMs: number): void {
     this.#givenUp.set(session, atMs);
+    this.#ahead.delete(session);
+    this.#ports.times.forget(session);
     const [oldest] = this.#givenUp.keys();
     if (this.#givenUp.size > WAKES_GIVEN_UP_MAX && oldest !== undefined) this.#givenUp.delete(oldest);
   }
@@ -135,10 +192,15 @@ export class Wakes {
   async #read(untilMs: number, limit: number, after: Wake | undefined): Promise<readonly Wake[] | null> {
     try {
       const page = await this.#ports.journal.due(untilMs, limit, after)();
-      return isLeft(page) ? null : page.right;
-    } catch {
+      if (!isLeft(page)) return page.right;
+      this.#ports.tellFault({ session_id: null, doing: READING, reason: page.left.message });
+      return null;
+    } catch (error) {
       // A journal that throws instead of refusing has an internal error, which must not stop the engine.
+      tellError(this.#ports.tellFault, null, READING, error);
       return null;
     }
   }
 }
+
+const READING = 'reading the times that sessions wait for';

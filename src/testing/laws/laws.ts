@@ -20,6 +20,7 @@ export const LAWS = [
   { number: 17, name: 'leases are fenced' },
   { number: 18, name: 'live bridges keep their calls' },
   { number: 19, name: 'every run ends' },
+  { number: 20, name: 'waits end in time' },
 ] as const;
 
 /** The name of a law of the engine. */

@@ -21,6 +21,7 @@ import { newLiveBridgeLaw } from './live-bridge-law.ts';
 import { checkEvent } from './stream-laws.ts';
 import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
+import { newWaitLaw } from './wait-law.ts';
 
 export interface WorldLaws {
   readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
@@ -35,6 +36,8 @@ export interface WorldLaws {
   disturbed(process: string | null): void;
   /** The disk has failed a write. */
   diskFailed(): void;
+  /** The engine has started, with what is stored. */
+  engineStarted(): void;
   /** The engine has stopped and its leases are void. */
   engineStopped(): void;
   /** A bridge starts; `reachable`: the engine is running. */
@@ -42,6 +45,8 @@ export interface WorldLaws {
   /** A bridge has died and left these files. */
   bridgeDied(files: readonly Uint8Array[]): void;
   clockSet(owner: OwnerId): void;
+  /** The simulation is over. */
+  ended(): void;
   /** A bridge is about to restore the files of a call. Returns a callback for the result. */
   restoring(writer: Execution | null, owner: OwnerId): (answer: ToolAnswer) => void;
 }
@@ -65,25 +70,14 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   const undos = newUndoLaws({ ...shared, hasLost: (owner, key) => engineAnswers.hasLost(owner, key) });
   const liveBridges = newLiveBridgeLaw(judge, ttlMs);
   const ledgers = newLedgerLaw(shared);
+  const waits = newWaitLaw(judge, time);
   const engineTime = {
     punctual: scenario.disk.length === 0 && !scenario.processes.some(ofTheEngine),
     steady: !scenario.processes.some(({ what }) => what === 'jump_engine'),
   };
   let canUndo = false;
 
-  function check(id: SessionId, stored: StoredSession, event: IngressEvent): void {
-    repeats.recorded(id, event.event_id, time.passedMs());
-    if (event.kind === 'ToolCallStarted') ledgers.leaseHeld(id, effectOfCall(event), time.passedMs());
-    else if (event.kind === 'UndoSettled') undos.settled(id, event);
-    else if (event.kind === 'ToolCallSettled') {
-      executions.settled(id, event);
-      ledgers.recorded(id, event);
-    } else if (event.kind === 'LeaseExpired') {
-      const owner = stored.call(event.call_id)?.starters.at(-1);
-      if (owner !== undefined) liveBridges.lost(owner, event.call_id, time.passedMs());
-      ledgers.recorded(id, event);
-    }
-  }
+  const checks = { executions, ledgers, liveBridges, repeats, undos };
 
   return {
     storedSessions,
@@ -104,7 +98,8 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       const from = stored.events.length;
       stored.add(commits);
       const events = stored.events.slice(from);
-      for (const event of events) check(id, stored, event);
+      for (const event of events) checkRecorded(checks, { id, stored, event, atMs: time.passedMs() });
+      waits.reached(id, stored.state());
       return events;
     },
     answered(exchange) {
@@ -119,7 +114,14 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       ledgers.disturbed();
     },
     diskFailed: () => ledgers.disturbed(),
-    engineStopped: () => engineAnswers.forget(),
+    engineStarted() {
+      waits.engineStarted(new Map([...storedSessions].map(([id, stored]) => [id, stored.state()])));
+    },
+    engineStopped() {
+      engineAnswers.forget();
+      waits.engineStopped();
+    },
+    ended: () => waits.finish(),
     bridgeStarted(reachable) {
       if (reachable) ledgers.bridgeStarted(time.passedMs());
     },
@@ -127,6 +129,35 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     clockSet: (owner) => undos.clockSet(owner),
     restoring: (writer, owner) => undos.restoring(writer, owner),
   };
+}
+
+interface EventLaws extends Pick<WorldLaws, 'executions'> {
+  readonly ledgers: LedgerLaw;
+  readonly liveBridges: ReturnType<typeof newLiveBridgeLaw>;
+  readonly repeats: ReturnType<typeof newRepeatLaw>;
+  readonly undos: ReturnType<typeof newUndoLaws>;
+}
+
+interface Recorded {
+  readonly id: SessionId;
+  readonly stored: StoredSession;
+  readonly event: IngressEvent;
+  readonly atMs: number;
+}
+
+/** Tells an event to the laws that are about what happens outside its stream too. */
+function checkRecorded(laws: EventLaws, { id, stored, event, atMs }: Recorded): void {
+  laws.repeats.recorded(id, event.event_id, atMs);
+  if (event.kind === 'ToolCallStarted') laws.ledgers.leaseHeld(id, effectOfCall(event), atMs);
+  else if (event.kind === 'UndoSettled') laws.undos.settled(id, event);
+  else if (event.kind === 'ToolCallSettled') {
+    laws.executions.settled(id, event);
+    laws.ledgers.recorded(id, event);
+  } else if (event.kind === 'LeaseExpired') {
+    const owner = stored.call(event.call_id)?.starters.at(-1);
+    if (owner !== undefined) laws.liveBridges.lost(owner, event.call_id, atMs);
+    laws.ledgers.recorded(id, event);
+  }
 }
 
 function noteHeldLeases(ledgers: LedgerLaw, { request, answer, deliveredMs }: Exchange): void {

@@ -4,6 +4,7 @@ import type { HeldCall, ToolCall } from '../../../bridge/calls/held-call.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import { brand } from '../../../schemas/ids.ts';
+import type { ToolBatchPlan } from '../../../schemas/plan.ts';
 
 const SESSION = brand<'SessionId'>('s');
 
@@ -98,22 +99,40 @@ describe('a call', () => {
 });
 
 describe('a batch', () => {
-  test('ends with the settlements of all calls that are open here, and not with fewer', () => {
+  const planned = (...calls: readonly object[]): ToolBatchPlan =>
+    ({ planned_calls: calls.map((call) => ({ executor: { kind: 'host_loop' }, ...call })) }) as never;
+
+  function holding(plan: ToolBatchPlan | null, ...ids: readonly string[]): CallSchedule {
     const schedule = newCallSchedule(10);
-    add(schedule, effect('a'));
-    add(schedule, effect('b'));
+    for (const id of ids) schedule.add(effect(id), () => plan);
+    return schedule;
+  }
+
+  test('ends with the settlements of all its calls, and not with fewer', () => {
+    const schedule = holding(planned({ call_id: 'a' }, { call_id: 'b' }), 'a', 'b');
     expect(schedule.endedBy(SESSION, [settled('a')])).toEqual([]);
     expect(schedule.endedBy(SESSION, [])).toEqual([]);
     expect(schedule.endedBy(SESSION, [settled('a'), settled('b')])).toHaveLength(1);
+    schedule.settled(schedule.find(SESSION, brand('batch-1'), brand('a')) as HeldCall);
+    expect(schedule.endedBy(SESSION, [settled('b')])).toHaveLength(1);
   });
 
-  test('that is known to be shared with another bridge ends only when all planned calls have settled', () => {
-    const schedule = newCallSchedule(10);
-    const { batch } = add(schedule, effect('a'));
-    batch.shared = true;
-    Object.assign(batch, { plan: { planned_calls: [{}, {}] } });
-    expect(schedule.endedBy(SESSION, [settled('a')])).toEqual([]);
-    batch.settled.add(brand('b'));
-    expect(schedule.endedBy(SESSION, [settled('a')])).toHaveLength(1);
+  test('is not ended by this bridge when it does not know that every call has settled', () => {
+    const elsewhere = planned({ call_id: 'a' }, { call_id: 'b' });
+    expect(holding(elsewhere, 'a').endedBy(SESSION, [settled('a')])).toEqual([]);
+    expect(holding(null, 'a').endedBy(SESSION, [settled('a')])).toEqual([]);
+  });
+
+  test('ends without reports on calls that the fold settles', () => {
+    const workflow = { call_id: 'w', executor: { kind: 'workflow', workflow: 'x' } };
+    const plan = planned({ call_id: 'a' }, { call_id: 'b', shares: 'a' }, workflow);
+    expect(holding(plan, 'a').endedBy(SESSION, [settled('a')])).toHaveLength(1);
+    const asks = planned({ call_id: 'a' }, { ...workflow, consent: { ask: 'person' } });
+    expect(holding(asks, 'a').endedBy(SESSION, [settled('a')])).toEqual([]);
+  });
+
+  test('does not end with a failure that may be tried again', () => {
+    const failed = { ...settled('a'), result: { success: false }, retryable: true } as Ingress;
+    expect(holding(planned({ call_id: 'a' }), 'a').endedBy(SESSION, [failed])).toEqual([]);
   });
 });

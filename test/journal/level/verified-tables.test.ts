@@ -31,6 +31,7 @@ function handClock(aheadMs = LATER_MS) {
   let rests = 0;
   return {
     now: () => Date.now() + aheadMs,
+    elapsed: () => Date.now(),
     after: (ms: number, fire: () => void) => {
       const timer = { ms, fire };
       timers.push(timer);

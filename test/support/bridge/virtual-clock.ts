@@ -35,6 +35,7 @@ export function newVirtualClock(start = 1_000_000): VirtualClock {
 
   return {
     now: () => now,
+    elapsed: () => now,
     after(ms, fn) {
       changes += 1;
       const timer = { at: now + Math.max(0, ms), fn };

@@ -100,6 +100,7 @@ export function newDisk(): Disk {
         put: (...args) => through('put', blobs.put(...args)),
         get: (...args) => through('get', blobs.get(...args)),
         has: (...args) => through('has', blobs.has(...args)),
+        ends: (...args) => through('ends', blobs.ends(...args)),
         lastPut: (...args) => through('last put', blobs.lastPut(...args)),
         list: () => blobs.list(),
         delete: (...args) => through('delete', blobs.delete(...args)),

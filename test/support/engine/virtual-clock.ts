@@ -26,6 +26,7 @@ export function newVirtualClock(startMs = 1_000_000): VirtualClock {
 
   return {
     now: () => offset + Math.floor(passed),
+    elapsed: () => passed,
     after(ms, fire) {
       const timer = { atMs: passed + Math.max(0, ms), fire };
       timers.add(timer);

@@ -70,6 +70,29 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
+      'return the size and both ends of a blob, whole when they are short',
+      withBlobs(async ({ blobs }) => {
+        const ref = await must(blobs.put(bytesOf('0123456789')));
+        for (const [asked, head, tail] of [
+          [3, '012', '789'],
+          [10, '0123456789', '0123456789'],
+          [99, '0123456789', '0123456789'],
+          [0, '', ''],
+        ] as const) {
+          const ends = await must(blobs.ends(ref, asked));
+          expect([ends.bytes, ...[ends.head, ends.tail].map((part) => new TextDecoder().decode(part))]).toEqual([
+            10,
+            head,
+            tail,
+          ]);
+        }
+        const empty = await must(blobs.put(bytesOf('')));
+        expect((await must(blobs.ends(empty, 5))).bytes).toBe(0);
+        expect((await refusal(blobs.ends(absent, 5))).code).toBe('unknown_blob');
+      }),
+    );
+
+    test(
       'refuse a digest that was never put as unknown',
       withBlobs(async ({ blobs }) => {
         expect((await refusal(blobs.get(absent))).code).toBe('unknown_blob');

@@ -22,6 +22,14 @@ vi.mock(import('../../../../src/core/snapshot.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../../../src/clock.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    steadyClock: (clock) => (planted.bug === 'waits follow a clock that is set back' ? clock : real.steadyClock(clock)),
+  };
+});
+
 vi.mock(import('../../../../src/engine/append/undo-request.ts'), async (load) => {
   const real = await load();
   return {
@@ -123,6 +131,7 @@ export const ENGINE_BUGS: Bugs = {
     startEngine: withPorts(() => ({ leaseTtlMs: 1_000_000_000 })),
   },
   'a wake is lost at a restart': { seed: 1562, breaks: 'every run ends', startEngine: withPorts(forgetWakes) },
+  'waits follow a clock that is set back': { seed: 904, breaks: 'waits end in time' },
   'effects come from memory, not from state': { seed: 287, breaks: 'every run ends', plant: forgetOwed },
   'a call is undone again': { seed: 622, breaks: 'undone once' },
   'an undo is forgotten when its session is evicted': { seed: 55, breaks: 'undone once' },

@@ -1,0 +1,57 @@
+// Compares the references to blobs in a request with the blobs. A reference is recorded for ever: one to a blob that does
+// not exist, or that is described otherwise than it is, must not be.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { Digest } from '../../../schemas/ids.ts';
+import { EXCERPT_CHARS } from '../../../schemas/limits.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { BlobEnds, Blobs } from '../../blobs/blobs.ts';
+import { type ContentRef, contentRefs } from '../../core/content-refs.ts';
+
+/** `unknown_blob` or `content_mismatch` with the path of the first reference that does not fit its blob, else null. */
+export async function findContentFault(blobs: Blobs, request: object): Promise<Rejection | null> {
+  if (!mayRefer(request)) return null;
+  const known = new Map<Digest, BlobEnds>();
+  for (const content of contentRefs(request)) {
+    const { ref, path } = content;
+    let ends = known.get(ref);
+    if (ends === undefined) {
+      const read = await blobs.ends(ref, EXCERPT_BYTES)();
+      if (isLeft(read)) {
+        const absent = read.left.code === 'unknown_blob';
+        return absent
+          ? reject('unknown_blob', path, `blob ${ref} does not exist; put it first`)
+          : { ...read.left, path };
+      }
+      ends = read.right;
+      known.set(ref, ends);
+    }
+    const fault = findMismatch(content, ends);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** A UTF-16 unit takes at most three bytes; one more character, because the bytes may begin or end inside one. */
+const EXCERPT_BYTES = 3 * EXCERPT_CHARS + 4;
+
+function findMismatch({ path, ref, bytes, excerpts }: ContentRef, ends: BlobEnds): Rejection | null {
+  const mismatch = (field: string, says: string): Rejection =>
+    reject('content_mismatch', `${path}/${field}`, `blob ${ref} ${says}`);
+  if (bytes !== ends.bytes) return mismatch('bytes', `has ${ends.bytes} bytes, not ${bytes}; give its size`);
+  if (excerpts === undefined) return null;
+  const { head, tail } = excerpts;
+  const begins = readText(ends.head).slice(0, head.length).toWellFormed();
+  if (begins !== head) return mismatch('head', 'begins otherwise; give the first characters of its text, or none');
+  const last = tail === '' ? '' : readText(ends.tail).slice(-tail.length).toWellFormed();
+  return last === tail ? null : mismatch('tail', 'ends otherwise; give the last characters of its text, or none');
+}
+
+const readText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+
+/** False when the value cannot contain a reference. Most requests contain none, so no paths are made for them. */
+function mayRefer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(mayRefer);
+  const fields = value as Readonly<Record<string, unknown>>;
+  return typeof fields['ref'] === 'string' || Object.values(fields).some(mayRefer);
+}
