@@ -1,4 +1,5 @@
 // The sub-path `refold/schemas`: the codec and type of everything stored or sent.
+export * from './access.ts';
 export * from './canonical.ts';
 export * from './checkpoint.ts';
 export * from './codec.ts';

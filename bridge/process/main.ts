@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { connect } from '../../src/client/index.ts';
+import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
 import { combineExecutors } from '../executors/executors.ts';
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   abortOnExit(stop, options);
   const provider = await openProvider(options, secrets);
-  const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
+  const token = await orMisuse(options.tokenFile, readToken(options.tokenFile));
   // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
   const host = await openHost({

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
+import { OPERATOR } from '../../schemas/access.ts';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
 import { LEASE_TTL_MS } from '../../schemas/limits.ts';
@@ -12,6 +13,7 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
+import { withAccess } from '../client/with-access.ts';
 import { makeDirectory } from '../files/directories.ts';
 import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -22,7 +24,6 @@ import { type Clock, backgroundClock } from '../clock.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
-import { refuseAsBridge } from './operator-facts.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -58,6 +59,7 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
 }
 
 export interface Engine {
+  /** The client of the application that opened the engine, with the scope `operator`; `withAccess` narrows it. */
   readonly client: EngineClient;
   /** The faults of sessions that have work for a bridge and could not be loaded; the other sessions are served. */
   readonly faults: readonly Rejection[];
@@ -141,8 +143,8 @@ export const startEngine =
     }
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
-    return right({ client, faults: loaded.right, notices: [], close });
+    const whole = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
+    return right({ client: withAccess(whole, OPERATOR), faults: loaded.right, notices: [], close });
   };
 
 const BOUNDS = {
@@ -198,8 +200,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
-      refuseReport: (session, ingress, request) =>
-        refuseAsBridge(ingress, request) ?? leases.refuseReport(session, ingress, request),
+      refuseReport: (session, ingress, request) => leases.refuseReport(session, ingress, request),
     },
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);

@@ -1,6 +1,6 @@
 // `refold bridge`: starts the host bridge process for a running engine.
 import pc from 'picocolors';
-import { tokenFile } from '../../server/token.ts';
+import { tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -19,7 +19,7 @@ export interface BridgeCommand {
 export async function bridgeCommand(command: BridgeCommand, output: Output): Promise<number> {
   const { dataDir, workspace, args, secrets } = command;
   const stateDir = command.stateDir ?? bridgeStateDir(dataDir);
-  const engine = await findEngine(dataDir);
+  const engine = await findEngine(dataDir, 'bridge');
   if (engine === null) {
     throw new CommandFailure(
       'no_engine',
@@ -27,7 +27,7 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
     );
   }
   const bridge = await startBridgeProcess(
-    { url: engine.url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets },
+    { url: engine.url, tokenFile: tokenFile(dataDir, 'bridge'), workspace, stateDir, args, secrets },
     (line) => {
       output.object(line);
       output.line(pc.dim(JSON.stringify(line)));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
-import { tokenFile } from '../../server/token.ts';
+import { tokenDirectory } from '../../client/token-file.ts';
 import { journalOf } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { runFresh } from '../processes.ts';
@@ -98,7 +98,7 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
       : `replay   ${pc.red(pc.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
   );
   output.line(`log      ${journalOf(data)}`);
-  output.line(`files    ${workspace}  ${pc.dim(`token ${tokenFile(data)}`)}\n`);
+  output.line(`files    ${workspace}  ${pc.dim(`tokens ${tokenDirectory(data)}`)}\n`);
   output.line('next:');
   output.line(`  npx refold show ${sessionId} --data-dir ${data}`);
   output.line(`  npx refold events ${sessionId} --data-dir ${data}`);

@@ -19,6 +19,7 @@ import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
 import { profileOf, testPackage } from '../tools.ts';
 import { type Disk, newDisk } from './disk.ts';
+import { type Holdings, holding } from './holding.ts';
 import { type VirtualClock, newVirtualClock } from './virtual-clock.ts';
 
 export const SESSION = brand<'SessionId'>('s-1');
@@ -55,7 +56,7 @@ export class Talk {
   readonly id: SessionId;
 
   constructor(client: EngineClient, id: SessionId = SESSION) {
-    this.client = client;
+    this.client = holding(client);
     this.id = id;
   }
 
@@ -157,8 +158,9 @@ export async function newWorld(
 ): Promise<World> {
   let ids = 0;
   const epochs = newMemoryEpochs();
-  const open = (within: Bounds): Promise<Engine> =>
-    must(
+  const held: Holdings = new Map();
+  const open = async (within: Bounds): Promise<Engine> => {
+    const opened = await must(
       startEngine({
         ...disk.ports(),
         checkSchema,
@@ -174,6 +176,8 @@ export async function newWorld(
         },
       }),
     );
+    return { ...opened, client: holding(opened.client, held) };
+  };
   const engine = await open(bounds);
   const world: World = {
     disk,
