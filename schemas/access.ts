@@ -27,7 +27,11 @@ export const Access = shape(
   { scope: Scope },
   {
     name: TokenName,
-    kinds: list(oneOf('event kind', INGRESS_KINDS as readonly [IngressKind, ...IngressKind[]]), INGRESS_KINDS.length, 1),
+    kinds: list(
+      oneOf('event kind', INGRESS_KINDS as readonly [IngressKind, ...IngressKind[]]),
+      INGRESS_KINDS.length,
+      1,
+    ),
     tools: list(text('tool pattern', { min: 1, max: 128 }), TOOLS_MAX, 1),
   },
 );
@@ -80,7 +84,8 @@ export const ANSWERING_KINDS = ['user.tool_confirmation', 'user.custom_tool_resu
 
 /** Why an access is of no use as it is; null for a useful one. */
 export function accessFault({ scope, kinds, tools }: Omit<Access, 'name'>): string | null {
-  if (kinds !== undefined && scope !== 'operator') return `only an operator token is for some kinds, not one of ${scope}`;
+  if (kinds !== undefined && scope !== 'operator')
+    return `only an operator token is for some kinds, not one of ${scope}`;
   const useless = kinds?.find((kind) => !KIND_SCOPES[kind].includes(scope));
   if (useless !== undefined) return `${useless} is reported by the engine alone; leave it out`;
   if (tools === undefined) return null;

@@ -74,11 +74,7 @@ async function readAddress(dataDir: string): Promise<EngineAddress | null> {
 }
 
 /** The engine at an address, or why it cannot be used. */
-async function askEngine(
-  dataDir: string,
-  { url }: EngineAddress,
-  scope: Scope,
-): Promise<Either<string, FoundEngine>> {
+async function askEngine(dataDir: string, { url }: EngineAddress, scope: Scope): Promise<Either<string, FoundEngine>> {
   const path = tokenFile(dataDir, scope);
   const token = await readToken(path).catch((error: unknown) => left(`its token cannot be read: ${whatFailed(error)}`));
   if (typeof token !== 'string') return token;

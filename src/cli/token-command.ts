@@ -9,7 +9,9 @@ export function addTokens(program: Program): void {
     async (options, [action = '', name], output) => {
       const { tokenCommand } = await import('./commands/token.ts');
       const listOf = (option: string): readonly string[] | undefined =>
-        textOption(options, option)?.split(',').map((entry) => entry.trim());
+        textOption(options, option)
+          ?.split(',')
+          .map((entry) => entry.trim());
       const [kinds, tools] = [listOf('kinds'), listOf('tools')];
       const access = {
         scope: textOption(options, 'scope') ?? 'operator',

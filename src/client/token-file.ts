@@ -52,6 +52,7 @@ export function parseTokenFile(name: string, path: string, text: string): NamedT
 
 function firstLine(path: string, text: string): string {
   const token = (text.split('\n')[0] ?? '').trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new Error(`${path} contains no token; delete it, and start the engine again`);
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new Error(`${path} contains no token; delete it, and start the engine again`);
   return token;
 }

@@ -107,7 +107,8 @@ async function admit({ client, access }: Holder, id: SessionId, request: Submit)
     if (refusal !== null) return left({ ...refusal, path: `/events/${index}${refusal.path}` });
   }
   if (access.scope === 'bridge' && request.owner === undefined) {
-    const message = 'a bridge names itself as the owner in every submit, and the epoch of each lease that it reports on';
+    const message =
+      'a bridge names itself as the owner in every submit, and the epoch of each lease that it reports on';
     return left(reject('lease_required', '/owner', message));
   }
   const signed = access.name === undefined ? request : sign(request, access.name);

@@ -45,7 +45,9 @@ test.each([
   ['is another', /and it cannot be asked: the token in .*token is not the one it was started with\)/],
 ])('a command reports why it cannot ask an engine whose token %s', async (how, message) => {
   const running = await start(['serve', '--port', '0', '--data-dir', at(how)]);
-  await (how === 'is gone' ? rm(tokenFile(at(how), 'operator')) : writeFile(tokenFile(at(how), 'operator'), 'another\n'));
+  await (how === 'is gone'
+    ? rm(tokenFile(at(how), 'operator'))
+    : writeFile(tokenFile(at(how), 'operator'), 'another\n'));
   const { code, stderr } = await refold(['gc', '--data-dir', at(how)]);
   await running.kill();
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });

@@ -13,7 +13,14 @@ import { roundsOf } from '../support/random.ts';
 
 const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 'throws'];
 // While the state of a session is in doubt, nothing of it can be leased.
-const MAY_BE_SENT_AGAIN = ['lease_required', 'stale_lease', 'storage_failed', 'storage_full', 'storage_unknown', 'closing'];
+const MAY_BE_SENT_AGAIN = [
+  'lease_required',
+  'stale_lease',
+  'storage_failed',
+  'storage_full',
+  'storage_unknown',
+  'closing',
+];
 const ATTEMPTS_MAX = 4;
 
 /** The state without its times: a request that is sent again is recorded later. */

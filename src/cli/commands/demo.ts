@@ -26,18 +26,24 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
   await copyWorkspace(home, workspace);
   const data = dataDir ?? join(home, 'data');
   output.line(pc.bold('refold demo') + pc.dim('  recorded model, real tools, replay proven\n'));
-  const summary = await runPrompt(
-    {
-      prompt: 'The tests of this little library fail. Find out why, fix it, and run them until they pass.',
-      dataDir: data,
-      workspace,
-      config: { provider: 'recorded', model: 'demo', tool_profile: brand<'ProfileId'>('anthropic') },
-      bridgeArgs: ['--provider', 'recorded', '--recording', join(FIXTURE, 'turns.jsonl'), '--sandbox', sandbox],
-      secrets: {},
-      allowBecause: 'refold demo, no terminal to ask at',
-    },
-    output,
-  );
+  const run = (level: string): Promise<RunSummary> =>
+    runPrompt(
+      {
+        prompt: 'The tests of this little library fail. Find out why, fix it, and run them until they pass.',
+        dataDir: data,
+        workspace,
+        config: { provider: 'recorded', model: 'demo', tool_profile: brand<'ProfileId'>('anthropic') },
+        bridgeArgs: ['--provider', 'recorded', '--recording', join(FIXTURE, 'turns.jsonl'), '--sandbox', level],
+        secrets: {},
+        allowBecause: 'refold demo, no terminal to ask at',
+      },
+      output,
+    );
+  // Its model is recorded, so its commands are known: it also runs where nothing confines them.
+  const summary = await run(sandbox).catch(async (error: unknown) => {
+    if (!(error instanceof CommandFailure) || error.code !== 'sandbox_refused') throw error;
+    return await run('none');
+  });
   const outcome = summary.state.run_history.at(-1)?.ending.outcome;
   if (outcome !== 'completed')
     throw new CommandFailure(

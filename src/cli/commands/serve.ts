@@ -38,7 +38,10 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.object({ event: 'notice', message });
   };
   const tokens = await openTokens(dataDir).catch((error: unknown) => {
-    throw new CommandFailure('storage_failed', `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}`);
+    throw new CommandFailure(
+      'storage_failed',
+      `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}`,
+    );
   });
   const bounds = {
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),

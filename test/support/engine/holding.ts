@@ -72,9 +72,14 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
     });
     const receipt = await client.submit(id, { ...request, owner, leases: [...(request.leases ?? []), ...leases] })();
     const own = lacking.filter((effect) => heldOf(effect)?.owner === owner);
-    if (isRight(receipt)) for (const effect of own) if (!STARTS.has(request.events[0]?.kind)) held.delete(nameOf(id, effect));
+    if (isRight(receipt))
+      for (const effect of own) if (!STARTS.has(request.events[0]?.kind)) held.delete(nameOf(id, effect));
     if (isRight(receipt)) return receipt;
-    await giveBack(id, owner, unknown.filter((effect) => heldOf(effect)?.owner === owner));
+    await giveBack(
+      id,
+      owner,
+      unknown.filter((effect) => heldOf(effect)?.owner === owner),
+    );
     if (receipt.left.code !== 'stale_lease' || own.length === 0 || tries > 1) return receipt;
     // Its lease may be of an engine that is gone, or have expired: then it can be leased again.
     const before = new Map(held);
