@@ -37,20 +37,20 @@ export function withAccess(client: EngineClient, access: Access): EngineClient {
       return refusal === null ? method(...given) : refusedToFollow(refusal);
     };
   return {
-    info: held('info', client.info),
-    createSession: held('createSession', client.createSession),
-    fork: held('fork', client.fork),
-    sessions: held('sessions', client.sessions),
-    session: held('session', client.session),
+    info: held('info', () => client.info()),
+    createSession: held('createSession', (...given) => client.createSession(...given)),
+    fork: held('fork', (...given) => client.fork(...given)),
+    sessions: held('sessions', (...given) => client.sessions(...given)),
+    session: held('session', (...given) => client.session(...given)),
     submit: held('submit', (id, request) => () => submit({ client, access }, id, request)),
-    records: held('records', client.records),
-    follow: following(client.follow),
-    followCommits: following(client.followCommits),
-    lease: held('lease', client.lease),
-    heartbeat: held('heartbeat', client.heartbeat),
-    release: held('release', client.release),
-    putBlob: held('putBlob', client.putBlob),
-    getBlob: held('getBlob', client.getBlob),
+    records: held('records', (...given) => client.records(...given)),
+    follow: following((...given) => client.follow(...given)),
+    followCommits: following((...given) => client.followCommits(...given)),
+    lease: held('lease', (...given) => client.lease(...given)),
+    heartbeat: held('heartbeat', (...given) => client.heartbeat(...given)),
+    release: held('release', (...given) => client.release(...given)),
+    putBlob: held('putBlob', (...given) => client.putBlob(...given)),
+    getBlob: held('getBlob', (...given) => client.getBlob(...given)),
     close: () => client.close(),
   };
 }
@@ -65,7 +65,7 @@ export function refuseRoute({ scope, kinds }: Access, route: RouteName): Rejecti
 }
 
 /** `forbidden_scope` when this access does not have the event kind, else null. */
-export function refuseKind({ scope, kinds }: Access, kind: IngressKind): Rejection | null {
+function refuseKind({ scope, kinds }: Access, kind: IngressKind): Rejection | null {
   const scopes = KIND_SCOPES[kind];
   if (!scopes.includes(scope)) return forbidden('/kind', kind, scopes, scope);
   if (kinds === undefined || kinds.includes(kind)) return null;

@@ -155,7 +155,10 @@ describe('a token for custom calls of some tools', () => {
         'forbidden_scope',
       );
       for (const kind of INGRESS_KINDS.filter((known) => known !== 'user.custom_tool_result'))
-        expect(await codeOf(client.submit(SESSION, { events: [{ kind } as never] })()), kind).toBe('forbidden_scope');
+        expect([kind, await codeOf(client.submit(SESSION, { events: [{ kind } as never] })())]).toEqual([
+          kind,
+          'forbidden_scope',
+        ]);
       expect(await codeOf(client.createSession()())).toBe('forbidden_scope');
       expect(await codeOf(client.fork(SESSION)())).toBe('forbidden_scope');
       const wanted = { owner: 'shop' as never, kinds: ['tool.call'] as const, tools: ['*'], max: 1, wait_ms: 0 };

@@ -19,7 +19,7 @@ export type Holdings = Map<string, Held>;
 const KINDS = ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', 'host_session.open', 'call.undo'] as const;
 
 /** The owner of reports that name none. */
-export const HOLDER = brand<'OwnerId'>('holder');
+const HOLDER = brand<'OwnerId'>('holder');
 
 /** A grant of more effects is kept: giving the rest of a large batch back for each report would take minutes. */
 const GIVEN_BACK_MAX = 16;
@@ -56,38 +56,55 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
     await client.release({ owner, leases: effects.map((effect_id) => ({ session_id: id, effect_id })) })();
   }
 
-  async function submit(id: SessionId, request: Submit, tries = 1): Promise<Either<Rejection, SubmitReceipt>> {
+  const heldOf = (id: SessionId, effect: EffectId): Held | undefined => held.get(nameOf(id, effect));
+
+  /** The owner in whose name a request reports on these effects. */
+  function ownerOf(id: SessionId, request: Submit, effects: readonly EffectId[]): OwnerId {
+    const starter = request.events.find((event) => event.kind === 'ToolCallStarted');
+    const known = effects.map((effect) => heldOf(id, effect)?.owner).find((owner) => owner !== undefined);
+    return request.owner ?? starter?.owner ?? known ?? HOLDER;
+  }
+
+  async function lackingIn(id: SessionId, request: Submit): Promise<readonly EffectId[]> {
     const effects = await Promise.all(reportsIn(request).map((event) => effectOf(id, event)));
     const named = new Set((request.leases ?? []).map(({ effect_id }) => effect_id));
-    const lacking = effects.filter((effect) => effect !== null).filter((effect) => !named.has(effect));
-    const heldOf = (effect: EffectId): Held | undefined => held.get(nameOf(id, effect));
-    const known = lacking.map((effect) => heldOf(effect)?.owner).find((owner) => owner !== undefined);
-    const starter = request.events.find((event) => event.kind === 'ToolCallStarted');
-    const owner = request.owner ?? starter?.owner ?? known ?? HOLDER;
-    const unknown = lacking.filter((effect) => heldOf(effect)?.owner !== owner);
+    return effects.filter((effect) => effect !== null).filter((effect) => !named.has(effect));
+  }
+
+  async function submit(id: SessionId, request: Submit, tries = 1): Promise<Either<Rejection, SubmitReceipt>> {
+    const lacking = await lackingIn(id, request);
+    const owner = ownerOf(id, request, lacking);
+    const isOwn = (effect: EffectId): boolean => heldOf(id, effect)?.owner === owner;
+    const unknown = lacking.filter((effect) => !isOwn(effect));
     if (unknown.length > 0) await lease(id, owner, unknown);
     const leases = lacking.flatMap((effect_id): readonly HeldLease[] => {
-      const epoch = heldOf(effect_id)?.epoch;
+      const epoch = heldOf(id, effect_id)?.epoch;
       return epoch === undefined ? [] : [{ effect_id, epoch }];
     });
     const receipt = await client.submit(id, { ...request, owner, leases: [...(request.leases ?? []), ...leases] })();
-    const own = lacking.filter((effect) => heldOf(effect)?.owner === owner);
-    if (isRight(receipt))
-      for (const effect of own) if (!STARTS.has(request.events[0]?.kind)) held.delete(nameOf(id, effect));
-    if (isRight(receipt)) return receipt;
-    await giveBack(
-      id,
-      owner,
-      unknown.filter((effect) => heldOf(effect)?.owner === owner),
-    );
-    if (receipt.left.code !== 'stale_lease' || own.length === 0 || tries > 1) return receipt;
-    // Its lease may be of an engine that is gone, or have expired: then it can be leased again.
+    const own = lacking.filter(isOwn);
+    if (isRight(receipt)) {
+      if (request.events[0]?.kind !== 'ToolCallStarted') for (const effect of own) held.delete(nameOf(id, effect));
+      return receipt;
+    }
+    await giveBack(id, owner, unknown.filter(isOwn));
+    return receipt.left.code === 'stale_lease' && tries === 1 ? await leasedAgain(id, request, own, receipt) : receipt;
+  }
+
+  /** The lease may be of an engine that is gone, or have expired: then it can be leased again. */
+  async function leasedAgain(
+    id: SessionId,
+    request: Submit,
+    own: readonly EffectId[],
+    refused: Either<Rejection, SubmitReceipt>,
+  ): Promise<Either<Rejection, SubmitReceipt>> {
+    if (own.length === 0) return refused;
     const before = new Map(held);
     for (const effect of own) held.delete(nameOf(id, effect));
-    const again = await submit(id, request, tries + 1);
+    const again = await submit(id, request, 2);
     if (isRight(again) || again.left.code !== 'lease_required') return again;
     for (const effect of own) held.set(nameOf(id, effect), before.get(nameOf(id, effect)) as Held);
-    return receipt;
+    return refused;
   }
 
   return {
@@ -111,7 +128,6 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
 
 /** The kinds whose effect depends on the live run. */
 const NEEDS_RUN: ReadonlySet<string> = new Set(['ToolCallsObserved', 'GenerateFailed', 'HostSessionUpdated']);
-const STARTS: ReadonlySet<string | undefined> = new Set(['ToolCallStarted']);
 
 /** With an owner, `HostSessionUpdated` reports on the opening of a host session; without, an operator states it. */
 const reportsIn = (request: Submit): readonly Ingress[] =>
