@@ -72,23 +72,14 @@ export function newEngineAnswerLaws({ judge, storedOf, ttlMs, isAlive }: EngineA
       const retries = stored?.states[position]?.run?.retry?.failures ?? 0;
       const report = event === undefined || repeated ? null : reportOn(event, retries);
       if (event === undefined || report === null) continue;
-      checkNamed(from, report.effect, { event, submit });
+      judge.check(
+        namesLease(report.effect, { event, submit }),
+        'leases are fenced',
+        () => `${from} reports on ${report.effect} without the owner and the epoch of its lease`,
+      );
       const reporter = submit.owner === undefined || isAlive(submit.owner) ? from : submit.owner;
       checkHolder(reporter, { session_id: session, effect_id: report.effect }, deliveredMs);
     }
-  }
-
-  function checkNamed(
-    from: string,
-    effect: EffectId,
-    { event, submit }: { readonly event: Ingress; readonly submit: Submit },
-  ): void {
-    const named = submit.leases?.some(({ effect_id }) => effect_id === effect) === true || endsItsBatch(event, submit);
-    judge.check(
-      submit.owner !== undefined && named,
-      'leases are fenced',
-      () => `${from} reports on ${effect} without the owner and the epoch of its lease`,
-    );
   }
 
   function checkHolder(from: string, key: LeaseKey, deliveredMs: number): void {
@@ -118,6 +109,14 @@ export function newEngineAnswerLaws({ judge, storedOf, ttlMs, isAlive }: EngineA
     },
   };
 }
+
+/** Whether a report says under which lease it is made. */
+const namesLease = (
+  effect: EffectId,
+  { event, submit }: { readonly event: Ingress; readonly submit: Submit },
+): boolean =>
+  submit.owner !== undefined &&
+  (submit.leases?.some(({ effect_id }) => effect_id === effect) === true || endsItsBatch(event, submit));
 
 const nameOf = ({ session_id, effect_id }: { session_id: SessionId; effect_id: EffectId }): string =>
   `${session_id} ${effect_id}`;

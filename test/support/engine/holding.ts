@@ -87,7 +87,8 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
       if (request.events[0]?.kind !== 'ToolCallStarted') for (const effect of own) held.delete(nameOf(id, effect));
       return receipt;
     }
-    await giveBack(id, owner, unknown.filter(isOwn));
+    // While the state of a session is in doubt, what is given back is kept from all until its time is over.
+    if (!IN_DOUBT.has(receipt.left.code)) await giveBack(id, owner, unknown.filter(isOwn));
     return receipt.left.code === 'stale_lease' && tries === 1 ? await leasedAgain(id, request, own, receipt) : receipt;
   }
 
@@ -125,6 +126,8 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
     },
   };
 }
+
+const IN_DOUBT: ReadonlySet<string> = new Set(['storage_failed', 'storage_unknown', 'closing']);
 
 /** The kinds whose effect depends on the live run. */
 const NEEDS_RUN: ReadonlySet<string> = new Set(['ToolCallsObserved', 'GenerateFailed', 'HostSessionUpdated']);

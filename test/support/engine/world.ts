@@ -13,7 +13,7 @@ import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { LeaseGrant, LeaseKey, LeaseRequest, SubmitReceipt } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { type Engine, type EnginePorts, startEngine } from '../../../src/engine/engine.ts';
-import { newMemoryEpochs } from '../../../src/engine/leases/epochs.ts';
+import { type EpochStore, newMemoryEpochs } from '../../../src/engine/leases/epochs.ts';
 import { newSchemaCheck } from '../../../src/engine/edge/schema-check.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
@@ -148,6 +148,9 @@ export interface World {
 
 export type Bounds = Pick<EnginePorts, 'activeSessionsMax'>;
 
+/** What outlives an engine over a disk: the epochs that were granted, and to whom. */
+const leasing = new WeakMap<Disk, { readonly epochs: EpochStore; readonly held: Holdings }>();
+
 // Shared, because compiling the schemas costs more than most tests.
 const checkSchema = newSchemaCheck();
 
@@ -157,8 +160,8 @@ export async function newWorld(
   bounds: Bounds = {},
 ): Promise<World> {
   let ids = 0;
-  const epochs = newMemoryEpochs();
-  const held: Holdings = new Map();
+  const { epochs, held } = leasing.get(disk) ?? { epochs: newMemoryEpochs(), held: new Map() };
+  leasing.set(disk, { epochs, held });
   const open = async (within: Bounds): Promise<Engine> => {
     const opened = await must(
       startEngine({
