@@ -13,7 +13,6 @@ export * from './ids.ts';
 export * from './json.ts';
 export * as limits from './limits.ts';
 export * from './plan.ts';
-export * from './pointer.ts';
 export * from './record.ts';
 export * from './rejection.ts';
 export * from './run.ts';

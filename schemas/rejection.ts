@@ -117,3 +117,7 @@ export function invariant(condition: boolean, message: string): asserts conditio
 export function unreachable(value: never): never {
   throw new InvariantError(`unreachable: ${JSON.stringify(value)}`);
 }
+
+/** One segment of a JSON Pointer (RFC 6901, section 3): the paths of faults are made of them. */
+export const pointerSegment = (key: string | number): string =>
+  `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
