@@ -1,7 +1,7 @@
 // An engine and a bridge as separate processes over HTTP, as `refold serve` and `refold bridge` run them.
 import { join } from 'node:path';
 import { connect } from '../src/client/index.ts';
-import { readToken, tokenFile } from '../src/server/token.ts';
+import { readToken, tokenFile } from '../src/client/token-file.ts';
 import type { InProcess } from './in-process.ts';
 import { BRIDGE_PROCESS, type ChildLine, startChild, startServe } from './processes.ts';
 import { runRound } from './round.ts';
@@ -12,10 +12,10 @@ export async function openOverHttp(directory: string): Promise<InProcess> {
   const engine = await startServe(dataDir);
   const { url } = engine.ready;
   const stopwatch = newStopwatch();
-  const bridge = await startChild<ChildLine>([BRIDGE_PROCESS, url, tokenFile(dataDir)], (line) => {
+  const bridge = await startChild<ChildLine>([BRIDGE_PROCESS, url, tokenFile(dataDir, 'bridge')], (line) => {
     if (line.event === 'turns') stopwatch.mark(line.session, line.which, line.at_ms);
   });
-  const client = connect(url, await readToken(tokenFile(dataDir)));
+  const client = connect(url, await readToken(tokenFile(dataDir, 'operator')));
   return {
     run: (round) => runRound(client, stopwatch, round),
     async close() {

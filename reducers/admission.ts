@@ -3,8 +3,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
-import { pointerSegment } from '../schemas/pointer.ts';
-import { type Rejection, reject } from '../schemas/rejection.ts';
+import { pointerSegment, type Rejection, reject } from '../schemas/rejection.ts';
 import type { FollowUp, RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';

@@ -3,8 +3,7 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isJson, isPlainObject } from './json.ts';
-import { pointerSegment } from './pointer.ts';
-import { type Rejection, reject } from './rejection.ts';
+import { pointerSegment, type Rejection, reject } from './rejection.ts';
 
 /** An io-ts type whose input is its output, with its JSON Schema. */
 export class Codec<A> extends t.Type<A> {

@@ -1,4 +1,5 @@
 // The sub-path `refold/schemas`: the codec and type of everything stored or sent.
+export * from './access.ts';
 export * from './canonical.ts';
 export * from './checkpoint.ts';
 export * from './codec.ts';
@@ -12,7 +13,6 @@ export * from './ids.ts';
 export * from './json.ts';
 export * as limits from './limits.ts';
 export * from './plan.ts';
-export * from './pointer.ts';
 export * from './record.ts';
 export * from './rejection.ts';
 export * from './run.ts';

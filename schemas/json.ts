@@ -2,9 +2,8 @@
 // readers that refuse all others. Two values of the domain are equal exactly when their canonical bytes are equal.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
-import { type Rejection, type RejectionCode, reject } from './rejection.ts';
+import { pointerSegment, type Rejection, type RejectionCode, reject } from './rejection.ts';
 import { countKeys, scanJson, tooDeep, tooManyValues } from './json-scan.ts';
-import { pointerSegment } from './pointer.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {

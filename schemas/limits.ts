@@ -188,6 +188,10 @@ export const TABLE_CHECK_BYTES = 262_144;
  * its recorded digest.
  */
 export const READ_PAGE_EVENTS = 1_000;
+/** How often an answer under a token for some tools is checked again when the session has changed in between. */
+export const ADMISSIONS_MAX = 8;
+/** Most tokens of an engine. `refold token create` refuses a further one. */
+export const TOKENS_MAX = 64;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */

@@ -26,7 +26,8 @@ export const REJECTIONS = {
   outdated: 'It is older than this release reads. Use the release that made it, or start anew.',
   unauthorized:
     'The bearer token is missing or wrong. Send the token of the engine; `serve` keeps it in its data directory.',
-  forbidden: 'This host or token must not do that. Use a name of the engine, and no web page.',
+  forbidden: 'This host must not do that. Use a name of the engine, and no web page.',
+  forbidden_scope: 'The scope of the token does not allow this. Use a token of the scope that the message names.',
   not_found: 'There is nothing at this address. Correct the path or the method.',
   unknown_blob: 'There is no blob of this digest. Put it first.',
   content_mismatch:
@@ -59,6 +60,8 @@ export const REJECTIONS = {
   call_not_started:
     'A call that is not read-only settles only after its start is recorded. Report ToolCallStarted first.',
   stale_attempt: 'The report belongs to an earlier attempt. Drop it.',
+  lease_required:
+    'The report does not say under which lease it is made. Lease the effect, and name the owner and, under leases, its epoch.',
   stale_lease: 'The lease was lost; another owner may hold it now. Stop this work and lease again.',
   not_confirmable: 'The call does not wait for a confirmation. Read the pending calls again.',
   not_answerable: 'The call does not wait for a person to fulfil it. Read the pending calls again.',
@@ -116,3 +119,7 @@ export function invariant(condition: boolean, message: string): asserts conditio
 export function unreachable(value: never): never {
   throw new InvariantError(`unreachable: ${JSON.stringify(value)}`);
 }
+
+/** One segment of a JSON Pointer (RFC 6901, section 3): the paths of faults are made of them. */
+export const pointerSegment = (key: string | number): string =>
+  `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;

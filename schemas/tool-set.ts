@@ -75,6 +75,8 @@ export const HostSessionFacts = shape(
     host_session_status: HostSessionStatus,
     expires_at_ms: TimeMs,
     sandbox: SandboxLevel,
+    /** With the sandbox `none`: commands run as the engine's own user, who can read its tokens. */
+    commands_share_user: flag,
     workspace: text('workspace', { max: 4_096 }),
     capabilities: list(capability, CAPABILITIES_MAX),
   },

@@ -138,8 +138,9 @@ export const LeaseGrant = shape('LeaseGrant', {
 export type LeaseGrant = TypeOf<typeof LeaseGrant>;
 
 /**
- * Facts to append, all or none. `owner`: the bridge that reports; refused when another owner holds the lease. `leases`,
- * with an owner: the leases it reports under; a lost one is refused, even when no other owner has the effect now.
+ * Facts to append, all or none. `owner`: the bridge that reports. `leases`, with an owner: the leases it reports under. A
+ * report on an effect needs both: it is refused when another owner holds the lease, and when the lease was lost, even if
+ * no other owner has the effect now.
  * `lease`, with an owner: also asks for effects that the session owes once the facts are durable.
  */
 export const Submit = shape(

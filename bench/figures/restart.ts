@@ -7,7 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brand } from '../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../src/client/index.ts';
-import { readToken, tokenFile } from '../../src/server/token.ts';
+import { readToken, tokenFile } from '../../src/client/token-file.ts';
 import { markedSession } from '../actors.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { must } from '../../src/client/must.ts';
@@ -73,7 +73,7 @@ async function restartOnce(directory: string, sessions: number): Promise<Restart
   const { url } = engine.ready;
   const before = newProgress('settled', sessions);
   const bridge = await startBridge({ dataDir, marks, url }, before.note);
-  const client = connect(url, await readToken(tokenFile(dataDir)));
+  const client = connect(url, await readToken(tokenFile(dataDir, 'operator')));
   await openSessions(client, sessions);
   await before.reached(sessions);
   await Promise.all([engine.kill(), bridge.kill()]);
@@ -105,7 +105,7 @@ interface Place {
 }
 
 const startBridge = ({ dataDir, marks, url }: Place, onLine: (line: ChildLine) => void): Promise<Child<ChildLine>> =>
-  startChild([BRIDGE_PROCESS, url, tokenFile(dataDir), marks], onLine);
+  startChild([BRIDGE_PROCESS, url, tokenFile(dataDir, 'bridge'), marks], onLine);
 
 // One client opens a few at a time: a thousand connections at once are not measured here.
 async function openSessions(client: EngineClient, count: number): Promise<void> {

@@ -36,7 +36,7 @@ export function newHostEffects(options: HostEffectsOptions): HostEffects {
       if (executor === null) return;
       const event = await openHostSession(effect, { executor, putBlob, clock, stop });
       if (staysOwed(stop)) return;
-      await outbox.report(effect.session_id, event);
+      await outbox.report(effect.session_id, event, effect.effect_id);
       leases.end(effect);
       const detail = event.detail === undefined ? {} : { detail: event.detail };
       const status = event.host_session.host_session_status ?? 'error';
@@ -53,7 +53,7 @@ export function newHostEffects(options: HostEffectsOptions): HostEffects {
       };
       const event = await undoCall(effect, { restore, blobs, clock, stop, isFresh });
       if (staysOwed(stop)) return;
-      await outbox.report(effect.session_id, event);
+      await outbox.report(effect.session_id, event, effect.effect_id);
       leases.end(effect);
       const { session_id, call_id } = effect;
       log({ event: 'undone', session_id, call_id, success: event.success, message: event.message ?? '' });

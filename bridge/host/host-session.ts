@@ -33,7 +33,7 @@ export interface HostSession {
 
 export function createHostSession(
   now: () => number,
-  place: Pick<HostSessionFacts, 'sandbox' | 'workspace'>,
+  place: Pick<HostSessionFacts, 'sandbox' | 'workspace' | 'commands_share_user'>,
 ): HostSession {
   let phase: HostSessionPhase = 'unused';
   let id: HostSessionFacts['host_session_id'];

@@ -22,6 +22,8 @@ export interface Host {
   readonly sandbox: SandboxLevel;
   /** One line for people: the level, the user that commands run as, and the reason. */
   readonly sandboxNote: string;
+  /** True when nothing keeps commands from what the host's own user can read, its token too. */
+  readonly commandsShareUser: boolean;
   /** Never rejects: every failure is an outcome with `success: false`. */
   run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
   /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
@@ -33,8 +35,13 @@ export interface Host {
 
 export interface HostOptions {
   readonly workspace: string;
-  /** Default `auto`: `bwrap` where it works, else `none`. With `bwrap`, opening fails where bwrap does not work. */
+  /**
+   * Default `auto`: `bwrap` where it works, else `none`, but only where commands then run as another user than the host.
+   * Opening fails where that cannot be had, and with `bwrap` where bwrap does not work.
+   */
   readonly sandbox?: 'auto' | SandboxLevel;
+  /** Directories that no command may see: where the token is, and the ledger. */
+  readonly hidden?: readonly string[];
   /** Unix time in milliseconds. */
   readonly now: () => number;
   /** Values that must not leave the host; outputs have `‹secret›` in their place. */
@@ -54,14 +61,19 @@ export function openHost(options: HostOptions): Promise<Host> {
 function openParts(options: HostOptions): HostParts {
   const workspace = openWorkspace(options.workspace);
   try {
-    const sandbox = openSandbox(workspace, { wanted: options.sandbox ?? 'auto', sandboxUid: options.sandboxUid });
+    const { sandbox: wanted = 'auto', sandboxUid, hidden = [] } = options;
+    const sandbox = openSandbox(workspace, { wanted, sandboxUid, hidden });
     const scratch = openScratch(workspace.path, options.tempDir);
     recoverPatches(workspace, scratch.patches);
     return {
       workspace,
       sandbox,
       scratch,
-      session: createHostSession(options.now, { sandbox: sandbox.level, workspace: workspace.path }),
+      session: createHostSession(options.now, {
+        sandbox: sandbox.level,
+        workspace: workspace.path,
+        ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
+      }),
       commands: createRunningCommands(),
       redactor: createRedactor(options.secrets ?? []),
       ripgrep: findRipgrep(workspace.path),
@@ -78,6 +90,7 @@ function createHost(parts: HostParts): Host {
   return {
     sandbox: parts.sandbox.level,
     sandboxNote: parts.sandbox.note,
+    commandsShareUser: parts.sandbox.sharesUser,
     has: (toolId) => HOST_TOOLS.has(toolId),
     async run(toolId, args, context) {
       const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });

@@ -1,11 +1,14 @@
 // The entry point of a bridge process. It writes JSON Lines to standard output, and nothing else.
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import { connect } from '../../src/client/index.ts';
+import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
 import { combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
+import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { openHost } from '../host/open-host.ts';
 import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
@@ -27,7 +30,7 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   abortOnExit(stop, options);
   const provider = await openProvider(options, secrets);
-  const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
+  const token = await orMisuse(options.tokenFile, readToken(options.tokenFile));
   // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
   const host = await openHost({
@@ -35,11 +38,15 @@ async function main(): Promise<void> {
     sandbox: options.sandbox,
     now: () => systemClock.now(),
     secrets: [token, ...Object.values(secrets)],
+    hidden: privateDirectories(options),
   });
   const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
+  // Said on standard error too: standard output is for programs.
+  if (host.commandsShareUser && !options.undoOnly) process.stderr.write(`bridge: sandbox ${host.sandboxNote}\n`);
   const ledger = await openLedger(options, owner);
   const client = connect(options.url, token);
-  print({ event: 'ready', owner, sandbox: host.sandbox, sandbox_note: host.sandboxNote, pid: process.pid });
+  const sandbox = { sandbox: host.sandbox, sandbox_note: host.sandboxNote, shares_user: host.commandsShareUser };
+  print({ event: 'ready', owner, ...sandbox, pid: process.pid });
   try {
     await runBridge({
       client,
@@ -65,6 +72,13 @@ const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: Own
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
+
+/** The data directory of the engine, when the token lies in it, and that of the ledger. */
+function privateDirectories({ tokenFile, stateDir }: MainOptions): readonly string[] {
+  const tokens = dirname(resolve(tokenFile));
+  const data = basename(tokens) === 'tokens' ? [dirname(tokens)] : [];
+  return [...data, tokens, ...(stateDir === undefined ? [] : [stateDir])];
+}
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
   return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);
@@ -134,7 +148,7 @@ try {
 } catch (error) {
   const misuse = error instanceof Misuse;
   const message = whatFailed(error);
-  print({ event: 'failed', message });
+  print({ event: 'failed', message, ...(error instanceof SandboxRefused ? { code: 'sandbox_refused' } : {}) });
   process.stderr.write(`bridge: ${message}\n${misuse ? `\n${USAGE}` : ''}`);
   process.exit(misuse ? 2 : 1);
 }

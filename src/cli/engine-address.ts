@@ -2,11 +2,12 @@
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { Scope } from '../../schemas/access.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
 import { whatFailed } from '../files/file-failure.ts';
-import { readToken, tokenFile } from '../server/token.ts';
+import { readToken, tokenFile } from '../client/token-file.ts';
 
 export interface EngineAddress {
   readonly url: string;
@@ -41,12 +42,12 @@ export interface FoundEngine {
   readonly url: string;
 }
 
-/** The engine that has this data directory open and answers; null if there is none. */
-export async function findEngine(dataDir: string): Promise<FoundEngine | null> {
+/** The engine that has this data directory open and answers, used with the token of a scope; null if there is none. */
+export async function findEngine(dataDir: string, scope: Scope = 'operator'): Promise<FoundEngine | null> {
   // Null also for an address that a killed engine left behind.
   const address = await readAddress(dataDir);
   if (address === null) return null;
-  const asked = await askEngine(dataDir, address);
+  const asked = await askEngine(dataDir, address, scope);
   return isLeft(asked) ? null : asked.right;
 }
 
@@ -56,7 +57,7 @@ export async function namingHolder<T>(dataDir: string, result: Either<Rejection,
   const address = await readAddress(dataDir);
   // The holder may be a command without an engine, while the address is that of a killed engine.
   if (address === null || !isAlive(address.pid)) return result;
-  const asked = await askEngine(dataDir, address);
+  const asked = await askEngine(dataDir, address, 'operator');
   if (!isLeft(asked)) await asked.right.client.close();
   const why = isLeft(asked) ? `, and it cannot be asked: ${asked.left}` : '';
   const message = `${result.left.message} (process ${address.pid}, at ${address.url}${why})`;
@@ -73,8 +74,8 @@ async function readAddress(dataDir: string): Promise<EngineAddress | null> {
 }
 
 /** The engine at an address, or why it cannot be used. */
-async function askEngine(dataDir: string, { url }: EngineAddress): Promise<Either<string, FoundEngine>> {
-  const path = tokenFile(dataDir);
+async function askEngine(dataDir: string, { url }: EngineAddress, scope: Scope): Promise<Either<string, FoundEngine>> {
+  const path = tokenFile(dataDir, scope);
   const token = await readToken(path).catch((error: unknown) => left(`its token cannot be read: ${whatFailed(error)}`));
   if (typeof token !== 'string') return token;
   const client = connect(url, token);
@@ -82,7 +83,7 @@ async function askEngine(dataDir: string, { url }: EngineAddress): Promise<Eithe
   if (!isLeft(info)) return right({ client, url });
   await client.close();
   const isOther = info.left.code === 'unauthorized';
-  return left(isOther ? `the token in ${path} is not the one it was started with` : info.left.message);
+  return left(isOther ? `the token in ${path} is not one that it accepts` : info.left.message);
 }
 
 function isAlive(pid: number): boolean {

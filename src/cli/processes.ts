@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { CommandFailure } from './output.ts';
+import { visible } from './preview/visible.ts';
 
 const CLI = fileURLToPath(new URL('main.js', import.meta.url));
 const BRIDGE = fileURLToPath(new URL('../../bridge/process/main.js', import.meta.url));
@@ -43,12 +44,17 @@ export async function startBridgeProcess(
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
   const argv = [BRIDGE, ...fixed, ...own, ...args];
   const options = { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` };
-  return await start(argv, options).catch((error: unknown) => {
+  const bridge = await start(argv, options).catch((error: unknown) => {
     // The message of a disk or file error does not say which process it stopped.
     throw error instanceof CommandFailure
       ? new CommandFailure(error.code, `the bridge cannot start: ${error.message}`)
       : error;
   });
+  const { shares_user, sandbox_note } = bridge.ready;
+  if (shares_user === true && !args.includes('--undo-only')) {
+    process.stderr.write(`refold: sandbox ${visible(String(sandbox_note))}\n`);
+  }
+  return bridge;
 }
 
 interface StartOptions {

@@ -7,6 +7,7 @@ import type { Program } from './command.ts';
 import { addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
 import type { Streams } from './output.ts';
 import { addAnswers, addRules, addSteering } from './people-commands.ts';
+import { addTokens } from './token-command.ts';
 
 /** Runs one command line and returns its exit code. */
 export async function runCommandLine(args: readonly string[], streams: Streams): Promise<number> {
@@ -39,6 +40,7 @@ function newProgram(streams: Streams): Program {
   addRules(program);
   addUndo(program);
   addProcesses(program);
+  addTokens(program);
   addInspection(program);
   addAudit(program);
   addTimeline(program);

@@ -5,3 +5,4 @@ export { FollowRefused } from './follow-refused.ts';
 export { connect } from './http-client.ts';
 export { must, mustBe } from './must.ts';
 export { RejectedError } from './rejected-error.ts';
+export { withAccess } from './with-access.ts';

@@ -1,10 +1,10 @@
 // The blobs an event refers to. Values that a model or a tool wrote (arguments, result data, schemas) are never
 // references, even when they have the shape of one.
+import { pointerSegment } from '../../schemas/rejection.ts';
 import { BlobText } from '../../schemas/content.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { KeptBytes } from '../../schemas/undo.ts';
-import { pointerSegment } from '../../schemas/pointer.ts';
 
 export interface ContentRef {
   /** Where in the event (RFC 6901). */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
+import { OPERATOR } from '../../schemas/access.ts';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
 import { EPOCHS_RESERVED, LEASE_TTL_MS } from '../../schemas/limits.ts';
@@ -12,6 +13,7 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
+import { withAccess } from '../client/with-access.ts';
 import { makeDirectory } from '../files/directories.ts';
 import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -23,7 +25,6 @@ import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpoc
 import { type TellFault, tellError, tellOnce } from './faults.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
-import { refuseAsBridge } from './operator-facts.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -67,6 +68,7 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable
 }
 
 export interface Engine {
+  /** The client of the application that opened the engine, with the scope `operator`; `withAccess` narrows it. */
   readonly client: EngineClient;
   /** The faults of sessions that have work for a bridge and could not be loaded; the other sessions are served. */
   readonly faults: readonly Rejection[];
@@ -153,7 +155,7 @@ export const startEngine =
     }
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const client = newInProcessClient({
+    const whole = newInProcessClient({
       sessions,
       leases,
       journal,
@@ -163,7 +165,7 @@ export const startEngine =
       closed: closed.signal,
       tellFault,
     });
-    return right({ client, faults: loaded.right, notices: [], close });
+    return right({ client: withAccess(whole, OPERATOR), faults: loaded.right, notices: [], close });
   };
 
 const BOUNDS = {
@@ -226,8 +228,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: Eng
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
-      refuseReport: (session, ingress, request) =>
-        refuseAsBridge(ingress, request) ?? leases.refuseReport(session, ingress, request),
+      refuseReport: (session, ingress, request) => leases.refuseReport(session, ingress, request),
     },
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);

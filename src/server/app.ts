@@ -1,13 +1,15 @@
-// The HTTP API of an engine: one route for each method of its client, and one for several submits at once. The client
-// decodes its arguments; this file only finds them in the request.
+// The HTTP API of an engine: the routes of `schemas/access.ts`, one for each method of its client, and one for several submits
+// at once. The client decodes its arguments; this file only finds them in the request.
 import { Hono, type Context } from 'hono';
 import { type Either, bind, bindTo, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
+import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
 import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import type { CommitRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
@@ -19,24 +21,32 @@ import type {
   Submit,
 } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
+import { FollowRefused } from '../client/follow-refused.ts';
+import { refuseRoute, withAccess } from '../client/with-access.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
-import { guard } from './guard.ts';
+import { type Guarded, guard, unauthorized } from './guard.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { grantText, receiptText } from './receipt-text.ts';
+import type { TokenHolder, Tokens } from './tokens.ts';
 
 export interface AppOptions {
-  readonly token: string;
+  readonly tokens: Tokens;
   /** Host names that a request may name. */
   readonly hosts: readonly string[];
   readonly onError?: (error: unknown) => void;
 }
 
+type Asked = Context<Guarded>;
+
+/** Answers a request, with the client that its token allows. */
+type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
+
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { token, hosts, onError }: AppOptions): Hono {
-  const app = new Hono();
-  app.use('*', guard(token, hosts));
+export function newApp(client: EngineClient, { tokens, hosts, onError }: AppOptions): Hono<Guarded> {
+  const app = new Hono<Guarded>();
+  app.use('*', guard(tokens, hosts));
   app.notFound(() =>
     problemResponse(
       reject('not_found', '', 'there is no such route; docs/bridge.md lists the routes and their methods'),
@@ -48,60 +58,43 @@ export function newApp(client: EngineClient, { token, hosts, onError }: AppOptio
     return problemResponse(reject('storage_failed', '', 'the request failed inside the engine'));
   });
 
-  app.get('/v1', async () => answer(await client.info()()));
-  app.get('/v1/sessions', async (context) => {
-    const request = listRequest(context);
-    return isLeft(request) ? problemResponse(request.left) : answer(await client.sessions(request.right)());
-  });
-  app.post('/v1/sessions', async (context) =>
-    answer(await withBody(context, (request) => client.createSession(request as CreateSession)), 201),
-  );
-  addSubmits(app, client);
-  addSessionRoutes(app, client);
-  addLeaseRoutes(app, client);
-  addBlobRoutes(app, client);
+  const clients = new WeakMap<Access, EngineClient>();
+  const clientOf = (access: Access): EngineClient => {
+    const known = clients.get(access) ?? withAccess(client, access);
+    clients.set(access, known);
+    return known;
+  };
+  const handlers: Readonly<Record<RouteName, Handler>> = { ...HANDLERS, followCommits: newFollowing() };
+  for (const name of Object.keys(ROUTES) as readonly RouteName[]) {
+    const { method, path } = ROUTES[name];
+    app.on(method, path, async (context) => {
+      const { access } = context.get('holder');
+      const refusal = refuseRoute(access, name);
+      return refusal === null ? await handlers[name](context, clientOf(access)) : problemResponse(refusal);
+    });
+  }
   return app;
 }
 
-/** Submits to many sessions in one request, concurrently and independently; {@link SubmitsReply} has the answers. */
-function addSubmits(app: Hono, client: EngineClient): void {
-  app.post('/v1/submits', async (context) => {
-    const body = await readJson(context);
-    if (isLeft(body)) return problemResponse(body.left);
-    const submits = isPlainObject(body.right) ? body.right['submits'] : undefined;
-    if (!Array.isArray(submits) || submits.length > SUBMITS_TOGETHER_MAX || !submits.every(isPlainObject)) {
-      const most = `submits must be a list of at most ${SUBMITS_TOGETHER_MAX} objects`;
-      return problemResponse(reject('invalid_shape', '/submits', most));
-    }
-    const bytes = Math.ceil((unsharedBytes(body.right) ?? 0) / submits.length);
-    const answers = await Promise.all(
-      submits.map(async ({ session_id, request }) => {
-        const submit = markUnshared(request as Submit, bytes);
-        const receipt = await client.submit(session_id as SessionId, submit)();
-        return isLeft(receipt) ? JSON.stringify(problemOf(receipt.left)) : receiptText(receipt.right);
-      }),
-    );
-    return jsonResponse(`{"answers":[${answers.join(',')}]}`);
-  });
-}
-
-function addSessionRoutes(app: Hono, client: EngineClient): void {
-  let subscribers = 0;
-  app.get('/v1/sessions/:id', async (context) => answer(await client.session(sessionOf(context))()));
-
-  app.post('/v1/sessions/:id/events', async (context) =>
+const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits'>, Handler>> = {
+  info: async (_context, client) => answer(await client.info()()),
+  sessions: async (context, client) => {
+    const request = listRequest(context);
+    return isLeft(request) ? problemResponse(request.left) : answer(await client.sessions(request.right)());
+  },
+  createSession: async (context, client) =>
+    answer(await withBody(context, (request) => client.createSession(request as CreateSession)), 201),
+  session: async (context, client) => answer(await client.session(sessionOf(context))()),
+  submit: async (context, client) =>
     answer(
       await withBody(context, (request) => client.submit(sessionOf(context), request as unknown as Submit)),
       200,
       receiptText,
     ),
-  );
-
-  app.post('/v1/sessions/:id/forks', async (context) =>
+  submits: submitAll,
+  fork: async (context, client) =>
     answer(await withBody(context, (request) => client.fork(sessionOf(context), request as ForkSession)), 201),
-  );
-
-  app.get('/v1/sessions/:id/records', async (context) => {
+  records: async (context, client) => {
     const range = pipe(
       numberOf('from', context.req.query('from')),
       bindTo('from'),
@@ -109,9 +102,55 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
     );
     if (isLeft(range)) return problemResponse(range.left);
     return answer(await client.records(sessionOf(context), range.right.from, range.right.limit)());
-  });
+  },
+  lease: async (context, client) => {
+    const { signal } = context.req.raw;
+    const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
+    // The token may have been replaced while the request waited: then the leases expire, and another bridge gets them.
+    return context.get('holder').isCurrent() ? answer(granted, 200, grantText) : problemResponse(unauthorized());
+  },
+  heartbeat: async (context, client) =>
+    answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
+  release: async (context, client) =>
+    answer(await withBody(context, (request) => client.release(request as unknown as Release))),
+  putBlob: async (context, client) => {
+    const stored = await pipe(
+      () => readBytes(context, BLOB_BYTES_MAX),
+      TE.chain((bytes) => client.putBlob(bytes)),
+    )();
+    return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
+  },
+  getBlob: async (context, client) => {
+    const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
+    if (isLeft(blob)) return problemResponse(blob.left);
+    return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
+  },
+};
 
-  app.get('/v1/sessions/:id/events', async (context) => {
+/** Submits to many sessions in one request, concurrently and independently; {@link SubmitsReply} has the answers. */
+async function submitAll(context: Asked, client: EngineClient): Promise<Response> {
+  const body = await readJson(context);
+  if (isLeft(body)) return problemResponse(body.left);
+  const submits = isPlainObject(body.right) ? body.right['submits'] : undefined;
+  if (!Array.isArray(submits) || submits.length > SUBMITS_TOGETHER_MAX || !submits.every(isPlainObject)) {
+    const most = `submits must be a list of at most ${SUBMITS_TOGETHER_MAX} objects`;
+    return problemResponse(reject('invalid_shape', '/submits', most));
+  }
+  const bytes = Math.ceil((unsharedBytes(body.right) ?? 0) / submits.length);
+  const answers = await Promise.all(
+    submits.map(async ({ session_id, request }) => {
+      const submit = markUnshared(request as Submit, bytes);
+      const receipt = await client.submit(session_id as SessionId, submit)();
+      return isLeft(receipt) ? JSON.stringify(problemOf(receipt.left)) : receiptText(receipt.right);
+    }),
+  );
+  return jsonResponse(`{"answers":[${answers.join(',')}]}`);
+}
+
+/** Streams commits, to a bounded number of readers. */
+function newFollowing(): Handler {
+  let subscribers = 0;
+  return async (context, client) => {
     const start = await pipe(
       TE.fromEither(followFrom(context)),
       // Once the stream has begun, its status cannot change, so an unknown session is refused here.
@@ -124,42 +163,27 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
     }
     subscribers += 1;
     const from = start.right;
-    return streamEvents((signal) => client.followCommits(sessionOf(context), { from, signal }), {
+    const holder = context.get('holder');
+    const follow = (signal: AbortSignal): AsyncIterable<CommitRecord> =>
+      whileCurrent(holder, client.followCommits(sessionOf(context), { from, signal }));
+    return streamEvents(follow, {
       disconnected: context.req.raw.signal,
       onEnd: () => {
         subscribers -= 1;
       },
     });
-  });
+  };
 }
 
-function addLeaseRoutes(app: Hono, client: EngineClient): void {
-  app.post('/v1/leases', async (context) => {
-    const { signal } = context.req.raw;
-    const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
-    return answer(granted, 200, grantText);
-  });
-  app.post('/v1/leases/heartbeat', async (context) =>
-    answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
-  );
-  app.post('/v1/leases/release', async (context) =>
-    answer(await withBody(context, (request) => client.release(request as unknown as Release))),
-  );
-}
-
-function addBlobRoutes(app: Hono, client: EngineClient): void {
-  app.post('/v1/blobs', async (context) => {
-    const stored = await pipe(
-      () => readBytes(context, BLOB_BYTES_MAX),
-      TE.chain((bytes) => client.putBlob(bytes)),
-    )();
-    return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
-  });
-  app.get('/v1/blobs/:ref', async (context) => {
-    const blob = await client.getBlob(context.req.param('ref') as Digest)();
-    if (isLeft(blob)) return problemResponse(blob.left);
-    return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
-  });
+/** Ends with `unauthorized` before the first commit after the token was replaced. */
+async function* whileCurrent(
+  holder: TokenHolder,
+  commits: AsyncIterable<CommitRecord>,
+): AsyncGenerator<CommitRecord, void, undefined> {
+  for await (const commit of commits) {
+    if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
+    yield commit;
+  }
 }
 
 /** Reads the body of a request, then runs `work` with it. */

@@ -13,6 +13,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   digest_mismatch: 400,
   unauthorized: 401,
   forbidden: 403,
+  forbidden_scope: 403,
   not_found: 404,
   unknown_session: 404,
   unknown_blob: 404,

@@ -1,14 +1,14 @@
 // Listens on loopback by default, with stricter limits than the platform's (docs/design.md, "Safety").
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
-import type { Hono } from 'hono';
 import type { EngineClient } from '../client/client.ts';
 import { type AppOptions, newApp } from './app.ts';
 import { LOOPBACK_HOSTS } from './guard.ts';
+import type { Tokens } from './tokens.ts';
 
 export interface ServeOptions {
-  /** The bearer token that every request must carry; not empty. */
-  readonly token: string;
+  /** The bearer tokens, one of which every request must carry, and what each allows. */
+  readonly tokens: Tokens;
   /** 0 for any free port. */
   readonly port: number;
   /** An address of this machine; loopback by default. */
@@ -24,19 +24,14 @@ export interface Serving {
 }
 
 /**
- * Serves an engine's client over HTTP. Rejects when the server cannot listen on the address, and with a TypeError when no
- * client could send the token in a header. When `client` is a promise, the server listens at once, and early requests wait
- * until the engine is open instead of being refused.
+ * Serves an engine's client over HTTP. Rejects when the server cannot listen on the address. When `client` is a promise, the
+ * server listens at once, and early requests wait until the engine is open instead of being refused.
  */
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
-  const { token } = options as { readonly token: unknown };
-  if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token) || token.trim() !== token) {
-    throw new TypeError('token must be printable ASCII, not empty, without white space around it');
-  }
   const server = createAdaptorServer({
     fetch: fetchOf(client, {
-      token: options.token,
+      tokens: options.tokens,
       hosts: [...LOOPBACK_HOSTS, host.toLowerCase()],
       ...(options.onError === undefined ? {} : { onError: options.onError }),
     }),
@@ -62,9 +57,11 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
   };
 }
 
-function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptions): Hono['fetch'] {
+type App = ReturnType<typeof newApp>;
+
+function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptions): App['fetch'] {
   if (!(client instanceof Promise)) return newApp(client, options).fetch;
-  let app: Hono | null = null;
+  let app: App | null = null;
   const opening = client.then((opened) => (app = newApp(opened, options)));
   // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);

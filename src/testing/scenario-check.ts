@@ -9,6 +9,7 @@ import {
   MESSAGE_FAULTS,
   PROCESS_FAULTS,
   SIM_TOOL_NAMES,
+  STRANGER_CLAIMS,
   type Scenario,
 } from './scenario.ts';
 
@@ -47,16 +48,20 @@ const ProcessFault = shape('ProcessFault', {
   ms: integer('milliseconds', -Number.MAX_SAFE_INTEGER),
 });
 
-const scenario: Codec<Scenario> = shape('Scenario', {
-  seed: integer('seed', Number.MIN_SAFE_INTEGER),
-  bridges: integer('bridges', 1, EACH_MAX),
-  files: flag,
-  snapshots: flag,
-  sessions: list(SessionScript, EACH_MAX, 1),
-  messages: list(shape('MessageFault', { nth, what: oneOf('what', MESSAGE_FAULTS), ms }), EACH_MAX),
-  disk: list(shape('DiskFault', { nth, what: oneOf('what', DISK_FAULTS), ms }), EACH_MAX),
-  processes: list(ProcessFault, EACH_MAX),
-});
+const scenario: Codec<Scenario> = shape(
+  'Scenario',
+  {
+    seed: integer('seed', Number.MIN_SAFE_INTEGER),
+    bridges: integer('bridges', 1, EACH_MAX),
+    files: flag,
+    snapshots: flag,
+    sessions: list(SessionScript, EACH_MAX, 1),
+    messages: list(shape('MessageFault', { nth, what: oneOf('what', MESSAGE_FAULTS), ms }), EACH_MAX),
+    disk: list(shape('DiskFault', { nth, what: oneOf('what', DISK_FAULTS), ms }), EACH_MAX),
+    processes: list(ProcessFault, EACH_MAX),
+  },
+  { strangers: list(shape('StrangerAct', { atMs: ms, claims: oneOf('claims', STRANGER_CLAIMS) }), EACH_MAX) },
+);
 
 /** Throws a TypeError that says what is wrong, and where (RFC 6901). */
 export function checkScenario(value: Scenario): void {

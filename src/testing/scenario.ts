@@ -113,6 +113,15 @@ export interface ProcessFault {
 /** Whether the fault happens to the engine, and so disturbs every process. */
 export const ofTheEngine = ({ what }: ProcessFault): boolean => what === 'crash_engine' || what === 'jump_engine';
 
+/** What a client that holds no lease claims in its reports: nothing, an owner only, the holder's epoch, or an older one. */
+export const STRANGER_CLAIMS = ['nothing', 'no_epoch', 'its_epoch', 'old_epoch'] as const;
+
+/** At a time in milliseconds, a client reports on every effect that is owed, without holding any. */
+export interface StrangerAct {
+  readonly atMs: number;
+  readonly claims: (typeof STRANGER_CLAIMS)[number];
+}
+
 export interface Scenario {
   /** Decides the delays of messages and the random numbers of the bridges. */
   readonly seed: number;
@@ -125,6 +134,8 @@ export interface Scenario {
   readonly messages: readonly MessageFault[];
   readonly disk: readonly DiskFault[];
   readonly processes: readonly ProcessFault[];
+  /** Absent: none. */
+  readonly strangers?: readonly StrangerAct[];
 }
 
 /** Whether the engine loads from snapshots. Without a restart or a disk fault they would never be read. */
@@ -252,6 +263,8 @@ interface Flaw {
   readonly fails: number;
 }
 
+const stranger = fc.record<StrangerAct>({ atMs: ms(8_000), claims: fc.constantFrom(...STRANGER_CLAIMS) });
+
 const flaw = fc.record<Flaw>({ nth: fc.nat({ max: 11 }), fails: fc.constantFrom(1, 1, 2, 5) });
 
 function withFlaws({ flaws, ...scenario }: Scenario & { readonly flaws: readonly Flaw[] }): Scenario {
@@ -330,6 +343,7 @@ const drawn = fc.record<Drawn>({
   flaws: fc.array(flaw, { maxLength: 2 }),
   changes: seldom(change, 2),
   grants: seldom(granted, 1),
+  strangers: fc.array(stranger, { maxLength: 3 }),
 });
 
 const SCENARIOS = drawn.map((made) => withFlaws(withChanges(made)));

@@ -40,6 +40,8 @@ interface SimNetworkOptions {
 }
 
 export interface SimNetwork {
+  /** A request that reaches the engine at once and whole, if it runs. */
+  direct(from: string, method: keyof EngineClient, request: readonly unknown[]): Promise<void>;
   /** The client of a process. */
   clientOf(name: string, process: ProcessClock): EngineClient;
 }
@@ -94,6 +96,9 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
   }
 
   return {
+    async direct(from, method, request) {
+      await deliver(from, method, request);
+    },
     clientOf(name, process) {
       const ask =
         (method: string): Method =>

@@ -22,6 +22,7 @@ import { simReply } from './sim-model.ts';
 import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
+import { intrude } from './sim-stranger.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
 import { SIM_TOOLS } from './sim-tools.ts';
 
@@ -132,6 +133,8 @@ export class SimWorld {
       );
     }
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#applyFault(fault));
+    for (const { atMs, claims } of scenario.strangers ?? [])
+      this.time.after(atMs, () => intrude(claims, this.laws, this.#network));
     const broken = (): boolean => this.judge.violations.length > 0;
     const ended = await this.time.run(() => broken() || this.#isOver(), FAULTS_END_MS + SIM_PATIENCE_MS);
     if (!broken()) this.#checkEnd(ended);

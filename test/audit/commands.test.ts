@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, type SessionState, brand } from '../../schemas/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { must } from '../../src/client/must.ts';
+import { holding } from '../support/engine/holding.ts';
 import { DEMO, DEMO_EVENTS, DEMO_LINES, callIn, commitIn, positionIn, turnIn } from '../support/e2e/recorded-demo.ts';
 import { type Finished, freshDirectory, jsonLines, refold } from '../support/e2e/refold.ts';
 import { call, session } from '../support/session.ts';
@@ -30,7 +31,7 @@ async function write(name: string, story: Parameters<typeof recordsOf>[0]): Prom
 /** A session whose events refer to a blob and whose transcript is long enough for a sealed page. */
 async function makeSession(id: SessionId): Promise<void> {
   const engine = await must(openEngine({ dataDir: data }));
-  const { client } = engine;
+  const client = holding(engine.client);
   blob = await must(client.putBlob(new TextEncoder().encode(LARGE)));
   await must(client.createSession({ session_id: id }));
   const input = { ref: blob, bytes: LARGE.length, head: 'xx', tail: 'xx' };

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
-import { readToken, tokenFile } from '../../src/server/token.ts';
+import { readToken, tokenFile } from '../../src/client/token-file.ts';
 import { must } from '../../src/client/must.ts';
 import {
   CLI,
@@ -74,7 +74,7 @@ test('a run that waits for storage reports it, as its engine does, and continues
 });
 
 test('a bridge for one session leases nothing of other sessions', async () => {
-  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'), 'operator')));
   const run = { kind: 'RunRequested', input: { text: 'go' } } as const;
   for (const id of ['one', 'other']) {
     await must(client.createSession({ session_id: brand(id) }));
@@ -123,7 +123,7 @@ test('a run with an invalid recording leaves no session behind', async () => {
 });
 
 test('a run in a session with an unfinished run starts no bridge, and says how to continue', async () => {
-  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'), 'operator')));
   const id = brand<'SessionId'>('left');
   await must(client.createSession({ session_id: id }));
   await must(client.submit(id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] }));

@@ -1,11 +1,11 @@
 // How commands find the engine of a data directory, and what they report when they cannot.
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
-import { readToken, tokenFile } from '../../src/server/token.ts';
+import { readToken, tokenFile } from '../../src/client/token-file.ts';
 import { must } from '../../src/client/must.ts';
 import { type Started, freshDirectory, jsonLines, refold, start } from '../support/e2e/refold.ts';
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test('a copy of a data directory in use is read directly, not through the engine of the original', async () => {
   await cp(at('data'), at('copy'), { recursive: true });
-  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'))));
+  const client = connect(String(engine.ready['url']), await readToken(tokenFile(at('data'), 'operator')));
   await must(client.createSession({ session_id: brand('later') }));
   await client.close();
   const sessions = async (name: string): Promise<readonly unknown[]> =>
@@ -41,11 +41,14 @@ test('a second engine reports which process has the directory open, and its addr
 });
 
 test.each([
-  ['is gone', /and it cannot be asked: its token cannot be read: .*token: no such file\)/],
-  ['is another', /and it cannot be asked: the token in .*token is not the one it was started with\)/],
+  ['is gone', /and it cannot be asked: its token cannot be read: .*operator: no such file\)/],
+  [
+    'others may read',
+    /and it cannot be asked: its token cannot be read: .*operator has the mode 644, .*run: chmod 600 /,
+  ],
 ])('a command reports why it cannot ask an engine whose token %s', async (how, message) => {
   const running = await start(['serve', '--port', '0', '--data-dir', at(how)]);
-  await (how === 'is gone' ? rm(tokenFile(at(how))) : writeFile(tokenFile(at(how)), 'another\n'));
+  await (how === 'is gone' ? rm(tokenFile(at(how), 'operator')) : chmod(tokenFile(at(how), 'operator'), 0o644));
   const { code, stderr } = await refold(['gc', '--data-dir', at(how)]);
   await running.kill();
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });

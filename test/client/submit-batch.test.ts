@@ -10,6 +10,7 @@ import { connect } from '../../src/client/index.ts';
 import { must } from '../../src/client/must.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { newApp } from '../../src/server/app.ts';
+import { fixedTokens } from '../../src/server/tokens.ts';
 import { TOKEN } from '../support/engine/serving.ts';
 import { newWorld } from '../support/engine/world.ts';
 
@@ -20,7 +21,7 @@ let paths: string[] = [];
 
 beforeAll(async () => {
   ({ engine } = await newWorld());
-  const app = newApp(engine.client, { token: TOKEN, hosts: ['127.0.0.1'] });
+  const app = newApp(engine.client, { tokens: fixedTokens({ operator: TOKEN }), hosts: ['127.0.0.1'] });
   // A server for these routes that notes each path.
   server = createServer((incoming, outgoing) => {
     paths.push(incoming.url ?? '');

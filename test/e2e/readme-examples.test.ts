@@ -7,7 +7,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readExample } from '../support/documents.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
-import { type Engine, openMemoryBlobs, openMemoryJournal, serve, startEngine } from '../../src/index.ts';
+import { type Engine, fixedTokens, openMemoryBlobs, openMemoryJournal, serve, startEngine } from '../../src/index.ts';
 import { must } from '../../src/client/must.ts';
 import { ROOT, eventsUntil } from '../support/e2e/refold.ts';
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await writeFile(join(FOLDER, 'tool.mjs'), await readExample('tool'));
   ({ tool_package: toolPackage } = (await import(join(FOLDER, 'tool.mjs'))) as { tool_package: ToolPackage });
   engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
-  const serving = await serve(engine.client, { token: TOKEN, port: 0 });
+  const serving = await serve(engine.client, { tokens: fixedTokens({ bridge: TOKEN }), port: 0 });
   stop = () => serving.close();
   bridge = spawn(process.execPath, [join(FOLDER, 'bridge.mjs')], {
     env: { ...process.env, REFOLD_URL: serving.url, REFOLD_TOKEN: TOKEN },

@@ -13,7 +13,8 @@ import { outcome } from '../support/journal/outcomes.ts';
 import { randomFrom } from '../support/random.ts';
 import { eventsOf } from '../support/records.ts';
 
-const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_unknown', 'closing'];
+// While the state of a session is in doubt, nothing of it can be leased.
+const MAY_BE_SENT_AGAIN = ['lease_required', 'stale_lease', 'storage_failed', 'storage_unknown', 'closing'];
 
 interface Followed {
   readonly world: World;

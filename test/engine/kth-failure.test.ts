@@ -12,7 +12,15 @@ import { SESSION, type World, durable, newWorld } from '../support/engine/world.
 import { roundsOf } from '../support/random.ts';
 
 const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 'throws'];
-const MAY_BE_SENT_AGAIN = ['storage_failed', 'storage_full', 'storage_unknown', 'closing'];
+// While the state of a session is in doubt, nothing of it can be leased.
+const MAY_BE_SENT_AGAIN = [
+  'lease_required',
+  'stale_lease',
+  'storage_failed',
+  'storage_full',
+  'storage_unknown',
+  'closing',
+];
 const ATTEMPTS_MAX = 4;
 
 /** The state without its times: a request that is sent again is recorded later. */

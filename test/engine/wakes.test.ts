@@ -66,15 +66,13 @@ describe('a time that a session waits for', () => {
     expect(await wakesOf(world)).toHaveLength(2);
   });
 
-  test('is refused from a client before it comes', async () => {
+  test('is not reported by a client, before or after it comes', async () => {
     const world = await expiring(HOUR_MS);
     const due_at_ms = world.clock.now() + HOUR_MS;
-    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('time_not_due');
-    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms: 8_640_000_000_000_000 })).toBe('time_not_due');
-    expect(await statusOf(world)).toBe('ready');
+    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('forbidden_scope');
     world.clock.jump(HOUR_MS);
-    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('done');
-    expect(await statusOf(world)).toBe('expired');
+    expect(await world.talk.outcome({ kind: 'TimeReached', due_at_ms })).toBe('forbidden_scope');
+    expect(await statusOf(world)).toBe('ready');
   });
 
   test('is reported in time when the clock goes back at the moment it comes', async () => {

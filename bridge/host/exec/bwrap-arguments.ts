@@ -7,18 +7,28 @@ import { COMMAND_TMP_BYTES_MAX } from '../../../schemas/limits.ts';
 import { lookUp } from '../workspace/directory.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Command } from './command.ts';
+import { maskedMounts } from './private-directories.ts';
 
-export function bwrapArguments(workspace: Workspace, mounts: readonly string[], command: Command): readonly string[] {
+/** What a sandbox shows of the machine, and what it hides of that. */
+export interface Shown {
+  readonly mounts: readonly string[];
+  readonly hidden: readonly string[];
+}
+
+export function bwrapArguments(workspace: Workspace, { mounts, hidden }: Shown, command: Command): readonly string[] {
   const { path } = workspace;
+  const masks = maskedMounts(hidden, { mounts, workspace: path });
   const flags: readonly (readonly string[])[] = [
     ['--unshare-all', '--unshare-user', '--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
     ['--info-fd', '4', '--hostname', 'refold', '--clearenv'],
     ...Object.entries(command.variables).map(([name, value]) => ['--setenv', name, value]),
     mounts,
+    masks.before,
     ['--proc', '/proc', '--dev', '/dev', '--size', String(COMMAND_TMP_BYTES_MAX), '--tmpfs', '/tmp'],
     // After /tmp, because the workspace may lie in /tmp.
     ['--bind', path, path],
     protectedMounts(workspace),
+    masks.after,
     ['--chdir', command.directory],
   ];
   return flags.flat();

@@ -5,13 +5,14 @@ import { statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { SandboxLevel } from '../../../schemas/tool-set.ts';
 import type { Owner, Workspace } from '../workspace/workspace.ts';
-import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
+import { type Shown, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './command-identity.ts';
 import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { findProgram } from './find-program.ts';
+import { realDirectories, sharesUser } from './private-directories.ts';
 
 /** The process to start for a command. */
 export interface Launch {
@@ -27,6 +28,8 @@ export interface Launch {
 export interface Sandbox {
   readonly level: SandboxLevel;
   readonly note: string;
+  /** True when nothing keeps commands from what the host's own user can read. */
+  readonly sharesUser: boolean;
   /** The user that the process runs as; null for the host's own user. */
   readonly identity: Owner | null;
   launch(command: Command): Launch;
@@ -34,15 +37,31 @@ export interface Sandbox {
 
 export interface SandboxOptions {
   readonly wanted: 'auto' | SandboxLevel;
+  /** Directories that no command may see. */
+  readonly hidden?: readonly string[];
   readonly sandboxUid: number | undefined;
 }
 
-/** Throws when `wanted` is `bwrap` and bwrap does not work. */
-export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: SandboxOptions): Sandbox {
+/** Nothing would keep commands from the host's own files, and nobody has accepted that. */
+export class SandboxRefused extends Error {
+  override readonly name = 'SandboxRefused';
+}
+
+/**
+ * Throws when `wanted` is `bwrap` and bwrap does not work, and a {@link SandboxRefused} when it is `auto` and commands could
+ * read the host's own files.
+ */
+export function openSandbox(workspace: Workspace, options: SandboxOptions): Sandbox {
+  const { wanted, sandboxUid } = options;
+  const hidden = realDirectories(options.hidden ?? []);
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
   const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${accessNote(workspace, identity)}`;
-  if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
+  const shares = sharesUser(identity, hidden);
+  const own = shares ? ", the engine's own user: they can read its tokens" : '';
+  const bare = (why: string): Sandbox =>
+    unconfined(identity, limits, { note: `none: ${why}; commands run as ${who}${own}`, shares });
+  if (wanted === 'none') return bare('chosen by the operator');
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
@@ -50,7 +69,7 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
     const [full, withoutNode] = [true, false].map((withNode): Confined => {
       const mounts = systemMounts(withNode);
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
-      return confined(workspace, identity, { bwrap, mounts, limits }, note);
+      return confined(workspace, identity, { bwrap, mounts, hidden, limits }, note);
     }) as [Confined, Confined];
     const why = probe(full, workspace);
     if (why === null) return full;
@@ -61,14 +80,22 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
     throw new Error(
       `the sandbox bwrap cannot be used: ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
     );
-  return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
+  if (!shares) return bare(fault);
+  throw new SandboxRefused(
+    `${fault}, so commands would run as ${who}${own}. Install bubblewrap, or run the bridge as root, which takes another user for commands; to accept it: --sandbox none`,
+  );
 }
 
-function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
+function unconfined(
+  identity: Owner | null,
+  limits: readonly string[],
+  { note, shares }: { readonly note: string; readonly shares: boolean },
+): Sandbox {
   const gate = startGate('close');
   return {
     level: 'none',
     note,
+    sharesUser: shares,
     identity,
     launch: ({ argv, variables }) => ({
       argv: [...gate, ...limits, ...argv],
@@ -79,9 +106,8 @@ function unconfined(identity: Owner | null, limits: readonly string[], note: str
   };
 }
 
-interface Confinement {
+interface Confinement extends Shown {
   readonly bwrap: string;
-  readonly mounts: readonly string[];
   readonly limits: readonly string[];
 }
 
@@ -91,12 +117,12 @@ interface Confined extends Sandbox {
 }
 
 function confined(workspace: Workspace, identity: Owner | null, confinement: Confinement, note: string): Confined {
-  const { bwrap, mounts, limits } = confinement;
+  const { bwrap, limits } = confinement;
   const outer = startGate('keep');
   const inner = startGate('close');
   const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
     bwrap,
-    ...bwrapArguments(workspace, mounts, command),
+    ...bwrapArguments(workspace, confinement, command),
     '--',
     ...before,
     ...limits,
@@ -105,6 +131,7 @@ function confined(workspace: Workspace, identity: Owner | null, confinement: Con
   return {
     level: 'bwrap',
     note,
+    sharesUser: false,
     identity,
     ungated: (command) => argvOf(command, []),
     launch: (command) => ({

@@ -1,7 +1,7 @@
 // `refold bridge`: starts the host bridge process for a running engine.
 import { setTimeout } from 'node:timers/promises';
 import pc from 'picocolors';
-import { tokenFile } from '../../server/token.ts';
+import { tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir } from '../data-dir.ts';
 import { type FoundEngine, findEngine } from '../engine-address.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -24,7 +24,7 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
   const engine = await waitForEngine(dataDir, stopped, output);
   if (engine === null) return 0;
   const bridge = await startBridgeProcess(
-    { url: engine.url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets },
+    { url: engine.url, tokenFile: tokenFile(dataDir, 'bridge'), workspace, stateDir, args, secrets },
     (line) => {
       output.object(line);
       output.line(pc.dim(JSON.stringify(line)));
@@ -49,7 +49,7 @@ async function waitForEngine(
 ): Promise<Pick<FoundEngine, 'url'> | null> {
   const over = stopped.then(() => true);
   for (let said = false; ; said = true) {
-    const engine = await findEngine(dataDir);
+    const engine = await findEngine(dataDir, 'bridge');
     if (engine !== null) {
       await engine.client.close();
       return engine;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
 import { brand } from '../../../schemas/ids.ts';
-import { tokenFile } from '../../server/token.ts';
+import { tokenDirectory } from '../../client/token-file.ts';
 import { journalOf } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { runFresh } from '../processes.ts';
@@ -26,18 +26,24 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
   await copyWorkspace(home, workspace);
   const data = dataDir ?? join(home, 'data');
   output.line(pc.bold('refold demo') + pc.dim('  recorded model, real tools, replay proven\n'));
-  const summary = await runPrompt(
-    {
-      prompt: 'The tests of this little library fail. Find out why, fix it, and run them until they pass.',
-      dataDir: data,
-      workspace,
-      config: { provider: 'recorded', model: 'demo', tool_profile: brand<'ProfileId'>('anthropic') },
-      bridgeArgs: ['--provider', 'recorded', '--recording', join(FIXTURE, 'turns.jsonl'), '--sandbox', sandbox],
-      secrets: {},
-      allowBecause: 'refold demo, no terminal to ask at',
-    },
-    output,
-  );
+  const run = (level: string): Promise<RunSummary> =>
+    runPrompt(
+      {
+        prompt: 'The tests of this little library fail. Find out why, fix it, and run them until they pass.',
+        dataDir: data,
+        workspace,
+        config: { provider: 'recorded', model: 'demo', tool_profile: brand<'ProfileId'>('anthropic') },
+        bridgeArgs: ['--provider', 'recorded', '--recording', join(FIXTURE, 'turns.jsonl'), '--sandbox', level],
+        secrets: {},
+        allowBecause: 'refold demo, no terminal to ask at',
+      },
+      output,
+    );
+  // Its model is recorded, so its commands are known: it also runs where nothing confines them.
+  const summary = await run(sandbox).catch(async (error: unknown) => {
+    if (!(error instanceof CommandFailure) || error.code !== 'sandbox_refused') throw error;
+    return await run('none');
+  });
   const outcome = summary.state.run_history.at(-1)?.ending.outcome;
   if (outcome !== 'completed')
     throw new CommandFailure(
@@ -98,7 +104,7 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
       : `replay   ${pc.red(pc.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
   );
   output.line(`log      ${journalOf(data)}`);
-  output.line(`files    ${workspace}  ${pc.dim(`token ${tokenFile(data)}`)}\n`);
+  output.line(`files    ${workspace}  ${pc.dim(`tokens ${tokenDirectory(data)}`)}\n`);
   output.line('next:');
   for (const line of nextCommands(sessionId, data)) output.line(`  ${line}`);
   return same ? 0 : 1;

@@ -10,7 +10,7 @@ import type { CreateSession } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
-import { readToken, tokenFile } from '../../server/token.ts';
+import { readToken, tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
@@ -109,7 +109,7 @@ async function engineFor(
   const url = String(engine.ready['url']);
   output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
   output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
-  return { client: connect(url, await readToken(tokenFile(dataDir))), url, engine };
+  return { client: connect(url, await readToken(tokenFile(dataDir, 'operator'))), url, engine };
 }
 
 async function startBridge(
@@ -121,7 +121,7 @@ async function startBridge(
   const stateDir = bridgeStateDir(dataDir);
   const bridge = await keepGoing(
     () =>
-      startBridgeProcess({ url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets }, (line) =>
+      startBridgeProcess({ url, tokenFile: tokenFile(dataDir, 'bridge'), workspace, stateDir, args, secrets }, (line) =>
         reportWaiting(line, output),
       ),
     (problem) => reportRestart('bridge', problem, output),

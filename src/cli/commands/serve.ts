@@ -5,7 +5,8 @@ import { type EngineFault, tellError } from '../../engine/faults.ts';
 import { reasonOf, whatFailed } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
-import { ensureToken, tokenFile } from '../../server/token.ts';
+import { tokenDirectory } from '../../client/token-file.ts';
+import { openTokens } from '../../server/tokens.ts';
 import { makeDataDir } from '../data-dir.ts';
 import { namingHolder, publishAddress, withdrawAddress } from '../engine-address.ts';
 import { mustBe } from '../../client/must.ts';
@@ -37,8 +38,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(pc.yellow(message));
     output.object({ event: 'notice', message });
   };
-  const token = await ensureToken(dataDir).catch((error: unknown) => {
-    throw new CommandFailure('storage_failed', `cannot store a token in ${tokenFile(dataDir)}: ${reasonOf(error)}`);
+  const tokens = await openTokens(dataDir).catch((error: unknown) => {
+    throw new CommandFailure(
+      'storage_failed',
+      `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}`,
+    );
   });
   const bounds = {
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
@@ -56,7 +60,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
   const onError = (error: unknown): void => tellError(tellFault, null, 'answering a request', error);
-  const serving = await serve(opened, { token, port, host, onError }).catch(async (error: unknown) => {
+  const serving = await serve(opened, { tokens, port, host, onError }).catch(async (error: unknown) => {
     await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
   });
@@ -71,7 +75,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   });
   const stopped = untilStopped(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
-  output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);
+  output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
   for (const message of engine.notices) notify(message);
   for (const { message } of engine.faults) {
     output.line(pc.yellow(`unavailable: ${message}`));

@@ -8,7 +8,7 @@ import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.
 import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
-import { readToken, tokenFile } from '../../server/token.ts';
+import { readToken, tokenFile } from '../../client/token-file.ts';
 import { requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
@@ -37,7 +37,7 @@ export async function undoCommand(command: UndoCommand, output: Output): Promise
     started.push(
       await startBridgeProcess({
         url: engine.url,
-        tokenFile: tokenFile(dataDir),
+        tokenFile: tokenFile(dataDir, 'bridge'),
         workspace,
         args: ['--undo-only', '--session', session, '--sandbox', 'none'],
       }),
@@ -57,7 +57,7 @@ async function startEngine(
   const engine = await startEngineProcess(dataDir, 0);
   started.push(engine);
   const url = String(engine.ready['url']);
-  return { client: connect(url, await readToken(tokenFile(dataDir))), url };
+  return { client: connect(url, await readToken(tokenFile(dataDir, 'operator'))), url };
 }
 
 function workspaceOf({ workspace, session }: UndoCommand, recorded: string | null): string {

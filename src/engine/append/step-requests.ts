@@ -122,17 +122,22 @@ async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<E
 }
 
 async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
+  const { ports, start, request, own } = requested;
+  const refusal = ports.refuseReport(start.id, ingress, request);
+  if (refusal !== null && refusal.code !== 'lease_required') return left(refusal);
   const event = await measureEvent(requested, ingress);
-  return isLeft(event) ? event : addEvent(requested, event.right);
+  if (isLeft(event)) return event;
+  if (refusal === null) return addEvent(requested, event.right);
+  // What would be refused under a lease too is told so: no lease would help.
+  const folded = foldNew(own.state, event.right);
+  return isLeft(folded) ? folded : left(refusal);
 }
 
 /** The event to record, with everything the edge measures. */
 async function measureEvent(
-  { ports, start, request, before, own }: RequestSteps,
+  { ports, start, before, own }: RequestSteps,
   ingress: Ingress,
 ): Promise<Either<Rejection, NewEvent>> {
-  const refusal = ports.refuseReport(start.id, ingress, request);
-  if (refusal !== null) return left(refusal);
   if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress);
   const pending = [...before.events, ...own.events];
   const filled = await fillUndo(

@@ -24,7 +24,7 @@ import { type Lease, LeaseHolds } from './lease-holds.ts';
 import { type Claimant, type LeaseStatus, leaseStatusOf } from './lease-status.ts';
 import { LeaseWaiters } from './lease-waiters.ts';
 import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
-import { reportOn } from './reports.ts';
+import { endsItsBatch, openingOf, reportOn } from './reports.ts';
 
 type LeaseExpired = Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>;
 
@@ -108,17 +108,24 @@ export class LeaseTable {
     return { lost: leases };
   }
 
-  /** `stale_lease` when the sender of this request may not report this event, else null. */
-  refuseReport(session: SessionId, ingress: Ingress, { owner, leases = [] }: Submit): Rejection | null {
-    const report = reportOn(ingress, this.#owed.get(session)?.retries() ?? 0);
-    if (report === null || owner === undefined) return null;
+  /** Why the sender of this request may not report this event, else null. */
+  refuseReport(session: SessionId, ingress: Ingress, request: Submit): Rejection | null {
+    const { owner, leases = [] } = request;
+    const effect = this.#reportedBy(session, ingress);
+    if (effect === null) return null;
+    // An operator may also state facts of a host that no bridge is opening.
+    if (owner === undefined && ingress.kind === 'HostSessionUpdated' && !this.#isHeld(session, effect)) return null;
+    const epoch = leases.find(({ effect_id }) => effect_id === effect)?.epoch;
+    if (owner === undefined || (epoch === undefined && !endsItsBatch(ingress, request))) {
+      const missing = owner === undefined ? 'an owner' : 'its epoch under leases';
+      return reject('lease_required', '', `the report on ${effect} names no lease: ${missing} is missing`);
+    }
     if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
       return reject('stale_lease', '/owner', `the start names the owner ${ingress.owner}, but ${owner} reports it`);
     }
-    const epoch = leases.find(({ effect_id }) => effect_id === report.effect)?.epoch;
-    const status = this.#statusOf({ session_id: session, effect_id: report.effect }, { owner, epoch });
+    const status = this.#statusOf({ session_id: session, effect_id: effect }, { owner, epoch });
     return status === 'lost'
-      ? reject('stale_lease', '', `the lease on ${report.effect} was lost; stop this work and request leases again`)
+      ? reject('stale_lease', '', `the lease on ${effect} was lost; stop this work and request leases again`)
       : null;
   }
 
@@ -171,6 +178,18 @@ export class LeaseTable {
   close(): void {
     this.#holds.close();
     this.#waiters.close();
+  }
+
+  /** The effect that a client reports on; null for no report, and for the engine's own. */
+  #reportedBy(session: SessionId, ingress: Ingress): EffectId | null {
+    if (ingress.kind === 'LeaseExpired') return null;
+    const owed = this.#owed.get(session);
+    if (ingress.kind === 'HostSessionUpdated') return openingOf(owed?.state().run?.run_id);
+    return reportOn(ingress, owed?.retries() ?? 0)?.effect ?? null;
+  }
+
+  #isHeld(session: SessionId, effect: EffectId): boolean {
+    return this.#holds.get(session, effect) !== undefined;
   }
 
   #emptyGrant(): LeaseGrant {

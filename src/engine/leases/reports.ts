@@ -1,6 +1,7 @@
 // Finds the effect that an event reports on.
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
-import { type BatchId, type CallId, type EffectId, brand } from '../../../schemas/ids.ts';
+import { type BatchId, type CallId, type EffectId, type RunId, brand } from '../../../schemas/ids.ts';
+import type { Submit } from '../../../schemas/wire.ts';
 
 /** A report on an effect: which one, and whether the report ends it. */
 export interface ReportOn {
@@ -36,3 +37,14 @@ interface CallReport {
 /** The id of a call's effect, as `effects(state)` makes it. */
 export const effectOfCall = ({ batch_id, call_id, attempt }: CallReport): EffectId =>
   brand(`${batch_id}/${call_id}/${attempt}`);
+
+/**
+ * Whether a batch is settled by the request that also settles a call of it: then no bridge can hold the end of the batch
+ * before the request, and the bridge that holds the call reports both.
+ */
+export const endsItsBatch = (event: Ingress, { events }: Pick<Submit, 'events'>): boolean =>
+  event.kind === 'ToolBatchSettled' &&
+  events.some((other) => other.kind === 'ToolCallSettled' && other.batch_id === event.batch_id);
+
+/** The id of the opening of a host session, which a bridge reports with `HostSessionUpdated`. */
+export const openingOf = (run: RunId | undefined): EffectId => brand(`${run ?? 'no-run'}/open`);

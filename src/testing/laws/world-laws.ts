@@ -2,12 +2,13 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../../../schemas/ids.ts';
-import type { Heartbeat, HeartbeatReply, LeaseRequest } from '../../../schemas/wire.ts';
+import type { Heartbeat, HeartbeatReply, LeaseKey, LeaseRequest } from '../../../schemas/wire.ts';
 import { effectOfCall } from '../../engine/leases/reports.ts';
 import type { JournalCommit } from '../../journal/journal.ts';
 import type { ToolAnswer } from '../bridge-world.ts';
 import { type Scenario, ofTheEngine } from '../scenario.ts';
 import type { Exchange } from '../sim-network.ts';
+import type { KnownHolder } from '../sim-stranger.ts';
 import type { SimTime } from '../sim-time.ts';
 import type { Execution } from '../sim-tools.ts';
 import { type StoredOrigin, StoredSession } from './stored-session.ts';
@@ -26,6 +27,8 @@ import { newWaitLaw } from './wait-law.ts';
 export interface WorldLaws {
   readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
   readonly executions: ExecutionLaws;
+  /** Who holds an effect by the grants of the current engine. */
+  readonly holderOf: (key: LeaseKey) => KnownHolder | null;
   /** Whether a bridge has leased undos. */
   canUndo(): boolean;
   created(id: SessionId, origin: StoredOrigin): void;
@@ -71,10 +74,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   const liveBridges = newLiveBridgeLaw(judge, ttlMs);
   const ledgers = newLedgerLaw(shared);
   const waits = newWaitLaw(judge, time);
-  const engineTime = {
-    punctual: scenario.disk.length === 0 && !scenario.processes.some(ofTheEngine),
-    steady: !scenario.processes.some(({ what }) => what === 'jump_engine'),
-  };
+  const engineTime = engineTimeOf(scenario);
   let canUndo = false;
 
   const checks = { executions, ledgers, liveBridges, repeats, undos };
@@ -82,6 +82,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   return {
     storedSessions,
     executions,
+    holderOf: (key) => engineAnswers.holderOf(key),
     canUndo: () => canUndo,
     created(id, origin) {
       const budget = newBudgetLaw(judge, engineTime);
@@ -159,6 +160,10 @@ function checkRecorded(laws: EventLaws, { id, stored, event, atMs }: Recorded): 
     laws.ledgers.recorded(id, event);
   }
 }
+const engineTimeOf = ({ disk, processes }: Scenario) => ({
+  punctual: disk.length === 0 && !processes.some(ofTheEngine),
+  steady: !processes.some(({ what }) => what === 'jump_engine'),
+});
 
 function noteHeldLeases(ledgers: LedgerLaw, { request, answer, deliveredMs }: Exchange): void {
   if (isLeft(answer)) return;

@@ -77,7 +77,7 @@ export class CrashWorld {
   async startBridge(name: string): Promise<void> {
     const data = join(this.#home, 'data');
     const places = ['--workspace', this.workspace, '--state-dir', join(data, 'bridges')];
-    const server = ['--url', this.url(), '--token-file', join(data, 'token')];
+    const server = ['--url', this.url(), '--token-file', join(data, 'tokens', 'bridge')];
     const model = ['--provider', 'openai', '--base-url', this.model.url, '--model', 'test'];
     const how = ['--sandbox', 'none', '--concurrency', '8'];
     const note = (line: LogLine): void => {

@@ -106,9 +106,9 @@ export const BAD_REQUESTS: readonly (readonly [name: string, request: unknown, e
     { code: 'plan_mismatch' },
   ],
   [
-    'a time that nothing waits for',
+    'a time, which the engine alone reports',
     event({ kind: 'TimeReached', due_at_ms: 1 }),
-    { code: 'time_not_due', path: '/events/0/due_at_ms' },
+    { code: 'forbidden_scope', path: '/events/0/kind' },
   ],
   [
     'a blob that does not exist',

@@ -4,6 +4,7 @@ import type { EngineClient } from '../../../src/client/client.ts';
 import { connect } from '../../../src/client/http-client.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { type Serving, serve } from '../../../src/server/serve.ts';
+import { fixedTokens } from '../../../src/server/tokens.ts';
 import { newWorld } from './world.ts';
 
 export const TOKEN = 'a'.repeat(64);
@@ -14,7 +15,7 @@ export interface Served extends Serving {
 }
 
 export async function serveClient(engine: EngineClient, port = 0): Promise<Served> {
-  const serving = await serve(engine, { token: TOKEN, port });
+  const serving = await serve(engine, { tokens: fixedTokens({ operator: TOKEN }), port });
   const { port: taken } = new URL(serving.url);
   return { url: serving.url, port: Number(taken), client: connect(serving.url, TOKEN), close: () => serving.close() };
 }

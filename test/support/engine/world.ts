@@ -13,12 +13,13 @@ import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { LeaseGrant, LeaseKey, LeaseRequest, SubmitReceipt } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { type Engine, type EnginePorts, startEngine } from '../../../src/engine/engine.ts';
-import { newMemoryEpochs } from '../../../src/engine/leases/epochs.ts';
+import { type EpochStore, newMemoryEpochs } from '../../../src/engine/leases/epochs.ts';
 import { newSchemaCheck } from '../../../src/engine/edge/schema-check.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
 import { profileOf, testPackage } from '../tools.ts';
 import { type Disk, newDisk } from './disk.ts';
+import { type Holdings, holding } from './holding.ts';
 import { type VirtualClock, newVirtualClock } from './virtual-clock.ts';
 
 export const SESSION = brand<'SessionId'>('s-1');
@@ -55,7 +56,7 @@ export class Talk {
   readonly id: SessionId;
 
   constructor(client: EngineClient, id: SessionId = SESSION) {
-    this.client = client;
+    this.client = holding(client);
     this.id = id;
   }
 
@@ -147,6 +148,9 @@ export interface World {
 
 export type Bounds = Pick<EnginePorts, 'activeSessionsMax'>;
 
+/** What outlives an engine over a disk: the epochs that were granted, and to whom. */
+const leasing = new WeakMap<Disk, { readonly epochs: EpochStore; readonly held: Holdings }>();
+
 // Shared, because compiling the schemas costs more than most tests.
 const checkSchema = newSchemaCheck();
 
@@ -156,9 +160,10 @@ export async function newWorld(
   bounds: Bounds = {},
 ): Promise<World> {
   let ids = 0;
-  const epochs = newMemoryEpochs();
-  const open = (within: Bounds): Promise<Engine> =>
-    must(
+  const { epochs, held } = leasing.get(disk) ?? { epochs: newMemoryEpochs(), held: new Map() };
+  leasing.set(disk, { epochs, held });
+  const open = async (within: Bounds): Promise<Engine> => {
+    const opened = await must(
       startEngine({
         ...disk.ports(),
         checkSchema,
@@ -174,6 +179,8 @@ export async function newWorld(
         },
       }),
     );
+    return { ...opened, client: holding(opened.client, held) };
+  };
   const engine = await open(bounds);
   const world: World = {
     disk,

@@ -76,10 +76,10 @@ vi.mock(import('../../../../bridge/engine-link/outbox.ts'), async (load) => {
       const outbox = real.newOutbox(options);
       return {
         ...outbox,
-        report: (session, event) =>
+        report: (session, event, effect) =>
           planted.bug === 'a start is not recorded' && event.kind === 'ToolCallStarted'
             ? Promise.resolve(right(undefined))
-            : outbox.report(session, event),
+            : outbox.report(session, event, effect),
       };
     },
   };

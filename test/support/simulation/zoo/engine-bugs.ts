@@ -6,6 +6,7 @@ import { type EnginePorts, startEngine } from '../../../../src/engine/engine.ts'
 import { LeaseTable } from '../../../../src/engine/leases/lease-table.ts';
 import type { JournalCommit, Wake } from '../../../../src/journal/journal.ts';
 import type { Version } from '../../../../schemas/ids.ts';
+import type { Rejection } from '../../../../schemas/rejection.ts';
 import { versionAfter } from '../../../../schemas/record.ts';
 import type { StartEngine } from '../../../../src/testing/index.ts';
 import { type Bugs, planted } from './planted.ts';
@@ -102,6 +103,16 @@ function forgetOwed(): void {
   });
 }
 
+/** An engine that takes reports which it should refuse with this code. */
+function takeWithout(code: Rejection['code']): void {
+  const refuse = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'refuseReport')
+    ?.value as LeaseTable['refuseReport'];
+  vi.spyOn(LeaseTable.prototype, 'refuseReport').mockImplementation(function lax(this: LeaseTable, ...given) {
+    const refusal = refuse.apply(this, given);
+    return refusal?.code === code ? null : refusal;
+  });
+}
+
 /** An engine that treats a repeated submit as a sign that the bridge lost its leases. */
 function grantAnew(): void {
   const endSubmit = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'endSubmit')
@@ -123,6 +134,11 @@ export const ENGINE_BUGS: Bugs = {
     seed: 870,
     breaks: 'leases are fenced',
     plant: () => void vi.spyOn(LeaseTable.prototype, 'refuseReport').mockReturnValue(null),
+  },
+  'a report without its lease is taken': {
+    seed: 29,
+    breaks: 'leases are fenced',
+    plant: () => takeWithout('lease_required'),
   },
   'leases are granted again to their holder': { seed: 93, breaks: 'live bridges keep their calls', plant: grantAnew },
   'a lease never expires': {

@@ -1,0 +1,120 @@
+// The tokens that a server accepts. Those of a data directory are looked up in their files with every request, so that a
+// token that was replaced or removed is refused at once.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type Stats, lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { type Access, BRIDGE, OPERATOR, type Scope, VIEWER } from '../../schemas/access.ts';
+import {
+  type NamedToken,
+  isTokenName,
+  parseTokenFile,
+  refuseOpenToOthers,
+  tokenDirectory,
+  tokenFile,
+} from '../client/token-file.ts';
+import { ensureTokens } from './token-store.ts';
+
+/** Who sent a request. */
+export interface TokenHolder {
+  readonly access: Access;
+  /** Whether its token is still accepted. */
+  isCurrent(): boolean;
+}
+
+export interface Tokens {
+  /** The holder of this token; null for an unknown one. Takes the same time for each wrong one. */
+  find(given: string): TokenHolder | null;
+}
+
+/** Tokens that never change, by scope. Throws a TypeError for one that no client could send in a header. */
+export function fixedTokens(tokens: Partial<Readonly<Record<Scope, string>>>): Tokens {
+  const accesses = { operator: OPERATOR, bridge: BRIDGE, viewer: VIEWER } as const;
+  const known = Object.entries(tokens).map(([scope, token]) => {
+    const text: unknown = token;
+    if (typeof text !== 'string' || !/^[\x21-\x7e]+$/.test(text)) {
+      throw new TypeError(`the ${scope} token must be printable ASCII without spaces, and not empty`);
+    }
+    return { digest: digestOf(text), access: accesses[scope as Scope], isCurrent: () => true };
+  });
+  return { find: (given) => findIn(known, given) };
+}
+
+/** The tokens of a data directory, created where they are missing. Throws when a file may be read by others. */
+export async function openTokens(dataDir: string): Promise<Tokens> {
+  await ensureTokens(dataDir);
+  let known = readAll(dataDir, new Map(), (error) => {
+    throw error;
+  });
+  return {
+    find(given) {
+      const found = findIn([...known.values()], given);
+      if (found?.isCurrent() === true) return found;
+      // A token may be new, and a file of an unknown or changed one is read before it is refused.
+      known = readAll(dataDir, known, () => undefined);
+      return findIn([...known.values()], given);
+    },
+  };
+}
+
+interface KnownToken extends TokenHolder {
+  readonly digest: Buffer;
+}
+
+interface FileToken extends KnownToken {
+  readonly version: string;
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** Compares with every token in constant time. */
+function findIn<T extends KnownToken>(known: readonly T[], given: string): T | null {
+  const digest = digestOf(given);
+  let found: T | null = null;
+  for (const token of known) if (timingSafeEqual(token.digest, digest)) found = token;
+  return found;
+}
+
+/** Every token of the directory; one whose file has not changed is taken from `before`. A file at fault is left out. */
+function readAll(
+  dataDir: string,
+  before: ReadonlyMap<string, FileToken>,
+  onFault: (error: unknown) => void,
+): ReadonlyMap<string, FileToken> {
+  const known = new Map<string, FileToken>();
+  for (const name of namesIn(tokenDirectory(dataDir), onFault)) {
+    const path = tokenFile(dataDir, name);
+    try {
+      const stats = lstatSync(path);
+      const version = versionOf(stats);
+      const kept = before.get(name);
+      if (kept?.version === version) known.set(name, kept);
+      else known.set(name, { ...readOne(name, path, stats), version, isCurrent: () => isVersion(path, version) });
+    } catch (error) {
+      onFault(error);
+    }
+  }
+  return known;
+}
+
+function namesIn(directory: string, onFault: (error: unknown) => void): readonly string[] {
+  try {
+    return readdirSync(directory).filter(isTokenName);
+  } catch (error) {
+    onFault(error);
+    return [];
+  }
+}
+
+function readOne(name: string, path: string, stats: Stats): Pick<KnownToken, 'digest' | 'access'> {
+  refuseOpenToOthers(path, stats);
+  const { token, access }: NamedToken = parseTokenFile(name, path, readFileSync(path, 'utf8'));
+  return { digest: digestOf(token), access };
+}
+
+/** Differs for each content and mode that a file has had. */
+const versionOf = ({ dev, ino, size, mode, mtimeMs, ctimeMs }: Stats): string =>
+  [dev, ino, size, mode, mtimeMs, ctimeMs].join(' ');
+
+function isVersion(path: string, version: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && versionOf(stats) === version;
+}
