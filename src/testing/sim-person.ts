@@ -124,6 +124,10 @@ function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | nul
   const input = { text: what };
   const write = simToolId('write');
   if (isChange(what)) return CHANGED[what](state?.version ?? 0);
+  if (isRunAct(what)) {
+    const run_id = state?.run?.run_id;
+    return run_id === undefined ? null : TO_A_RUN[what](run_id);
+  }
   switch (what) {
     case 'run':
       return { kind: 'RunRequested', input };
@@ -136,15 +140,6 @@ function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | nul
     case 'host_ready': {
       const expires_at_ms = nowMs + HOST_LIFE_MS;
       return { kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready', expires_at_ms } };
-    }
-    case 'steer':
-    case 'pause':
-    case 'resume':
-    case 'interrupt':
-    case 'interrupt_with':
-    case 'cancel': {
-      const run_id = state?.run?.run_id;
-      return run_id === undefined ? null : TO_A_RUN[what](run_id);
     }
   }
   return unreachable(what);
@@ -170,6 +165,8 @@ const CHANGED: Readonly<Record<ChangeAct, (version: number) => Ingress>> = {
   allow_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.allow_all }),
   redefine: (version) => ({ kind: 'ToolRegistrySet', registry: simRedefined(version) }),
 };
+
+const isRunAct = (what: Act['what']): what is RunAct => Object.hasOwn(TO_A_RUN, what);
 
 const isChange = (what: Act['what']): what is ChangeAct => Object.hasOwn(CHANGED, what);
 
