@@ -14,12 +14,12 @@ export function hostExecutor(host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host
   return {
     ...(restore === undefined ? {} : { restore: (files) => reportOf(restore(files), {}) }),
     tools: ['host.*'],
-    async run({ tool_id }, args, context) {
+    async run({ session_id, tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);
       const { signal, timeoutMs } = context;
       // Leaves room for the line that names the whole output when the text is cut.
       const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
-      const outcome = await host.run(tool_id, args, { signal, timeoutMs, outputBytesMax });
+      const outcome = await host.run(tool_id, args, { sessionId: session_id, signal, timeoutMs, outputBytesMax });
       const whole = outcome.spill === undefined ? undefined : await keepSpill(outcome.spill.path, context);
       const changes = await keepChanges(outcome.changes ?? [], context);
       return reportOf(outcome, {

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { SandboxLevel } from '../../../schemas/tool-set.ts';
-import type { Owner, Workspace } from '../workspace/workspace.ts';
-import { bwrapArguments, systemMounts } from './bwrap-arguments.ts';
+import { type Owner, type Workspace, refuseReplaced } from '../workspace/workspace.ts';
+import { type SandboxMounts, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './command-identity.ts';
@@ -42,26 +42,47 @@ export function openSandbox(workspace: Workspace, { wanted, sandboxUid }: Sandbo
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
   const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${accessNote(workspace, identity)}`;
-  if (wanted === 'none') return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
+  if (wanted === 'none') {
+    refuseUnhidden(workspace, 'chosen by the operator');
+    return unconfined(identity, limits, `none: chosen by the operator; commands run as ${who}`);
+  }
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
-    // bwrap may be unable to mount node (in root's home, say): a sandbox without node is better than none.
-    const [full, withoutNode] = [true, false].map((withNode): Confined => {
-      const mounts = systemMounts(withNode);
+    const faults: string[] = [];
+    for (const { withNode, usernsFlags } of variantsOf(bwrap)) {
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
-      return confined(workspace, identity, { bwrap, mounts, limits }, note);
-    }) as [Confined, Confined];
-    const why = probe(full, workspace);
-    if (why === null) return full;
-    if (probe(withoutNode, workspace) === null) return withoutNode;
-    fault = `bwrap does not work here (${why})`;
+      const confinement = { bwrap, mounts: systemMounts(withNode), usernsFlags, limits };
+      const sandbox = confined(workspace, identity, confinement, note);
+      const why = probe(sandbox, workspace);
+      if (why === null) return sandbox;
+      faults.push(why);
+    }
+    fault = `bwrap does not work here (${faults.at(-1)})`;
   }
   if (wanted === 'bwrap')
     throw new Error(
       `the sandbox bwrap cannot be used: ${fault}; make bwrap work, or choose the sandbox none: commands would then run as ${who}`,
     );
+  refuseUnhidden(workspace, fault);
   return unconfined(identity, limits, `none: ${fault}; commands run as ${who}`);
+}
+
+/** Without a sandbox, commands could change the data of refold that the workspace contains. */
+function refuseUnhidden({ path, places }: Workspace, why: string): void {
+  const [hidden] = places.hiddenIn([path]);
+  if (hidden === undefined) return;
+  throw new Error(
+    `the workspace ${path} contains ${hidden.path}, where refold keeps its own data, and without a sandbox (${why}) ` +
+      'commands could change it; choose a workspace or a data directory that does not overlap the other, or install bubblewrap',
+  );
+}
+
+/** Bwrap may be unable to mount node (in root's home, say): a sandbox without node is better than none. */
+function variantsOf(bwrap: string): readonly { readonly withNode: boolean; readonly usernsFlags: readonly string[] }[] {
+  const { stdout } = spawnSync(bwrap, ['--help'], { env: {}, timeout: PROBE_MS_MAX, encoding: 'utf8' });
+  const known = (stdout ?? '').includes('--disable-userns') ? [['--disable-userns'], []] : [[]];
+  return known.flatMap((usernsFlags) => [true, false].map((withNode) => ({ withNode, usernsFlags })));
 }
 
 function unconfined(identity: Owner | null, limits: readonly string[], note: string): Sandbox {
@@ -81,7 +102,9 @@ function unconfined(identity: Owner | null, limits: readonly string[], note: str
 
 interface Confinement {
   readonly bwrap: string;
-  readonly mounts: readonly string[];
+  readonly mounts: SandboxMounts;
+  /** Keep commands from making user namespaces, in which they would have capabilities. */
+  readonly usernsFlags: readonly string[];
   readonly limits: readonly string[];
 }
 
@@ -91,12 +114,12 @@ interface Confined extends Sandbox {
 }
 
 function confined(workspace: Workspace, identity: Owner | null, confinement: Confinement, note: string): Confined {
-  const { bwrap, mounts, limits } = confinement;
+  const { bwrap, limits } = confinement;
   const outer = startGate('keep');
   const inner = startGate('close');
   const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
     bwrap,
-    ...bwrapArguments(workspace, mounts, command),
+    ...bwrapArguments(workspace, confinement, command),
     '--',
     ...before,
     ...limits,
@@ -107,19 +130,23 @@ function confined(workspace: Workspace, identity: Owner | null, confinement: Con
     note,
     identity,
     ungated: (command) => argvOf(command, []),
-    launch: (command) => ({
-      argv: [...outer, ...argvOf(command, inner)],
-      env: {},
-      gated: outer.length > 0,
-      reportsChild: true,
-    }),
+    launch: (command) => {
+      // The workspace is mounted by its path.
+      refuseReplaced(workspace);
+      return {
+        argv: [...outer, ...argvOf(command, inner)],
+        env: {},
+        gated: outer.length > 0,
+        reportsChild: true,
+      };
+    },
   };
 }
 
 /** Null when a command runs in the sandbox, else the reason why it does not. */
 function probe(sandbox: Confined, workspace: Workspace): string | null {
   const { variables } = childEnvironment({});
-  const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables });
+  const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables, readOnly: [] });
   const { status, error, stderr } = spawnSync(argv[0] as string, argv.slice(1), {
     ...sandbox.identity,
     cwd: '/',

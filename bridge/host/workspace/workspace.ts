@@ -1,12 +1,13 @@
 // The workspace: the one directory whose files the tools may read and write. It stays open for the life of the host, so
 // replacing the directory at its path has no effect.
-import { closeSync, fstatSync, readSync, realpathSync, type Stats } from 'node:fs';
+import { closeSync, fstatSync, readSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { type Directory, type WalkKind, lookUp, openRoot, walkKindHere, withDirectory } from './directory.ts';
 import { type OpenFile, openFile } from './open-file.ts';
 import { type WorkspacePath, parsePath, pathOf } from './path-name.ts';
+import { type ProtectedPlaces, protectPlaces } from './protected-places.ts';
 
 export interface Owner {
   readonly uid: number;
@@ -19,23 +20,53 @@ export interface Workspace {
   readonly root: Directory;
   /** The owner of the workspace, and of new files when the host runs as root. */
   readonly owner: Owner;
+  /** What no tool may read or write, wherever it lies. */
+  readonly places: ProtectedPlaces;
   parse(raw: string): WorkspacePath;
   close(): void;
 }
 
-export function openWorkspace(path: string, walk: WalkKind = walkKindHere()): Workspace {
+interface WorkspaceOptions {
+  readonly walk?: WalkKind;
+  /** Directories and files of refold itself. */
+  readonly protect?: readonly string[];
+}
+
+/** Throws for a directory that must not be a workspace. */
+export function openWorkspace(path: string, { walk = walkKindHere(), protect = [] }: WorkspaceOptions = {}): Workspace {
   const real = realpathSync(path);
   if (real === '/') throw new Error('the workspace must not be /; choose a directory below it');
-  const root = openRoot(real, walk);
-  const { uid, gid } = fstatSync(root.fd);
+  const places = protectPlaces(real, protect);
+  const root = openRoot(real, walk, places);
+  const { uid, gid } = checkRoot(root, real);
   const roots = [real, resolve(path)];
   return {
     path: real,
     root,
     owner: { uid, gid },
+    places,
     parse: (raw) => parsePath(raw, roots),
     close: () => closeSync(root.fd),
   };
+}
+
+// The path may lead elsewhere than when it was checked.
+function checkRoot(root: Directory, path: string): Owner {
+  const opened = fstatSync(root.fd);
+  if (!root.places.has(opened) && isAt(opened, path) && realpathSync(path) === path) return opened;
+  closeSync(root.fd);
+  throw new Error(`the workspace ${path} changed while it was opened; try again`);
+}
+
+/** Throws when another directory has taken the path of the workspace: what is opened by its path is not in it. */
+export function refuseReplaced({ root, path }: Workspace): void {
+  if (isAt(fstatSync(root.fd), path)) return;
+  throw new ToolFault('forbidden', `the workspace ${path} was moved or replaced; a person must restart the bridge`);
+}
+
+function isAt({ dev, ino }: Stats, path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.dev === dev && stats.ino === ino;
 }
 
 /** Runs `use` with the parent directory of `path` and the name in it. Throws for the workspace itself. */
