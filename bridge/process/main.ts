@@ -1,6 +1,8 @@
 // The entry point of a bridge process. It writes JSON Lines to standard output, and nothing else.
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { connect } from '../../src/client/index.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -30,16 +32,19 @@ async function main(): Promise<void> {
   const token = (await orMisuse(options.tokenFile, readFile(options.tokenFile, 'utf8'))).trim();
   // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
+  const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
+  // Before the host, which protects the directory of the ledger.
+  const ledger = await openLedger(options, owner);
   const host = await openHost({
     workspace: options.workspace,
+    protect: protectedPaths(options),
     sandbox: options.sandbox,
     now: () => systemClock.now(),
     secrets: [token, ...Object.values(secrets)],
   });
-  const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
-  const ledger = await openLedger(options, owner);
   const client = connect(options.url, token);
   print({ event: 'ready', owner, sandbox: host.sandbox, sandbox_note: host.sandboxNote, pid: process.pid });
+  if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   try {
     await runBridge({
       client,
@@ -65,6 +70,18 @@ const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: Own
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
+
+/** The token, the data directory that it lies in, and the ledger, with what the options add. */
+function protectedPaths({ tokenFile, stateDir, protect }: MainOptions): readonly string[] {
+  const directory = dirname(resolve(tokenFile));
+  const isDataDirectory = existsSync(join(directory, 'journal'));
+  return [
+    ...protect,
+    tokenFile,
+    ...(isDataDirectory ? [directory] : []),
+    ...(stateDir === undefined ? [] : [stateDir]),
+  ];
+}
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
   return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);

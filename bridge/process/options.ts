@@ -13,6 +13,8 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --model NAME                used instead of the model that a run names
   --fallback-model NAME       used when a run names no model
   --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
+  --protect PATH              a directory or file that no tool may read or write; may be repeated. The token file, the
+                              data directory it lies in and the state directory always are protected
   --owner NAME                names this process to the engine; must be unique among live bridges
   --session ID                serves this session only; may be repeated
   --concurrency N             maximum number of concurrent calls (default: CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
@@ -38,6 +40,7 @@ export interface MainOptions {
   readonly model: string | undefined;
   readonly fallbackModel: string | undefined;
   readonly stateDir: string | undefined;
+  readonly protect: readonly string[];
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
   readonly concurrency: number | undefined;
@@ -75,6 +78,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     model: values.model,
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
+    protect: values.protect ?? [],
     owner,
     sessions: session?.map(sessionId),
     concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
@@ -100,6 +104,7 @@ function parse(args: readonly string[]) {
       model: text,
       'fallback-model': text,
       'state-dir': text,
+      protect: { ...text, multiple: true },
       owner: text,
       session: { ...text, multiple: true },
       concurrency: text,

@@ -1,7 +1,7 @@
 // `refold bridge`: starts the host bridge process for a running engine.
 import pc from 'picocolors';
 import { tokenFile } from '../../server/token.ts';
-import { bridgeStateDir } from '../data-dir.ts';
+import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { startBridgeProcess } from '../processes.ts';
@@ -27,7 +27,15 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
     );
   }
   const bridge = await startBridgeProcess(
-    { url: engine.url, tokenFile: tokenFile(dataDir), workspace, stateDir, args, secrets },
+    {
+      url: engine.url,
+      tokenFile: tokenFile(dataDir),
+      workspace,
+      stateDir,
+      protect: ownDirectories(dataDir),
+      args,
+      secrets,
+    },
     (line) => {
       output.object(line);
       output.line(pc.dim(JSON.stringify(line)));

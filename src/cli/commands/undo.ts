@@ -9,7 +9,7 @@ import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../server/token.ts';
-import { requireData } from '../data-dir.ts';
+import { ownDirectories, requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -39,7 +39,9 @@ export async function undoCommand(command: UndoCommand, output: Output): Promise
         url: engine.url,
         tokenFile: tokenFile(dataDir),
         workspace,
-        args: ['--undo-only', '--session', session, '--sandbox', 'none'],
+        protect: ownDirectories(dataDir),
+        // It runs no command, but without a sandbox a workspace that contains the data directory is refused.
+        args: ['--undo-only', '--session', session, '--sandbox', 'auto'],
       }),
     );
     return await undo(command, engine.client, output);
