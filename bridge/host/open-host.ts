@@ -24,6 +24,8 @@ export interface Host {
   readonly sandbox: SandboxLevel;
   /** One line for people: the level, the user that commands run as, and the reason. */
   readonly sandboxNote: string;
+  /** Names the workspace: an undo is done only where the name is the one that its call recorded. */
+  readonly workspaceName: string;
   /** Git directories that appeared while the last commands of a killed host ran, and were moved when this one opened. */
   readonly gitQuarantined: readonly Quarantined[];
   /** Never rejects: every failure is an outcome with `success: false`. */
@@ -49,6 +51,8 @@ export interface HostOptions {
   readonly sandboxUid?: number;
   /** Directories and files that no tool may read or write: the data of the engine, say. The workspace must not lie in one. */
   readonly protect?: readonly string[];
+  /** Names the workspace. Default: made from the machine, the path and the inode, so that a copy has another name. */
+  readonly workspaceName?: string | undefined;
 }
 
 /** Opens a workspace, and finishes or rolls back the patches that an earlier process left half written there. */
@@ -58,8 +62,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
 }
 
 function openParts(options: HostOptions): HostParts {
-  const { tempDir, protect = [] } = options;
-  const workspace = openWorkspace(options.workspace, { protect });
+  const { tempDir, protect = [], workspaceName } = options;
+  const workspace = openWorkspace(options.workspace, { protect, name: workspaceName });
   try {
     const sandbox = openSandbox(workspace, { wanted: options.sandbox ?? 'auto', sandboxUid: options.sandboxUid });
     const scratch = openScratch(workspace.path, tempDir);
@@ -87,6 +91,7 @@ function createHost(parts: HostParts, gitQuarantined: readonly Quarantined[]): H
     sandbox: parts.sandbox.level,
     sandboxNote: parts.sandbox.note,
     gitQuarantined,
+    workspaceName: parts.workspace.name,
     has: (toolId) => HOST_TOOLS.has(toolId),
     async run(toolId, args, context) {
       const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });

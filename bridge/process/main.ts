@@ -38,12 +38,14 @@ async function main(): Promise<void> {
   const host = await openHost({
     workspace: options.workspace,
     protect: protectedPaths(options),
+    workspaceName: options.workspaceName,
     sandbox: options.sandbox,
     now: () => systemClock.now(),
     secrets: [token, ...Object.values(secrets)],
   });
   const client = connect(options.url, token);
-  print({ event: 'ready', owner, sandbox: host.sandbox, sandbox_note: host.sandboxNote, pid: process.pid });
+  const { sandbox, sandboxNote, workspaceName } = host;
+  print({ event: 'ready', owner, sandbox, sandbox_note: sandboxNote, workspace: workspaceName, pid: process.pid });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   try {
     await runBridge({

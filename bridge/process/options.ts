@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
+import { WorkspaceName } from '../../schemas/undo.ts';
 
 export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|openai [options]
 
@@ -15,6 +16,8 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
   --protect PATH              a directory or file that no tool may read or write; may be repeated. The token file, the
                               data directory it lies in and the state directory always are protected
+  --workspace-name NAME       names the workspace (default: from the machine, the path and the inode); a call is undone
+                              only where the name is the same
   --owner NAME                names this process to the engine; must be unique among live bridges
   --session ID                serves this session only; may be repeated
   --concurrency N             maximum number of concurrent calls (default: CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
@@ -41,6 +44,7 @@ export interface MainOptions {
   readonly fallbackModel: string | undefined;
   readonly stateDir: string | undefined;
   readonly protect: readonly string[];
+  readonly workspaceName: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
   readonly concurrency: number | undefined;
@@ -66,6 +70,9 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
   const { owner, session } = values;
   if (owner !== undefined && !OwnerId.is(owner))
     throw new Misuse('--owner must be 1 to 128 printable ASCII characters without spaces');
+  const workspaceName = values['workspace-name'];
+  if (workspaceName !== undefined && !WorkspaceName.is(workspaceName))
+    throw new Misuse('--workspace-name must be 1 to 128 printable ASCII characters without spaces');
   const concurrency = values.concurrency ?? env['CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY'];
   return {
     url: needed('url'),
@@ -79,6 +86,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
     protect: values.protect ?? [],
+    workspaceName,
     owner,
     sessions: session?.map(sessionId),
     concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
@@ -104,6 +112,7 @@ function parse(args: readonly string[]) {
       model: text,
       'fallback-model': text,
       'state-dir': text,
+      'workspace-name': text,
       protect: { ...text, multiple: true },
       owner: text,
       session: { ...text, multiple: true },
