@@ -70,9 +70,6 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
   const { owner, session } = values;
   if (owner !== undefined && !OwnerId.is(owner))
     throw new Misuse('--owner must be 1 to 128 printable ASCII characters without spaces');
-  const workspaceName = values['workspace-name'];
-  if (workspaceName !== undefined && !WorkspaceName.is(workspaceName))
-    throw new Misuse('--workspace-name must be 1 to 128 printable ASCII characters without spaces');
   const concurrency = values.concurrency ?? env['CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY'];
   return {
     url: needed('url'),
@@ -86,7 +83,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
     protect: values.protect ?? [],
-    workspaceName,
+    workspaceName: workspaceName(values['workspace-name']),
     owner,
     sessions: session?.map(sessionId),
     concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
@@ -136,6 +133,11 @@ function oneOf<const V extends readonly string[]>(name: string, value: string | 
 function sessionId(value: string): SessionId {
   if (SessionId.is(value)) return value;
   throw new Misuse(`--session must be a session id (1 to 64 of A-Z a-z 0-9 _ . -), not ${JSON.stringify(value)}`);
+}
+
+function workspaceName(value: string | undefined): string | undefined {
+  if (value === undefined || WorkspaceName.is(value)) return value;
+  throw new Misuse('--workspace-name must be 1 to 128 printable ASCII characters without spaces');
 }
 
 function count(value: string): number {

@@ -31,7 +31,7 @@ interface Scan {
 }
 
 /** Compared without case, because some file systems ignore it. */
-export const isGitName = (name: string): boolean => name.toLowerCase() === '.git';
+const isGitName = (name: string): boolean => name.toLowerCase() === '.git';
 
 /** git accepts a directory with these names; `commondir` names another directory for the last two. */
 export const hasGitContent = (has: (name: string) => boolean): boolean =>

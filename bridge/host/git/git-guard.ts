@@ -70,7 +70,10 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
   }
 
   async function enclose<T>(run: RunCommand<T>): Promise<[T, GitFindings]> {
-    while (after !== null) await after;
+    if (after !== null) {
+      await after.catch(() => NOTHING);
+      return await enclose(run);
+    }
     running += 1;
     before ??= searchBefore();
     const [ran] = await Promise.allSettled([before.then(({ found }) => run([...found.values()]))]);
@@ -141,7 +144,7 @@ export function gitNotes({ quarantined, isPartial }: GitFindings): readonly stri
         ? `[${path} is a new git directory and could not be moved: do not run git there]`
         : `[${path} was moved to ${movedTo}]`,
     ),
-    ...(more === 0 ? [] : [`[${more} more were moved]`]),
+    ...(more === 0 ? [] : [`[${more} more were found]`]),
     ...(quarantined.length === 0 ? [] : [WHY_MOVED]),
     ...(isPartial ? [PARTIAL] : []),
   ];

@@ -1,10 +1,11 @@
 // Git directories of the workspace: those it has are read-only for tools and sandboxed commands, and a new one does not stay
 // where git would find it.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openGitGuard } from '../../../bridge/host/git/git-guard.ts';
+import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
+import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
 import { findGitEntries } from '../../../bridge/host/git/git-entries.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
@@ -204,6 +205,29 @@ test('commands that overlap share one search, and a failed one fails each of the
   await guard.idle();
   workspace.close();
   files.remove();
+});
+
+test('a workspace with more git directories than a sandbox can show read-only runs no command', async () => {
+  const files = makeWorkspace({});
+  for (let count = 0; count <= GIT_ENTRIES_MAX; count += 1) mkdirSync(files.at(`${count}/.git`), { recursive: true });
+  mkdirSync(files.tempDir);
+  const workspace = openWorkspace(files.path);
+  const guard = openGitGuard(workspace, files.tempDir);
+  const message = `the workspace has ${GIT_ENTRIES_MAX + 1} git directories`;
+  await expect(guard.around(() => Promise.resolve())).rejects.toThrow(message);
+  rmSync(files.at('0/.git'), { recursive: true });
+  expect((await guard.around((readOnly) => Promise.resolve(readOnly.length)))[0]).toBe(GIT_ENTRIES_MAX);
+  workspace.close();
+  files.remove();
+});
+
+test('the notes of a result name a bounded number of moved directories, and say what was not done', () => {
+  const quarantined = Array.from({ length: GIT_NOTES_MAX + 2 }, (_, index) => ({ path: `${index}`, movedTo: null }));
+  const notes = gitNotes({ quarantined, isPartial: true });
+  expect(notes).toHaveLength(GIT_NOTES_MAX + 3);
+  expect(notes[0]).toContain('could not be moved: do not run git there');
+  expect(notes[GIT_NOTES_MAX]).toBe('[2 more were found]');
+  expect(notes.at(-1)).toContain('not all of it was searched');
 });
 
 test('a search does not follow links, and reports a workspace that is too deep', async () => {
