@@ -1,7 +1,16 @@
 // Git directories of the workspace: those it has are read-only for tools and sandboxed commands, and a new one does not stay
 // where git would find it.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
@@ -52,6 +61,7 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     withHost({ 'src/x.txt': 'x' }, async (host) => {
       const outcome = await sh(host, script);
       expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
+      if (existsSync(host.workspace.at('dark'))) chmodSync(host.workspace.at('dark'), 0o755);
       expect(outcome.text).toMatch(
         new RegExp(`\\[${path.replaceAll('.', '\\.')} was moved to .*\\.quarantined-[0-9a-f]{8}\\]`),
       );
