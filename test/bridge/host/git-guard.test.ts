@@ -45,8 +45,8 @@ const REPOSITORY = (path: string): string =>
   `printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = touch /tmp/never; false\\n' "$PWD" > ${path}/config`;
 
 describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () => {
-  test.each([
-    ['at the root of the workspace', REPOSITORY('.git'), '.git'],
+  const PLANTED: readonly (readonly [what: string, script: string, path: string])[] = [
+    ['at the root', REPOSITORY('.git'), '.git'],
     ['in a new directory', `mkdir -p a/b && ${REPOSITORY('a/b/.git')}`, 'a/b/.git'],
     ['in a directory that was there', REPOSITORY('src/.git'), 'src/.git'],
     ['as a file that names another one', `${REPOSITORY('store')}; echo 'gitdir: store' > .git`, '.git'],
@@ -57,19 +57,22 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     ['in a directory that cannot be listed', `mkdir dark && ${REPOSITORY('dark/.git')} && chmod 311 dark`, 'dark/.git'],
     ['behind the content of one', `${REPOSITORY('bare')}; ${REPOSITORY('bare/.git')}`, 'bare/.git'],
     ['under another name, then renamed', `${REPOSITORY('later')}; mv later .git`, '.git'],
-  ])('%s is moved, and the result says so', (_, script, path) =>
-    withHost({ 'src/x.txt': 'x' }, async (host) => {
-      const outcome = await sh(host, script);
-      expect(outcome).toMatchObject({ success: true, data: { exit_code: 0 } });
-      if (existsSync(host.workspace.at('dark'))) chmodSync(host.workspace.at('dark'), 0o755);
-      expect(outcome.text).toMatch(
-        new RegExp(`\\[${path.replaceAll('.', '\\.')} was moved to .*\\.quarantined-[0-9a-f]{8}\\]`),
-      );
-      expect(host.workspace.list()).not.toContain(`${path}/`);
-      expect(host.workspace.list()).not.toContain(path);
-      expect(outcome.data?.['git_quarantined']).toBeGreaterThan(0);
-    }),
-  );
+  ];
+
+  test('is moved, wherever and however it was made, and the result says so', async () => {
+    const files = PLANTED.map((_, index): [string, string] => [`${index}/src/x.txt`, 'x']);
+    await withHost(Object.fromEntries(files), async (host) => {
+      const outcome = await sh(host, PLANTED.map(([, script], index) => `(cd ${index}; ${script})`).join('\n'));
+      expect(outcome).toMatchObject({ success: true, data: { exit_code: 0, git_quarantined: PLANTED.length + 2 } });
+      expect(outcome.text).toMatch(/\[0\/\.git was moved to 0\/\.git\.quarantined-[0-9a-f]{8}\]/);
+      chmodSync(host.workspace.at('8/dark'), 0o755);
+      const left = host.workspace.list();
+      for (const [index, [what, , path]] of PLANTED.entries()) {
+        const found = left.filter((name) => name === `${index}/${path}` || name === `${index}/${path}/`);
+        expect([what, found]).toEqual([what, []]);
+      }
+    });
+  });
 
   test('without that name is moved too: git accepts its content', () =>
     withHost({}, async (host) => {

@@ -13,6 +13,10 @@ const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
 if (!hasBwrap) process.stderr.write(`protected data in a sandbox are NOT tested here: ${probe.sandboxNote}\n`);
 await probe.end();
+const forbidsUserns =
+  hasBwrap && spawnSync('bwrap', ['--help'], { encoding: 'utf8' }).stdout.includes('--disable-userns');
+if (!forbidsUserns)
+  process.stderr.write('user namespaces in a sandbox are NOT tested here: bwrap cannot forbid them\n');
 const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 if (!canMount) process.stderr.write('bind mounts are NOT tested here: they need root and unshare(1)\n');
 
@@ -113,6 +117,14 @@ describe.runIf(hasBwrap)('a workspace that contains protected data', () => {
       expect(await sh('echo fine > .local/share/other && cat .local/share/other')).toContain('fine');
       expect(existsSync(host.workspace.at('.local/share/refold/token'))).toBe(true);
     }));
+
+  test.runIf(forbidsUserns)('and gives them no user namespace, where bwrap can forbid them', () =>
+    withHome(async (host) => {
+      const outcome = await host.call('host.exec', { argv: ['unshare', '-U', 'true'] });
+      expect(outcome.data?.['exit_code']).not.toBe(0);
+      expect(outcome.text).toContain('unshare failed');
+    }),
+  );
 
   test('runs no command once it was moved, because it could not be hidden', () =>
     withHome(async (host) => {
