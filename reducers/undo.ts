@@ -37,9 +37,10 @@ export function admitUndoSettled(state: SessionState, event: EventOfKind<'UndoSe
 }
 
 export function requestUndo(next: NextState, event: EventOfKind<'UndoRequested'>, state: SessionState): void {
-  const { batch_id, call_id, changes } = event;
+  const { batch_id, call_id, changes, workspace } = event;
   if (batch_id === undefined || changes === undefined) return;
-  const undo = { batch_id, call_id, changes, position: state.version as number as Position };
+  const named = workspace === undefined ? {} : { workspace };
+  const undo = { batch_id, call_id, changes, ...named, position: state.version as number as Position };
   next.undos = [...(next.undos ?? []), undo];
 }
 
@@ -50,13 +51,18 @@ export function settleUndo(next: NextState, { position }: EventOfKind<'UndoSettl
   else next.undos = left;
 }
 
-/** A call of the open batch that may be writing, or may be started at any time; null when there is none. */
+/**
+ * A call that may be writing, or may be started at any time; null when there is none. A detached call counts too: an
+ * interrupt left it running, and the state does not keep what it does.
+ */
 function findWriting(state: SessionState): string | null {
-  const { active_tool_batch: batch, tool_registry } = state;
+  const { active_tool_batch: batch, detached = [] } = state;
+  const [left] = detached;
+  if (left !== undefined) return left.call_id;
   if (batch === null) return null;
   const starts = phaseOf(state) === 'executing';
-  const writing = batch.plan.planned_calls.find(({ call_id, tool_id }) => {
-    if (tool_registry[tool_id]?.read_only === true) return false;
+  const writing = batch.plan.planned_calls.find(({ call_id, read_only }) => {
+    if (read_only) return false;
     const status = statusOf(batch, call_id);
     return status === 'running' || (starts && status === 'queued');
   });

@@ -20,7 +20,7 @@ import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES
 import { TranscriptState } from './state.ts';
 import { ToolMode } from './tool-mode.ts';
 import { ToolExecutor } from './tool-spec.ts';
-import { FileChanges } from './undo.ts';
+import { FileChanges, WorkspaceName } from './undo.ts';
 
 const common = { effect_id: EffectId, session_id: SessionId } as const;
 
@@ -124,14 +124,15 @@ export const Effect = variants('Effect', 'kind', {
   'batch.settle': tagged('batch.settle', { ...common, batch_id: BatchId, plan_hash: Digest }),
   /** Open a host session and report it with `HostSessionUpdated`. */
   'host_session.open': tagged('host_session.open', { ...common, run_id: RunId }),
-  /** Put back the files a call changed, all or none; idempotent. Answered with `UndoSettled`. */
-  'call.undo': tagged('call.undo', {
-    ...common,
-    position: Position,
-    batch_id: BatchId,
-    call_id: CallId,
-    changes: FileChanges,
-  }),
+  /**
+   * Put back the files a call changed, all or none; idempotent. Answered with `UndoSettled`. Granted only to a bridge that
+   * names this workspace, or none where the call named none.
+   */
+  'call.undo': tagged(
+    'call.undo',
+    { ...common, position: Position, batch_id: BatchId, call_id: CallId, changes: FileChanges },
+    { workspace: WorkspaceName },
+  ),
   /** Report `TimeReached` at this time. The engine does this. */
   wake: tagged('wake', { ...common, at_ms: TimeMs }),
 });

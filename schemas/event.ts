@@ -10,7 +10,7 @@ import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
 import { ToolSpec } from './tool-spec.ts';
-import { FileChanges } from './undo.ts';
+import { FileChanges, WorkspaceName } from './undo.ts';
 
 const code = text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ });
 const message = text('message', { max: 1_024 });
@@ -111,8 +111,11 @@ const kinds = {
    * calls have settled, the run continues with `input`, or ends if there is none.
    */
   'user.interrupt': [{ run_id: RunId }, { input: Content, ...reason, ...by }],
-  /** A client asks to put back the files of a settled call. The engine's edge adds the batch and the files. */
-  UndoRequested: [{ call_id: CallId }, { batch_id: BatchId, changes: FileChanges }],
+  /**
+   * A client asks to put back the files of a settled call. The engine's edge adds the batch, the files and the workspace; it
+   * refuses a request that states another workspace.
+   */
+  UndoRequested: [{ call_id: CallId }, { batch_id: BatchId, changes: FileChanges, workspace: WorkspaceName }],
   /** The outcome of an undo; `position` is that of its `UndoRequested`. */
   UndoSettled: [
     { position: Position, batch_id: BatchId, call_id: CallId, success: flag },

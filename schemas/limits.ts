@@ -473,6 +473,14 @@ export const ARGV_BYTES_MAX = 131_072;
 export const ENV_MAX = 128;
 /** Most bytes of the variables a call adds. More are refused. */
 export const ENV_BYTES_MAX = 65_536;
+/** Most sessions whose host session one bridge remembers. The one that was used least recently is forgotten first. */
+export const HOST_SESSIONS_MAX = 4_096;
+/** Most moved git directories that the result of a command names. */
+export const GIT_NOTES_MAX = 8;
+/** Most git directories of a workspace that a sandbox shows read-only. With more, no command runs in a sandbox. */
+export const GIT_ENTRIES_MAX = 1_024;
+/** Most files and directories that one search for git directories visits. The result of the command says that it stopped. */
+export const GIT_SCAN_ENTRIES_MAX = 1_000_000;
 /** Most commands that run at a time in one bridge. Further ones fail and may be repeated. */
 export const COMMANDS_RUNNING_MAX = 64;
 /** Most attempts, for one command, to start the process that ends commands together with their bridge. */

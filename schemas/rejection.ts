@@ -91,6 +91,7 @@ export const REJECTIONS = {
   undo_pending: 'An undo of this call waits already. Start a bridge in its workspace, and follow the session.',
   undo_queue_full: 'Too many undos wait. Start a bridge in the workspace of the session.',
   undo_not_pending: 'No such undo waits; it has its answer already, or was never requested. Drop the report.',
+  other_workspace: 'The call changed files of another workspace. Undo it there, or name the directory as the call did.',
   write_running: 'A call that may write is running. Wait until it has settled, or cancel the run first.',
 } as const;
 

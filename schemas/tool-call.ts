@@ -5,7 +5,7 @@ import { BatchId, CallId, Digest } from './ids.ts';
 import { type JsonObject, isPlainObject } from './json.ts';
 import { CLAIMS_PER_CALL_MAX } from './limits.ts';
 import { HostSessionFacts } from './tool-set.ts';
-import { FileChanges } from './undo.ts';
+import { FileChanges, WorkspaceName } from './undo.ts';
 
 /** A call as the Steerable Tools Spec has it: no further fields. */
 export const ToolCall = shape('ToolCall', {
@@ -123,5 +123,7 @@ export const settlementFields = {
     host_session: HostSessionFacts,
     /** The files it changed, with their content before. Absent when there are none, or they are not known. */
     changes: FileChanges,
+    /** Where the files of `changes` are: only a bridge that names the same workspace undoes the call. */
+    workspace: WorkspaceName,
   },
 } as const;

@@ -3,6 +3,13 @@ import { type TypeOf, either, integer, list, nullable, oneOf, shape, text } from
 import { BatchId, CallId, Digest, Position } from './ids.ts';
 import { BLOB_BYTES_MAX, CHANGES_PER_CALL_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from './limits.ts';
 
+/**
+ * The name of the place where the files of a call are. Its bridge chooses it: the same for the same files, another one for
+ * any others, also on another machine. It is compared and never interpreted.
+ */
+export const WorkspaceName = text('workspace', { min: 1, max: 128, pattern: /^[\x21-\x7e]+$/ });
+export type WorkspaceName = TypeOf<typeof WorkspaceName>;
+
 /** Bytes kept as a blob. */
 export const KeptBytes = shape('KeptBytes', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) });
 export type KeptBytes = TypeOf<typeof KeptBytes>;
@@ -36,11 +43,18 @@ export type FileChange = TypeOf<typeof FileChange>;
 export const FileChanges = list(FileChange, CHANGES_PER_CALL_MAX, 1);
 
 /** An undo that was requested and has no answer yet. */
-export const PendingUndo = shape('PendingUndo', {
-  /** The position of its `UndoRequested`; unique in the session. */
-  position: Position,
-  batch_id: BatchId,
-  call_id: CallId,
-  changes: FileChanges,
-});
+export const PendingUndo = shape(
+  'PendingUndo',
+  {
+    /** The position of its `UndoRequested`; unique in the session. */
+    position: Position,
+    batch_id: BatchId,
+    call_id: CallId,
+    changes: FileChanges,
+  },
+  {
+    /** Where the files are; absent when the bridge of the call named no workspace. */
+    workspace: WorkspaceName,
+  },
+);
 export type PendingUndo = TypeOf<typeof PendingUndo>;

@@ -18,6 +18,7 @@ import { RunConfigPatch } from './run.ts';
 import { SessionCard, SessionStatus } from './session-head.ts';
 import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
+import { WorkspaceName } from './undo.ts';
 
 /** A new session. Optional: its id, config, tool package and policy. */
 export const CreateSession = shape(
@@ -107,15 +108,18 @@ const wanted = {
   max: integer('max', 1, LEASE_EFFECTS_MAX),
 } as const;
 
-/** Which effects a bridge wants, and at most how many. `tools`: the tool ids it executes, exact or ending in `*`. */
-export const Wanted = shape('Wanted', wanted);
+/**
+ * Which effects a bridge wants, and at most how many. `tools`: the tool ids it executes, exact or ending in `*`. `workspace`:
+ * where it can undo calls.
+ */
+export const Wanted = shape('Wanted', wanted, { workspace: WorkspaceName });
 export type Wanted = TypeOf<typeof Wanted>;
 
 /** Asks for effects. Waits up to `wait_ms` for the first one. A lease expires unless a heartbeat extends it. */
 export const LeaseRequest = shape(
   'LeaseRequest',
   { owner: OwnerId, ...wanted, wait_ms: integer('wait_ms', 0, LEASE_WAIT_MS_MAX) },
-  { sessions: list(SessionId, 256) },
+  { sessions: list(SessionId, 256), workspace: WorkspaceName },
 );
 export type LeaseRequest = TypeOf<typeof LeaseRequest>;
 

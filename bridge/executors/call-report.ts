@@ -3,7 +3,7 @@ import { type TypeOf, flag, integer, jsonObject, shape, text } from '../../schem
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { HostSessionFacts } from '../../schemas/tool-set.ts';
-import { FileChanges } from '../../schemas/undo.ts';
+import { FileChanges, WorkspaceName } from '../../schemas/undo.ts';
 
 export const CallReport = shape(
   'CallReport',
@@ -31,6 +31,8 @@ export const CallReport = shape(
     host_session: HostSessionFacts,
     /** The files it changed; their former content is already stored as blobs. */
     changes: FileChanges,
+    /** Names the workspace of `changes`. */
+    workspace: WorkspaceName,
   },
 );
 export type CallReport = TypeOf<typeof CallReport>;

@@ -38,6 +38,8 @@ export interface Executor {
   run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
   /** Restores files of its workspace, all or none. Absent when the executor cannot restore files. */
   readonly restore?: Restore;
+  /** Names the workspace of `restore`; undos of calls in other workspaces are not leased. */
+  readonly workspace?: string;
 }
 
 export type Restore = (files: readonly RestorableFile[]) => CallReport;
@@ -49,6 +51,8 @@ export interface Executors {
   find(toolId: string): Executor | null;
   /** The `restore` of the first executor that has one; null when none has. */
   readonly restore: Restore | null;
+  /** The workspace of that executor; null when it names none. */
+  readonly workspace: string | null;
 }
 
 /** Throws a TypeError for a pattern that can match no tool, and for one that two executors list. */
@@ -57,6 +61,7 @@ export function combineExecutors(executors: readonly Executor[]): Executors {
   const routes = executors
     .flatMap((executor) => executor.tools.map((pattern) => ({ pattern, executor })))
     .sort((a, b) => b.pattern.length - a.pattern.length);
+  const restoring = executors.find(({ restore }) => restore !== undefined);
   return {
     tools: [...new Set(routes.map(({ pattern }) => pattern))].sort(),
     find: (toolId) => {
@@ -64,7 +69,8 @@ export function combineExecutors(executors: readonly Executor[]): Executors {
       const prefix = routes.find(({ pattern }) => pattern.endsWith('*') && toolId.startsWith(pattern.slice(0, -1)));
       return (exact ?? prefix)?.executor ?? null;
     },
-    restore: executors.find(({ restore }) => restore !== undefined)?.restore ?? null,
+    restore: restoring?.restore ?? null,
+    workspace: restoring?.workspace ?? null,
   };
 }
 

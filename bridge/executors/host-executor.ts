@@ -9,22 +9,26 @@ import { WHOLE_NOTE_BYTES } from '../engine-link/text-content.ts';
 import { type CallReport, failedReport } from './call-report.ts';
 import type { CallContext, Executor } from './executors.ts';
 
-export function hostExecutor(host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'restore'>>): Executor {
-  const { restore } = host;
+export function hostExecutor(
+  host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'restore' | 'workspaceName'>>,
+): Executor {
+  const { restore, workspaceName } = host;
+  const named = workspaceName === undefined ? {} : { workspace: workspaceName };
   return {
     ...(restore === undefined ? {} : { restore: (files) => reportOf(restore(files), {}) }),
+    ...named,
     tools: ['host.*'],
-    async run({ tool_id }, args, context) {
+    async run({ session_id, tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);
       const { signal, timeoutMs } = context;
       // Leaves room for the line that names the whole output when the text is cut.
       const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
-      const outcome = await host.run(tool_id, args, { signal, timeoutMs, outputBytesMax });
+      const outcome = await host.run(tool_id, args, { sessionId: session_id, signal, timeoutMs, outputBytesMax });
       const whole = outcome.spill === undefined ? undefined : await keepSpill(outcome.spill.path, context);
       const changes = await keepChanges(outcome.changes ?? [], context);
       return reportOf(outcome, {
         ...(whole === undefined ? {} : { whole }),
-        ...(changes.length === 0 ? {} : { changes }),
+        ...(changes.length === 0 ? {} : { changes, ...named }),
       });
     },
   };
@@ -60,7 +64,7 @@ async function keepBytes(bytes: Buffer, putBlob: CallContext['putBlob']): Promis
   }
 }
 
-function reportOf(outcome: HostOutcome, kept: Pick<CallReport, 'whole' | 'changes'>): CallReport {
+function reportOf(outcome: HostOutcome, kept: Pick<CallReport, 'whole' | 'changes' | 'workspace'>): CallReport {
   const { success, code, text, data, hostSession } = outcome;
   return {
     success,

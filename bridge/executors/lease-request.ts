@@ -20,6 +20,7 @@ export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wante
       undoOnly === true ? undoes : ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
     tools: executors.tools,
     max,
+    ...(executors.workspace === null ? {} : { workspace: executors.workspace }),
   };
 }
 

@@ -1,4 +1,4 @@
-// The host session of this process. Its life cycle is the table below.
+// The host sessions of this process, one for each session of the engine. Their life cycle is the table below.
 //
 // A process that has neither opened nor closed a session adopts one on the first call. The engine's state outlives the
 // bridge: after a bridge restarts, state is still `ready` and the engine still sends calls. If the new process refused
@@ -6,6 +6,7 @@
 // while its state is ready, so an adopted session is always one that was opened. It has no id here: the id is in state.
 import { randomUUID } from 'node:crypto';
 import { brand } from '../../schemas/ids.ts';
+import { HOST_SESSIONS_MAX } from '../../schemas/limits.ts';
 import type { HostSessionFacts, HostSessionStatus } from '../../schemas/tool-set.ts';
 import { ToolFault } from './outcome.ts';
 
@@ -29,6 +30,30 @@ export interface HostSession {
   /** Throws unless the session is usable. Returns facts when this use adopted a session, else null. */
   use(): HostSessionFacts | null;
   close(): HostSessionFacts;
+}
+
+export interface HostSessions {
+  /** The host session of a session of the engine. */
+  of(sessionId: string): HostSession;
+}
+
+/** One that is forgotten is adopted again on its next call, as after a restart. */
+export function createHostSessions(
+  now: () => number,
+  place: Pick<HostSessionFacts, 'sandbox' | 'workspace' | 'commands_share_user'>,
+): HostSessions {
+  /** The least recently used comes first. */
+  const sessions = new Map<string, HostSession>();
+  return {
+    of(sessionId) {
+      const session = sessions.get(sessionId) ?? createHostSession(now, place);
+      sessions.delete(sessionId);
+      sessions.set(sessionId, session);
+      const [oldest] = sessions.keys();
+      if (sessions.size > HOST_SESSIONS_MAX && oldest !== undefined) sessions.delete(oldest);
+      return session;
+    },
+  };
 }
 
 export function createHostSession(

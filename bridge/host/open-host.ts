@@ -3,10 +3,12 @@
 import type { JsonObject } from '../../schemas/json.ts';
 import { OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
 import type { HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
-import { type RunningCommands, createRunningCommands } from './exec/running-commands.ts';
+import { createRunningCommands } from './exec/running-commands.ts';
 import { openSandbox } from './exec/sandbox.ts';
 import { fitOutcome } from './fit-outcome.ts';
-import { createHostSession } from './host-session.ts';
+import { openGitGuard, recoverGit, unguarded } from './git/git-guard.ts';
+import type { Quarantined } from './git/quarantine.ts';
+import { createHostSessions } from './host-session.ts';
 import { HOST_TOOLS } from './host-tools.ts';
 import { type HostOutcome, ToolFault, failed } from './outcome.ts';
 import { recoverPatches } from './patch/recover-patches.ts';
@@ -24,6 +26,10 @@ export interface Host {
   readonly sandboxNote: string;
   /** True when nothing keeps commands from what the host's own user can read, its token too. */
   readonly commandsShareUser: boolean;
+  /** Names the workspace: an undo is done only where the name is the one that its call recorded. */
+  readonly workspaceName: string;
+  /** Git directories that appeared while the last commands of a killed host ran, and were moved when this one opened. */
+  readonly gitQuarantined: readonly Quarantined[];
   /** Never rejects: every failure is an outcome with `success: false`. */
   run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
   /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
@@ -40,8 +46,8 @@ export interface HostOptions {
    * Opening fails where that cannot be had, and with `bwrap` where bwrap does not work.
    */
   readonly sandbox?: 'auto' | SandboxLevel;
-  /** Directories that no command may see: where the token is, and the ledger. */
-  readonly hidden?: readonly string[];
+  /** False for a host that only puts files back: it needs no sandbox. */
+  readonly runsCommands?: boolean;
   /** Unix time in milliseconds. */
   readonly now: () => number;
   /** Values that must not leave the host; outputs have `‹secret›` in their place. */
@@ -50,31 +56,37 @@ export interface HostOptions {
   readonly tempDir?: string;
   /** The uid that commands run as when the host runs as root. Default: the workspace's owner, else the user `nobody`. */
   readonly sandboxUid?: number;
+  /** Directories and files that no tool may read or write: the data of the engine, say. The workspace must not lie in one. */
+  readonly protect?: readonly string[];
+  /** Names the workspace. Default: made from the machine, the path and the inode, so that a copy has another name. */
+  readonly workspaceName?: string | undefined;
 }
 
 /** Opens a workspace, and finishes or rolls back the patches that an earlier process left half written there. */
-export function openHost(options: HostOptions): Promise<Host> {
-  // All of it is synchronous; inside the promise, errors become rejections.
-  return new Promise((answer) => answer(createHost(openParts(options))));
+export async function openHost(options: HostOptions): Promise<Host> {
+  const parts = openParts(options);
+  return createHost(parts, await recoverGit(parts.workspace, parts.scratch.records));
 }
 
 function openParts(options: HostOptions): HostParts {
-  const workspace = openWorkspace(options.workspace);
+  const { tempDir, protect = [], workspaceName } = options;
+  const workspace = openWorkspace(options.workspace, { protect, name: workspaceName });
   try {
-    const { sandbox: wanted = 'auto', sandboxUid, hidden = [] } = options;
-    const sandbox = openSandbox(workspace, { wanted, sandboxUid, hidden });
-    const scratch = openScratch(workspace.path, options.tempDir);
+    const { sandbox: wanted = 'auto', sandboxUid, runsCommands = true } = options;
+    const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
+    const scratch = openScratch(workspace.path, tempDir);
     recoverPatches(workspace, scratch.patches);
     return {
       workspace,
       sandbox,
       scratch,
-      session: createHostSession(options.now, {
+      sessions: createHostSessions(options.now, {
         sandbox: sandbox.level,
         workspace: workspace.path,
         ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
       }),
       commands: createRunningCommands(),
+      gitGuard: sandbox.level === 'none' ? unguarded : openGitGuard(workspace, scratch.records),
       redactor: createRedactor(options.secrets ?? []),
       ripgrep: findRipgrep(workspace.path),
       now: options.now,
@@ -85,12 +97,14 @@ function openParts(options: HostOptions): HostParts {
   }
 }
 
-function createHost(parts: HostParts): Host {
+function createHost(parts: HostParts, gitQuarantined: readonly Quarantined[]): Host {
   let closing: Promise<void> | undefined;
   return {
     sandbox: parts.sandbox.level,
     sandboxNote: parts.sandbox.note,
     commandsShareUser: parts.sandbox.sharesUser,
+    gitQuarantined,
+    workspaceName: parts.workspace.name,
     has: (toolId) => HOST_TOOLS.has(toolId),
     async run(toolId, args, context) {
       const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });
@@ -98,7 +112,7 @@ function createHost(parts: HostParts): Host {
     },
     restore: (files) => fitOutcome(restore(parts, files, closing !== undefined), OUTPUT_BYTES_DEFAULT, parts),
     close() {
-      closing ??= closeParts(parts, parts.commands);
+      closing ??= closeParts(parts);
       return closing;
     },
   };
@@ -115,7 +129,8 @@ async function runChecked(
     const tool = HOST_TOOLS.get(toolId);
     if (tool === undefined) throw new ToolFault('unknown_tool', `this host has no tool ${JSON.stringify(toolId)}`);
     if (context.signal.aborted) throw new ToolFault('cancelled', 'the call was cancelled before it started');
-    const adopted: HostSessionFacts | null = toolId === 'host.session.open' ? null : parts.session.use();
+    const adopted: HostSessionFacts | null =
+      toolId === 'host.session.open' ? null : parts.sessions.of(context.sessionId).use();
     const outcome = await runTool(tool, args, parts, context);
     return adopted === null ? outcome : { hostSession: adopted, ...outcome };
   } catch (error) {
@@ -146,8 +161,9 @@ async function runTool(
   }
 }
 
-async function closeParts({ scratch, workspace }: HostParts, commands: RunningCommands): Promise<void> {
+async function closeParts({ scratch, workspace, commands, gitGuard }: HostParts): Promise<void> {
   await commands.close();
+  await gitGuard.idle();
   scratch.close();
   workspace.close();
 }

@@ -6,10 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryNow } from '../../src/files/directories.ts';
 import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
+import { isWithin, pathsShowing, readMounts } from './workspace/mounts.ts';
 
 export interface Scratch {
   /** Holds the manifests of the patches that are being written. All processes of this workspace and user share it. */
   readonly patches: string;
+  /** Holds what this process notes for the next one. All processes of this workspace and user share it. */
+  readonly records: string;
   /** A new path for one spilled output. `close` removes the directory of these. */
   newSpillPath(): string;
   close(): void;
@@ -19,7 +22,7 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   const base = tempDir ?? defaultBase(workspacePath);
   makeDirectoryNow(base);
   const real = realpathSync(base);
-  if (`${real}/`.startsWith(`${workspacePath}/`))
+  if (pathsShowing(real, readMounts()).some((path) => isWithin(path, workspacePath)))
     throw new Error(`tempDir ${real} lies in the workspace; choose a directory outside it`);
   const patches = join(real, 'patches');
   makeDirectoryNow(patches);
@@ -27,6 +30,7 @@ export function openScratch(workspacePath: string, tempDir: string | undefined):
   const spills = mkdtempSync(join(real, `spill-${processTagOf(process.pid)}-`));
   return {
     patches,
+    records: real,
     newSpillPath: () => join(spills, randomUUID()),
     close() {
       rmSync(spills, { recursive: true, force: true });

@@ -2,14 +2,17 @@
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RunningCommands } from './exec/running-commands.ts';
 import type { Sandbox } from './exec/sandbox.ts';
+import type { GitGuard } from './git/git-guard.ts';
 import type { HostOutcome } from './outcome.ts';
 import type { Redactor } from './redact.ts';
 import type { Scratch } from './scratch.ts';
-import type { HostSession } from './host-session.ts';
+import type { HostSessions } from './host-session.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 /** The caller's limits for one call. */
 export interface HostCallContext {
+  /** The session of the engine that the call belongs to. */
+  readonly sessionId: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly outputBytesMax: number;
@@ -19,9 +22,10 @@ export interface HostCallContext {
 /** What all tools of one host share. */
 export interface HostParts {
   readonly workspace: Workspace;
-  readonly session: HostSession;
+  readonly sessions: HostSessions;
   readonly sandbox: Sandbox;
   readonly commands: RunningCommands;
+  readonly gitGuard: GitGuard;
   readonly scratch: Scratch;
   readonly redactor: Redactor;
   /** The path of rg(1); null when it is not installed. */

@@ -33,20 +33,24 @@ async function main(): Promise<void> {
   const token = await orMisuse(options.tokenFile, readToken(options.tokenFile));
   // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
+  const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
+  // Before the host, which protects the directory of the ledger.
+  const ledger = await openLedger(options, owner);
   const host = await openHost({
     workspace: options.workspace,
+    protect: protectedPaths(options),
+    workspaceName: options.workspaceName,
     sandbox: options.sandbox,
     now: () => systemClock.now(),
     secrets: [token, ...Object.values(secrets)],
-    hidden: privateDirectories(options),
+    runsCommands: !options.undoOnly,
   });
-  const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
-  // Said on standard error too: standard output is for programs.
-  if (host.commandsShareUser && !options.undoOnly) process.stderr.write(`bridge: sandbox ${host.sandboxNote}\n`);
-  const ledger = await openLedger(options, owner);
   const client = connect(options.url, token);
-  const sandbox = { sandbox: host.sandbox, sandbox_note: host.sandboxNote, shares_user: host.commandsShareUser };
-  print({ event: 'ready', owner, ...sandbox, pid: process.pid });
+  // Said on standard error too: standard output is for programs.
+  if (host.commandsShareUser) process.stderr.write(`bridge: sandbox ${host.sandboxNote}\n`);
+  const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
+  print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid });
+  if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   try {
     await runBridge({
       client,
@@ -73,11 +77,11 @@ const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: Own
   ...(sessions === undefined ? {} : { sessions }),
 });
 
-/** The data directory of the engine, when the token lies in it, and that of the ledger. */
-function privateDirectories({ tokenFile, stateDir }: MainOptions): readonly string[] {
+/** The token, the directories that it lies in, and the ledger, with what the options add. */
+function protectedPaths({ tokenFile, stateDir, protect }: MainOptions): readonly string[] {
   const tokens = dirname(resolve(tokenFile));
-  const data = basename(tokens) === 'tokens' ? [dirname(tokens)] : [];
-  return [...data, tokens, ...(stateDir === undefined ? [] : [stateDir])];
+  const data = basename(tokens) === 'tokens' ? [tokens, dirname(tokens)] : [];
+  return [...protect, tokenFile, ...data, ...(stateDir === undefined ? [] : [stateDir])];
 }
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {

@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
+import { WorkspaceName } from '../../schemas/undo.ts';
 
 export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|openai [options]
 
@@ -13,6 +14,10 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --model NAME                used instead of the model that a run names
   --fallback-model NAME       used when a run names no model
   --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
+  --protect PATH              a directory or file that no tool may read or write; may be repeated. The token file, the
+                              data directory it lies in and the state directory always are protected
+  --workspace-name NAME       names the workspace (default: from the machine, the path and the inode); a call is undone
+                              only where the name is the same
   --owner NAME                names this process to the engine; must be unique among live bridges
   --session ID                serves this session only; may be repeated
   --concurrency N             maximum number of concurrent calls (default: CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY)
@@ -38,6 +43,8 @@ export interface MainOptions {
   readonly model: string | undefined;
   readonly fallbackModel: string | undefined;
   readonly stateDir: string | undefined;
+  readonly protect: readonly string[];
+  readonly workspaceName: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
   readonly concurrency: number | undefined;
@@ -75,6 +82,8 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     model: values.model,
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
+    protect: values.protect ?? [],
+    workspaceName: workspaceName(values['workspace-name']),
     owner,
     sessions: session?.map(sessionId),
     concurrency: concurrency === undefined || concurrency === '' ? undefined : count(concurrency),
@@ -100,6 +109,8 @@ function parse(args: readonly string[]) {
       model: text,
       'fallback-model': text,
       'state-dir': text,
+      'workspace-name': text,
+      protect: { ...text, multiple: true },
       owner: text,
       session: { ...text, multiple: true },
       concurrency: text,
@@ -122,6 +133,11 @@ function oneOf<const V extends readonly string[]>(name: string, value: string | 
 function sessionId(value: string): SessionId {
   if (SessionId.is(value)) return value;
   throw new Misuse(`--session must be a session id (1 to 64 of A-Z a-z 0-9 _ . -), not ${JSON.stringify(value)}`);
+}
+
+function workspaceName(value: string | undefined): string | undefined {
+  if (value === undefined || WorkspaceName.is(value)) return value;
+  throw new Misuse('--workspace-name must be 1 to 128 printable ASCII characters without spaces');
 }
 
 function count(value: string): number {

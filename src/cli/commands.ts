@@ -70,6 +70,7 @@ export function addUndo(program: Program): void {
       const { undoCommand } = await import('./commands/undo.ts');
       const { brand } = await import('../../schemas/ids.ts');
       const [batch, workspace] = [textOption(options, 'batch'), textOption(options, 'workspace')];
+      const workspaceName = textOption(options, 'workspaceName');
       return await undoCommand(
         {
           dataDir: await dataDir(options),
@@ -77,6 +78,7 @@ export function addUndo(program: Program): void {
           call: brand(textOption(options, 'call') ?? ''),
           ...(batch === undefined ? {} : { batch: brand<'BatchId'>(batch) }),
           ...(workspace === undefined ? {} : { workspace }),
+          ...(workspaceName === undefined ? {} : { workspaceName }),
         },
         output,
       );
@@ -84,7 +86,8 @@ export function addUndo(program: Program): void {
   )
     .requiredOption('--call <id>', 'the call')
     .option('--batch <id>', 'the batch of the call, when several calls have this id (default: the last one)')
-    .option('--workspace <dir>', 'the directory of the files (default: the last workspace of the session)');
+    .option('--workspace <dir>', 'the directory of the files (default: the last workspace of the session)')
+    .option('--workspace-name <name>', 'the name that the call recorded, when the directory was moved or copied since');
 }
 
 export function addProcesses(program: Program): void {
@@ -138,6 +141,7 @@ export function addProcesses(program: Program): void {
     },
   )
     .option('--workspace <dir>', 'the directory the tools work in', '.')
+    .option('--workspace-name <name>', 'its name (default: made from the machine, the path and the inode)')
     .option('--model <name>', 'the model to ask when a run names none')
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
     .option('--recording <file>', 'read the model’s turns from this recording instead')

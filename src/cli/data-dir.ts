@@ -17,6 +17,12 @@ export function dataDirOf(option: string | undefined): string {
   throw new CommandFailure('invalid_shape', 'the data directory is empty. Give --data-dir DIR');
 }
 
+/** The directories that no tool may read or write: this data directory, and the one that other engines use by default. */
+export function ownDirectories(dataDir: string): readonly string[] {
+  const home = homedir();
+  return home === '' ? [dataDir] : [dataDir, join(home, '.refold')];
+}
+
 /** Creates a missing data directory, for a command that may start one. */
 export async function makeDataDir(dataDir: string): Promise<void> {
   await makeDirectory(dataDir).catch((error: unknown) => {

@@ -22,6 +22,8 @@ export interface BridgeArguments {
   readonly workspace: string;
   /** Where bridges record the calls they start, for their successors; absent for a bridge that starts no calls. */
   readonly stateDir?: string;
+  /** Directories and files that no tool may read or write. */
+  readonly protect: readonly string[];
   /** Further arguments of the bridge. */
   readonly args: readonly string[];
   /** Secrets, passed on standard input so that no environment holds them. */
@@ -37,12 +39,13 @@ export const startEngineProcess = (dataDir: string, port: number): Promise<Child
 
 /** Starts a bridge and waits until it is ready; `onLine` gets each later line it prints. It ends with this process. */
 export async function startBridgeProcess(
-  { url, tokenFile, workspace, stateDir, args, secrets = {} }: BridgeArguments,
+  { url, tokenFile, workspace, stateDir, protect, args, secrets = {} }: BridgeArguments,
   onLine: (line: Readonly<Record<string, unknown>>) => void = () => undefined,
 ): Promise<Child> {
   const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
-  const argv = [BRIDGE, ...fixed, ...own, ...args];
+  const kept = protect.flatMap((path) => ['--protect', path]);
+  const argv = [BRIDGE, ...fixed, ...own, ...kept, ...args];
   const options = { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` };
   const bridge = await start(argv, options).catch((error: unknown) => {
     // The message of a disk or file error does not say which process it stopped.

@@ -78,7 +78,9 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
       'no_workspace',
       `there is no directory ${workspace}. Give an existing one with --workspace`,
     );
-  const common = ['--sandbox', String(options['sandbox'] ?? 'auto')];
+  const { workspaceName } = options;
+  const named = typeof workspaceName === 'string' ? ['--workspace-name', workspaceName] : [];
+  const common = ['--sandbox', String(options['sandbox'] ?? 'auto'), ...named];
   const { recording } = options;
   if (typeof recording === 'string') {
     if (!existsSync(recording))

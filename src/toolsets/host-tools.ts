@@ -111,8 +111,9 @@ const sessionTools = (): readonly ToolSpec[] => [
     tool_name: 'shell',
     description:
       'Run one command in the workspace. Returns its exit code and output. The command is a list of arguments, not a ' +
-      'shell line; for pipes, use ["sh", "-c", "..."]. Do not rely on network access. To read or edit files, prefer the ' +
-      'file tools.',
+      'shell line; for pipes, use ["sh", "-c", "..."]. In the sandbox "bwrap" it has no network but its own loopback, and ' +
+      'cannot write or leave git directories; without a sandbox ("none") it has the network of the host. open_session ' +
+      'says which is in force. To read or edit files, prefer the file tools.',
     input_schema: input(
       {
         argv: {

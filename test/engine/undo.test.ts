@@ -24,7 +24,8 @@ const changesOf = (path: string): Changes => [
 ];
 
 /** A session in which call `w` has written and call `r` has not; its run continues. */
-async function written(changes: Changes = changesOf('a')): Promise<World> {
+async function written(changes: Changes = changesOf('a'), workspace?: string): Promise<World> {
+  const named = workspace === undefined ? {} : { workspace };
   const world = await newWorld();
   await world.talk.create();
   await must(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
@@ -33,7 +34,7 @@ async function written(changes: Changes = changesOf('a')): Promise<World> {
   for (const effect of calls) {
     if (effect.call_id === 'w') await world.talk.submit([started(effect, A)], A);
     const report = settled(effect) as Extract<LooseIngress, { readonly kind: 'ToolCallSettled' }>;
-    await world.talk.submit([effect.call_id === 'w' ? { ...report, changes } : report], A);
+    await world.talk.submit([effect.call_id === 'w' ? { ...report, changes, ...named } : report], A);
   }
   return world;
 }
@@ -119,6 +120,43 @@ describe('a request to undo a call', () => {
     if (effect === undefined) throw new Error('no effect is owed');
     const end = { ...settled(effect), changes: changesOf('a') } as LooseIngress;
     expect(await world.talk.outcome(end, A)).toBe('unknown_blob');
+  });
+});
+
+describe('an undo of a call that named its workspace', () => {
+  const wanting = async ({ talk }: World, workspace?: string, owner = A): Promise<number> =>
+    (await talk.lease(owner, { kinds: ['call.undo'], ...(workspace === undefined ? {} : { workspace }) })).effects
+      .length;
+
+  test('is granted only to a bridge that names the same one, also after another one has asked', async () => {
+    const world = await written(changesOf('a'), 'w@1');
+    await world.talk.submit([ask('w')]);
+    expect([await wanting(world), await wanting(world, 'w@2'), await wanting(world, 'w@2', B)]).toEqual([0, 0, 0]);
+    expect(await wanting(world, 'w@1', B)).toBe(1);
+    expect((await world.talk.state()).undos).toMatchObject([{ workspace: 'w@1' }]);
+  });
+
+  test('is granted to a waiting bridge of that workspace, not to the others', async () => {
+    const world = await written(changesOf('a'), 'w@1');
+    const kinds = ['call.undo'] as const;
+    const others = [undefined, 'w@2'].map((workspace) =>
+      world.talk.lease(B, { kinds, wait_ms: 1_000, ...(workspace === undefined ? {} : { workspace }) }),
+    );
+    const meant = world.talk.lease(A, { kinds, wait_ms: 1_000, workspace: 'w@1' });
+    await world.talk.submit([ask('w')]);
+    expect((await meant).effects).toMatchObject([{ kind: 'call.undo', workspace: 'w@1' }]);
+    await world.clock.advance(1_000);
+    for (const other of others) expect((await other).effects).toEqual([]);
+  });
+
+  test('is refused when the request states another one; without a name, only an unnamed bridge gets it', async () => {
+    const world = await written(changesOf('a'), 'w@1');
+    expect(await world.talk.outcome(ask('w', { workspace: 'w@2' }))).toBe('other_workspace');
+    expect(await world.talk.outcome(ask('w', { workspace: 'w@1' }))).toBe('done');
+    const unnamed = await written();
+    expect(await unnamed.talk.outcome(ask('w', { workspace: 'w@2' }))).toBe('other_workspace');
+    await unnamed.talk.submit([ask('w')]);
+    expect([await wanting(unnamed, 'w@2'), await wanting(unnamed)]).toEqual([0, 1]);
   });
 });
 

@@ -23,6 +23,8 @@ export function everyPart() {
   session
     .together(() => session.finishesBatch())
     .shows('a sealed page', ({ transcript }) => transcript.sealed.length === 1);
+  const changes = [{ path: 'a', before: null, after_digest: blob('a').ref }];
+  session.takes('UndoRequested', { call_id: 'c69', batch_id: 'batch-1', changes, workspace: 'project@1' });
   // Questions, grants, custom calls, a detached call, and calls that wait for them.
   const text = 'x'.repeat(5_000);
   session.observes(
@@ -38,8 +40,6 @@ export function everyPart() {
   session.takes('FollowUpQueued', { follow_up: { input: say('and then?'), run_overrides: { turns_max: 3 } } });
   session.ofRun('user.interrupt', { input: say('something else'), by: 'ann' });
   session.shows('a call goes on', ({ detached }) => detached.length === 1).isNow('generating');
-  const changes = [{ path: 'a', before: null, after_digest: blob('a').ref }];
-  session.takes('UndoRequested', { call_id: 'q', batch_id: 'batch-2', changes });
   session.ofRun('GenerateFailed', { turn: session.state.run.turn, code: 'busy', message: 'no', retryable: true });
   session.shows('a retry waits', ({ run }) => run.retry.failures === 1).passes();
   session.answers('done').ended('completed').isNow('generating');

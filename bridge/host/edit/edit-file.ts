@@ -1,10 +1,11 @@
 // host.fs.edit_file: replaces one passage of a file, or all its occurrences.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalFlag, requiredText } from '../arguments.ts';
+import { refuseWrites } from '../git/refuse-git.ts';
 import { type HostOutcome, ToolFault, withFaultCodes, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
-import { refuseProtected, type WorkspacePath } from '../workspace/path-name.ts';
+import type { WorkspacePath } from '../workspace/path-name.ts';
 import { attributesOf, findReplaceable, replaceFile } from '../workspace/replace-file.ts';
 import { decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { type Edited, editText } from './edit-text.ts';
@@ -26,7 +27,7 @@ export function editFileTool(args: JsonObject, { workspace }: HostParts): HostOu
       'old_string and new_string are the same, so there is nothing to change; give a different new_string',
     );
   }
-  refuseProtected(path);
+  refuseWrites(workspace, [path]);
   const { bytes } = withFaultCodes({ not_found: 'path_not_found' }, () => readWhole(workspace, path));
   const text = decodeUtf8(bytes);
   if (text === null)

@@ -3,6 +3,7 @@
 import { constants } from 'node:os';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { OUTPUT_BYTES_MIN, SPILL_BYTES_MAX } from '../../../schemas/limits.ts';
+import { type GitFindings, gitNotes } from '../git/git-guard.ts';
 import type { HostOutcome } from '../outcome.ts';
 import { spillTo } from '../spill.ts';
 import type { Capture, Excerpt } from './output-capture.ts';
@@ -16,6 +17,7 @@ export interface FinishedCommand {
   readonly timeoutMs: number;
   /** Environment variables that were not passed to the command. */
   readonly dropped: readonly string[];
+  readonly git: GitFindings;
 }
 
 export interface ReportLimits {
@@ -27,9 +29,11 @@ export interface ReportLimits {
 const FRAME_BYTES = 512;
 
 export function reportCommand(command: FinishedCommand, limits: ReportLimits): HostOutcome {
-  const { stdout, stderr, durationMs, dropped } = command;
+  const { stdout, stderr, durationMs, dropped, git } = command;
   const verdict = verdictOf(command);
-  const available = Math.max(limits.outputBytesMax, OUTPUT_BYTES_MIN) - FRAME_BYTES;
+  const notes = gitNotes(git);
+  const room = Math.max(limits.outputBytesMax, OUTPUT_BYTES_MIN) - FRAME_BYTES;
+  const available = Math.max(0, room - Buffer.byteLength(notes.join('\n')));
   // Each stream may use half of the room, and what the other leaves over.
   const errBytes = Math.min(stderr.total(), Math.max(Math.floor(available / 2), available - stdout.total()));
   const out = stdout.excerpt(available - errBytes);
@@ -38,6 +42,7 @@ export function reportCommand(command: FinishedCommand, limits: ReportLimits): H
   const headline = [
     verdict.headline,
     ...(dropped.length === 0 ? [] : [`[environment variables not passed on: ${dropped.join(', ')}]`]),
+    ...notes,
   ];
   const text = [...headline, ...section('stdout', out), ...section('stderr', err)];
   if (stdout.total() + stderr.total() === 0) text.push('(no output)');
@@ -49,6 +54,7 @@ export function reportCommand(command: FinishedCommand, limits: ReportLimits): H
     truncated,
     duration_ms: durationMs,
     ...(dropped.length === 0 ? {} : { env_dropped: dropped }),
+    ...(git.quarantined.length === 0 ? {} : { git_quarantined: git.quarantined.length }),
   };
   return {
     success: verdict.code === null,

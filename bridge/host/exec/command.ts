@@ -1,7 +1,11 @@
 // The command of one tool call, before it is placed in a sandbox.
+import type { GitEntry } from '../git/git-entries.ts';
+
 export interface Command {
   readonly argv: readonly string[];
   /** Its working directory: an absolute path in the workspace. */
   readonly directory: string;
   readonly variables: Readonly<Record<string, string>>;
+  /** Git directories that it must not write. */
+  readonly readOnly: readonly GitEntry[];
 }

@@ -9,6 +9,7 @@ import {
   PROGRESS_EVERY_MS,
   TERM_GRACE_MS,
 } from '../../../schemas/limits.ts';
+import type { GitEntry } from '../git/git-entries.ts';
 import { type HostOutcome, ToolFault } from '../outcome.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import { withDirectory } from '../workspace/directory.ts';
@@ -33,13 +34,17 @@ export async function execTool(args: JsonObject, host: HostParts, context: HostC
   const stdout = openCapture(host.scratch.newSpillPath(), host.redactor);
   const stderr = openCapture(host.scratch.newSpillPath(), host.redactor);
   try {
-    const startedMs = host.now();
-    const command = host.commands.track((keeper) => start(call, host, keeper, [stdout, stderr]));
-    const end = await supervise(command, call, context, [stdout, stderr]);
+    const [{ end, durationMs }, git] = await host.gitGuard.around(async (readOnly) => {
+      const startedMs = host.now();
+      const begin = (keeper: Keeper): RunningCommand =>
+        start(call, host, { keeper, readOnly, streams: [stdout, stderr] });
+      const command = host.commands.track(context.sessionId, begin);
+      const ended = await supervise(command, call, context, [stdout, stderr]);
+      return { end: ended, durationMs: Math.max(0, Math.round(host.now() - startedMs)) };
+    });
     if (end.spawnFault !== null) throw new ToolFault('spawn_failed', spawnAdvice(call, end.spawnFault));
-    const durationMs = Math.max(0, Math.round(host.now() - startedMs));
     return reportCommand(
-      { end, stdout, stderr, durationMs, timeoutMs: call.timeoutMs, dropped: call.environment.dropped },
+      { end, stdout, stderr, durationMs, timeoutMs: call.timeoutMs, dropped: call.environment.dropped, git },
       { outputBytesMax: context.outputBytesMax, spillPath: host.scratch.newSpillPath() },
     );
   } finally {
@@ -77,16 +82,21 @@ function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallC
   return call;
 }
 
+interface StartPorts {
+  readonly keeper: Keeper;
+  readonly readOnly: readonly GitEntry[];
+  readonly streams: readonly [stdout: Capture, stderr: Capture];
+}
+
 function start(
   call: ExecCall,
   { workspace, sandbox }: HostParts,
-  keeper: Keeper,
-  [stdout, stderr]: readonly [Capture, Capture],
+  { keeper, readOnly, streams: [stdout, stderr] }: StartPorts,
 ): RunningCommand {
   const { argv, cwd, environment, stdin } = call;
   return withDirectory(workspace.root, cwd.names, (directory) => {
     const path = [workspace.path, ...cwd.names].join('/');
-    const launch = sandbox.launch({ argv, directory: path, variables: environment.variables });
+    const launch = sandbox.launch({ argv, directory: path, variables: environment.variables, readOnly });
     // bwrap changes to the directory inside its own mounts. Without it, the command starts in the open directory handle.
     const place = sandbox.level === 'bwrap' ? '/' : directory.location;
     return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr }, keeper);

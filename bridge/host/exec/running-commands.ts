@@ -5,25 +5,30 @@ import { type Keeper, openKeeper } from './keeper.ts';
 import type { CommandEnd, CommandStopReason, RunningCommand } from './run-command.ts';
 
 export interface RunningCommands {
-  /** Starts a command and tracks it until it has ended. Throws `too_many_commands` at the limit. */
-  track(start: (keeper: Keeper) => RunningCommand): RunningCommand;
-  /** Stops every running command; resolves to their number after the last has ended. */
-  stopAll(reason: CommandStopReason, graceMs: number): Promise<number>;
+  /** Starts a command of a session and tracks it until it has ended. Throws `too_many_commands` at the limit. */
+  track(sessionId: string, start: (keeper: Keeper) => RunningCommand): RunningCommand;
+  /** Stops the running commands of a session; resolves to their number after the last has ended. */
+  stopOf(sessionId: string, reason: CommandStopReason, graceMs: number): Promise<number>;
   /** Kills every running command, and ends the keeper. */
   close(): Promise<void>;
 }
 
 export function createRunningCommands(): RunningCommands {
-  const running = new Set<RunningCommand>();
+  /** Each with its session. */
+  const running = new Map<RunningCommand, string>();
   const keeper = openKeeper();
-  const stopAll = async (reason: CommandStopReason, graceMs: number): Promise<number> => {
-    const all = [...running];
-    for (const command of all) command.stop(reason, graceMs);
-    const ends: readonly CommandEnd[] = await Promise.all(all.map((command) => command.ended));
+  const stopWhere = async (
+    isMeant: (session: string) => boolean,
+    reason: CommandStopReason,
+    graceMs: number,
+  ): Promise<number> => {
+    const commands = [...running].filter(([, session]) => isMeant(session)).map(([command]) => command);
+    for (const command of commands) command.stop(reason, graceMs);
+    const ends: readonly CommandEnd[] = await Promise.all(commands.map((command) => command.ended));
     return ends.length;
   };
   return {
-    track(start) {
+    track(sessionId, start) {
       if (running.size >= COMMANDS_RUNNING_MAX) {
         throw new ToolFault(
           'too_many_commands',
@@ -31,13 +36,13 @@ export function createRunningCommands(): RunningCommands {
         );
       }
       const command = start(keeper);
-      running.add(command);
+      running.set(command, sessionId);
       void command.ended.then((): boolean => running.delete(command));
       return command;
     },
-    stopAll,
+    stopOf: (sessionId, reason, graceMs) => stopWhere((session) => session === sessionId, reason, graceMs),
     async close() {
-      await stopAll('closed', 0);
+      await stopWhere(() => true, 'closed', 0);
       keeper.close();
     },
   };

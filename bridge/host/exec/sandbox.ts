@@ -4,15 +4,14 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { SandboxLevel } from '../../../schemas/tool-set.ts';
-import type { Owner, Workspace } from '../workspace/workspace.ts';
-import { type Shown, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
+import { type Owner, type Workspace, refuseReplaced } from '../workspace/workspace.ts';
+import { type SandboxMounts, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './command-identity.ts';
 import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { findProgram } from './find-program.ts';
-import { realDirectories, sharesUser } from './private-directories.ts';
 
 /** The process to start for a command. */
 export interface Launch {
@@ -37,9 +36,9 @@ export interface Sandbox {
 
 export interface SandboxOptions {
   readonly wanted: 'auto' | SandboxLevel;
-  /** Directories that no command may see. */
-  readonly hidden?: readonly string[];
   readonly sandboxUid: number | undefined;
+  /** False for a host that only puts files back: then nothing is to be kept from commands. */
+  readonly runsCommands?: boolean;
 }
 
 /** Nothing would keep commands from the host's own files, and nobody has accepted that. */
@@ -48,33 +47,35 @@ export class SandboxRefused extends Error {
 }
 
 /**
- * Throws when `wanted` is `bwrap` and bwrap does not work, and a {@link SandboxRefused} when it is `auto` and commands could
- * read the host's own files.
+ * Throws when `wanted` is `bwrap` and bwrap does not work, and a {@link SandboxRefused} when commands could change the host's
+ * own files, or when they could read them and it is not `none` that was wanted.
  */
 export function openSandbox(workspace: Workspace, options: SandboxOptions): Sandbox {
-  const { wanted, sandboxUid } = options;
-  const hidden = realDirectories(options.hidden ?? []);
+  const { wanted, sandboxUid, runsCommands = true } = options;
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
   const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${accessNote(workspace, identity)}`;
-  const shares = sharesUser(identity, hidden);
+  if (!runsCommands) return unconfined(identity, limits, { note: 'none: it runs no commands', shares: false });
+  const shares = identity === null || workspace.places.ownedBy(identity.uid);
   const own = shares ? ", the engine's own user: they can read its tokens" : '';
-  const bare = (why: string): Sandbox =>
-    unconfined(identity, limits, { note: `none: ${why}; commands run as ${who}${own}`, shares });
+  const bare = (why: string): Sandbox => {
+    refuseUnhidden(workspace, why);
+    return unconfined(identity, limits, { note: `none: ${why}; commands run as ${who}${own}`, shares });
+  };
   if (wanted === 'none') return bare('chosen by the operator');
   const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
-    // bwrap may be unable to mount node (in root's home, say): a sandbox without node is better than none.
-    const [full, withoutNode] = [true, false].map((withNode): Confined => {
-      const mounts = systemMounts(withNode);
+    const faults: string[] = [];
+    for (const { withNode, usernsFlags } of variantsOf(bwrap)) {
       const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
-      return confined(workspace, identity, { bwrap, mounts, hidden, limits }, note);
-    }) as [Confined, Confined];
-    const why = probe(full, workspace);
-    if (why === null) return full;
-    if (probe(withoutNode, workspace) === null) return withoutNode;
-    fault = `bwrap does not work here (${why})`;
+      const confinement = { bwrap, mounts: systemMounts(withNode), usernsFlags, limits };
+      const sandbox = confined(workspace, identity, confinement, note);
+      const why = probe(sandbox, workspace);
+      if (why === null) return sandbox;
+      faults.push(why);
+    }
+    fault = `bwrap does not work here (${faults.at(-1)})`;
   }
   if (wanted === 'bwrap')
     throw new Error(
@@ -84,6 +85,23 @@ export function openSandbox(workspace: Workspace, options: SandboxOptions): Sand
   throw new SandboxRefused(
     `${fault}, so commands would run as ${who}${own}. Install bubblewrap, or run the bridge as root, which takes another user for commands; to accept it: --sandbox none`,
   );
+}
+
+/** Without a sandbox, commands could change the data of refold that the workspace contains. */
+function refuseUnhidden({ path, places }: Workspace, why: string): void {
+  const [hidden] = places.hiddenIn([path]);
+  if (hidden === undefined) return;
+  throw new SandboxRefused(
+    `the workspace ${path} contains ${hidden.path}, where refold keeps its own data, and without a sandbox (${why}) ` +
+      'commands could change it; choose a workspace or a data directory that does not overlap the other, or install bubblewrap',
+  );
+}
+
+/** Bwrap may be unable to mount node (in root's home, say): a sandbox without node is better than none. */
+function variantsOf(bwrap: string): readonly { readonly withNode: boolean; readonly usernsFlags: readonly string[] }[] {
+  const { stdout } = spawnSync(bwrap, ['--help'], { env: {}, timeout: PROBE_MS_MAX, encoding: 'utf8' });
+  const known = (stdout ?? '').includes('--disable-userns') ? [['--disable-userns'], []] : [[]];
+  return known.flatMap((usernsFlags) => [true, false].map((withNode) => ({ withNode, usernsFlags })));
 }
 
 function unconfined(
@@ -106,8 +124,11 @@ function unconfined(
   };
 }
 
-interface Confinement extends Shown {
+interface Confinement {
   readonly bwrap: string;
+  readonly mounts: SandboxMounts;
+  /** Keep commands from making user namespaces, in which they would have capabilities. */
+  readonly usernsFlags: readonly string[];
   readonly limits: readonly string[];
 }
 
@@ -134,19 +155,23 @@ function confined(workspace: Workspace, identity: Owner | null, confinement: Con
     sharesUser: false,
     identity,
     ungated: (command) => argvOf(command, []),
-    launch: (command) => ({
-      argv: [...outer, ...argvOf(command, inner)],
-      env: {},
-      gated: outer.length > 0,
-      reportsChild: true,
-    }),
+    launch: (command) => {
+      // The workspace is mounted by its path.
+      refuseReplaced(workspace);
+      return {
+        argv: [...outer, ...argvOf(command, inner)],
+        env: {},
+        gated: outer.length > 0,
+        reportsChild: true,
+      };
+    },
   };
 }
 
 /** Null when a command runs in the sandbox, else the reason why it does not. */
 function probe(sandbox: Confined, workspace: Workspace): string | null {
   const { variables } = childEnvironment({});
-  const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables });
+  const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables, readOnly: [] });
   const { status, error, stderr } = spawnSync(argv[0] as string, argv.slice(1), {
     ...sandbox.identity,
     cwd: '/',

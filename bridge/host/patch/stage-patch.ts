@@ -1,6 +1,7 @@
 // Turns the operations of a patch into file changes, in memory. Each operation sees the results of the earlier ones. The
 // first fault refuses the whole patch, before anything is written.
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
+import { refuseWrites } from '../git/refuse-git.ts';
 import { ToolFault, withFaultCodes } from '../outcome.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
@@ -38,6 +39,12 @@ export function stagePatch(workspace: Workspace, operations: readonly PatchOpera
   }
   const changes = [...files.values()].filter(({ before, after }) => !sameBytes(before, after));
   changes.sort((a, b) => (a.path.names.join('/') < b.path.names.join('/') ? -1 : 1));
+  withFaultCodes(readCodes, () =>
+    refuseWrites(
+      workspace,
+      changes.map(({ path }) => path),
+    ),
+  );
   return { changes, counts };
 }
 

@@ -4,11 +4,12 @@
 // alone.
 import { rmdirSync } from 'node:fs';
 import type { FileChange } from '../../../schemas/undo.ts';
+import { refuseWrites } from '../git/refuse-git.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import { type StepHook, writeChanges } from '../patch/write-changes.ts';
 import type { StagedChange } from '../patch/stage-patch.ts';
 import { entryPath, withDirectory } from '../workspace/directory.ts';
-import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
+import type { WorkspacePath } from '../workspace/path-name.ts';
 import { attributesOf, findReplaceable } from '../workspace/replace-file.ts';
 import { type Workspace, readWhole, withParent } from '../workspace/workspace.ts';
 import { contentDigest } from './record-change.ts';
@@ -31,6 +32,10 @@ export function restoreFiles(
   files: readonly RestorableFile[],
   onStep?: StepHook,
 ): HostOutcome {
+  refuseWrites(
+    workspace,
+    files.map(({ path }) => workspace.parse(path)),
+  );
   const found = files.map((file) => findTarget(workspace, file));
   const changed = found.flatMap((target) => ('changedSince' in target ? [target.changedSince] : []));
   const targets = found.flatMap((target) => ('changedSince' in target ? [] : [target]));
@@ -58,7 +63,6 @@ export function restoreFiles(
 
 function findTarget(workspace: Workspace, file: RestorableFile): Target | { readonly changedSince: string } {
   const path = workspace.parse(file.path);
-  refuseProtected(path);
   const stats = entryOf(workspace, path);
   const current = stats === null ? null : readWhole(workspace, path).bytes;
   const digest = current === null ? null : contentDigest(current);

@@ -8,6 +8,7 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { ToolFault, errorName } from '../outcome.ts';
 import { pathOf } from './path-name.ts';
+import { NO_PLACES, type ProtectedPlaces, protectedFault } from './protected-places.ts';
 
 export type WalkKind = 'fd' | 'lstat';
 
@@ -18,6 +19,8 @@ export interface Directory {
   /** A path to this directory. With the `fd` walk it stays valid when a directory above is renamed. */
   readonly location: string;
   readonly names: readonly string[];
+  /** What is not opened, wherever it is found. */
+  readonly places: Pick<ProtectedPlaces, 'has'>;
 }
 
 // Node does not export O_PATH. The value is the same on every Linux architecture that Node is built for.
@@ -27,9 +30,9 @@ export const walkKindHere = (): WalkKind =>
   process.platform === 'linux' && existsSync(`/proc/self/fd/`) ? 'fd' : 'lstat';
 
 /** Opens the workspace itself. The operator gives its path, which may contain links. */
-export function openRoot(path: string, walk: WalkKind): Directory {
+export function openRoot(path: string, walk: WalkKind, places: Directory['places'] = NO_PLACES): Directory {
   const fd = openSync(path, constants.O_DIRECTORY | handleFlag(walk));
-  return { walk, fd, location: walk === 'fd' ? `/proc/self/fd/${fd}` : path, names: [] };
+  return { walk, fd, location: walk === 'fd' ? `/proc/self/fd/${fd}` : path, names: [], places };
 }
 
 export const entryPath = (directory: Directory, name: string): string => `${directory.location}/${name}`;
@@ -57,7 +60,8 @@ export function lookUp(directory: Directory, name: string): Stats | null {
 export const linkFault = (shown: string): ToolFault =>
   new ToolFault('forbidden', `${shown} is a symbolic link, and links are not followed; name the real path instead`);
 
-function openChild(parent: Directory, name: string): Directory {
+/** Opens a directory of `parent`; the caller closes its handle. */
+export function openChild(parent: Directory, name: string): Directory {
   const names = [...parent.names, name];
   const path = entryPath(parent, name);
   const before = parent.walk === 'lstat' ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
@@ -68,14 +72,16 @@ function openChild(parent: Directory, name: string): Directory {
   } catch (error) {
     throw error instanceof ToolFault ? error : openFault(parent, name, error);
   }
-  if (parent.walk === 'fd') return { walk: 'fd', fd, location: `/proc/self/fd/${fd}`, names };
   try {
-    if (before === undefined || !isSame(fstatSync(fd), before)) throw changedFault(pathOf(names).shown);
+    const opened = fstatSync(fd);
+    if (parent.places.has(opened)) throw protectedFault(pathOf(names).shown);
+    if (parent.walk === 'fd') return { ...parent, fd, location: `/proc/self/fd/${fd}`, names };
+    if (before === undefined || !isSame(opened, before)) throw changedFault(pathOf(names).shown);
+    return { ...parent, fd, location: path, names };
   } catch (error) {
     closeSync(fd);
     throw error;
   }
-  return { walk: 'lstat', fd, location: path, names };
 }
 
 // The kernel reports ENOTDIR both for a link and for a file; the fault reports which of the two it is.

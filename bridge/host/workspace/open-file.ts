@@ -15,6 +15,7 @@ import { dirname } from 'node:path';
 import { ToolFault, errorName } from '../outcome.ts';
 import { type Directory, changedFault, entryPath, handleFlag, linkFault, lookUp } from './directory.ts';
 import { pathOf } from './path-name.ts';
+import { protectedFault } from './protected-places.ts';
 
 /** A regular file that is open for reading, and its stats at the open. */
 export interface OpenFile {
@@ -46,13 +47,13 @@ export function openFile(directory: Directory, name: string): OpenFile {
 
 function openOnce(directory: Directory, name: string, shown: string): OpenFile | null {
   const path = entryPath(directory, name);
-  if (directory.walk === 'lstat') checkReadable(lstatSync(path), shown);
+  if (directory.walk === 'lstat') checkReadable(directory, lstatSync(path), shown);
   // O_PATH does not open the file itself: a device or a FIFO is only inspected, and then refused.
   const handle = openSync(path, handleFlag(directory.walk) | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   let kept = false;
   try {
     const stats = fstatSync(handle);
-    checkReadable(stats, shown);
+    checkReadable(directory, stats, shown);
     if (directory.walk === 'lstat') {
       kept = isNamed(directory, name, stats);
       return kept ? { fd: handle, stats } : null;
@@ -92,8 +93,9 @@ function isNamed(directory: Directory, name: string, opened: Stats): boolean {
 const reopened = (handle: number): number =>
   openSync(`/proc/self/fd/${handle}`, constants.O_RDONLY | constants.O_NONBLOCK);
 
-/** Throws unless the entry is a regular file with exactly one name. */
-export function checkReadable(stats: Stats, shown: string): void {
+/** Throws unless the entry is a regular file with exactly one name, and is not protected. */
+export function checkReadable({ places }: Directory, stats: Stats, shown: string): void {
+  if (places.has(stats)) throw protectedFault(shown);
   if (stats.isDirectory()) throw new ToolFault('is_directory', `${shown} is a directory; list it instead`);
   if (stats.isSymbolicLink()) throw linkFault(shown);
   if (!stats.isFile()) throw new ToolFault('forbidden', `${shown} is a device, socket or pipe; name a regular file`);

@@ -37,7 +37,7 @@ export const isTemporaryName = (name: string): boolean => /^\.refold-[0-9a-f]{16
 /** The entry that a write would replace, or null; throws when the entry must not be replaced. */
 export function findReplaceable(directory: Directory, name: string): Stats | null {
   const stats = lookUp(directory, name);
-  if (stats !== null) checkReadable(stats, pathOf([...directory.names, name]).shown);
+  if (stats !== null) checkReadable(directory, stats, pathOf([...directory.names, name]).shown);
   return stats;
 }
 

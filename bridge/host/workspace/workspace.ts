@@ -1,12 +1,15 @@
 // The workspace: the one directory whose files the tools may read and write. It stays open for the life of the host, so
 // replacing the directory at its path has no effect.
-import { closeSync, fstatSync, readSync, realpathSync, type Stats } from 'node:fs';
-import { resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, readFileSync, readSync, realpathSync, statSync, type Stats } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, resolve } from 'node:path';
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { type Directory, type WalkKind, lookUp, openRoot, walkKindHere, withDirectory } from './directory.ts';
 import { type OpenFile, openFile } from './open-file.ts';
 import { type WorkspacePath, parsePath, pathOf } from './path-name.ts';
+import { type ProtectedPlaces, protectPlaces } from './protected-places.ts';
 
 export interface Owner {
   readonly uid: number;
@@ -16,26 +19,79 @@ export interface Owner {
 export interface Workspace {
   /** The absolute path without links, as outputs and the sandbox show it. */
   readonly path: string;
+  /** Identifies the workspace among all of all machines. */
+  readonly name: string;
   readonly root: Directory;
   /** The owner of the workspace, and of new files when the host runs as root. */
   readonly owner: Owner;
+  /** What no tool may read or write, wherever it lies. */
+  readonly places: ProtectedPlaces;
   parse(raw: string): WorkspacePath;
   close(): void;
 }
 
-export function openWorkspace(path: string, walk: WalkKind = walkKindHere()): Workspace {
+interface WorkspaceOptions {
+  readonly walk?: WalkKind;
+  /** Directories and files of refold itself. */
+  readonly protect?: readonly string[];
+  readonly name?: string | undefined;
+}
+
+/** Throws for a directory that must not be a workspace. */
+export function openWorkspace(
+  path: string,
+  { walk = walkKindHere(), protect = [], name }: WorkspaceOptions = {},
+): Workspace {
   const real = realpathSync(path);
   if (real === '/') throw new Error('the workspace must not be /; choose a directory below it');
-  const root = openRoot(real, walk);
-  const { uid, gid } = fstatSync(root.fd);
+  const places = protectPlaces(real, protect);
+  const root = openRoot(real, walk, places);
+  const { uid, gid, ino } = checkRoot(root, real);
   const roots = [real, resolve(path)];
   return {
     path: real,
+    name: name ?? nameOf(real, ino),
     root,
     owner: { uid, gid },
+    places,
     parse: (raw) => parsePath(raw, roots),
     close: () => closeSync(root.fd),
   };
+}
+
+// Not the device: its number may change when the machine starts again.
+function nameOf(path: string, inode: number): string {
+  const place = createHash('sha256').update([machineId(), path, inode].join('\0')).digest('hex').slice(0, 16);
+  return `${basename(path)
+    .replace(/[^\w.-]/g, '_')
+    .slice(0, 64)}@${place}`;
+}
+
+function machineId(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim() || hostname();
+  } catch {
+    return hostname();
+  }
+}
+
+// The path may lead elsewhere than when it was checked.
+function checkRoot(root: Directory, path: string): Stats {
+  const opened = fstatSync(root.fd);
+  if (!root.places.has(opened) && isAt(opened, path) && realpathSync(path) === path) return opened;
+  closeSync(root.fd);
+  throw new Error(`the workspace ${path} changed while it was opened; try again`);
+}
+
+/** Throws when another directory has taken the path of the workspace: what is opened by its path is not in it. */
+export function refuseReplaced({ root, path }: Workspace): void {
+  if (isAt(fstatSync(root.fd), path)) return;
+  throw new ToolFault('forbidden', `the workspace ${path} was moved or replaced; a person must restart the bridge`);
+}
+
+function isAt({ dev, ino }: Stats, path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.dev === dev && stats.ino === ino;
 }
 
 /** Runs `use` with the parent directory of `path` and the name in it. Throws for the workspace itself. */

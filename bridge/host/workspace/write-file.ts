@@ -2,9 +2,9 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, withFaultCodes, succeeded } from '../outcome.ts';
+import { refuseWrites } from '../git/refuse-git.ts';
 import type { HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
-import { refuseProtected } from './path-name.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
 import { withParent } from './workspace.ts';
 
@@ -12,7 +12,7 @@ export function writeFileTool(args: JsonObject, { workspace }: HostParts): HostO
   const path = workspace.parse(requiredText(args, 'path'));
   const bytes = Buffer.from(requiredText(args, 'text'), 'utf8');
   const exclusive = optionalChoice(args, 'mode', ['overwrite', 'create_new']) === 'create_new';
-  refuseProtected(path);
+  refuseWrites(workspace, [path]);
   const parentsMade = optionalFlag(args, 'create_parents')
     ? makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner).length
     : 0;

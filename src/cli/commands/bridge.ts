@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import pc from 'picocolors';
 import { tokenFile } from '../../client/token-file.ts';
-import { bridgeStateDir } from '../data-dir.ts';
+import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { type FoundEngine, findEngine } from '../engine-address.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { startBridgeProcess } from '../processes.ts';
@@ -24,7 +24,15 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
   const engine = await waitForEngine(dataDir, stopped, output);
   if (engine === null) return 0;
   const bridge = await startBridgeProcess(
-    { url: engine.url, tokenFile: tokenFile(dataDir, 'bridge'), workspace, stateDir, args, secrets },
+    {
+      url: engine.url,
+      tokenFile: tokenFile(dataDir, 'bridge'),
+      workspace,
+      stateDir,
+      protect: ownDirectories(dataDir),
+      args,
+      secrets,
+    },
     (line) => {
       output.object(line);
       output.line(pc.dim(JSON.stringify(line)));

@@ -11,7 +11,7 @@ import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
-import { bridgeStateDir } from '../data-dir.ts';
+import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -21,6 +21,7 @@ import { type Child, startBridgeProcess, startEngineProcess } from '../processes
 import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
 import { newAllowingAsker, newPrintingAsker } from '../people/unattended-asker.ts';
 import { userName } from '../people/user-name.ts';
+import { visible } from '../preview/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../store-content.ts';
 import { type WatchEnd, watch } from '../watch.ts';
@@ -121,8 +122,20 @@ async function startBridge(
   const stateDir = bridgeStateDir(dataDir);
   const bridge = await keepGoing(
     () =>
-      startBridgeProcess({ url, tokenFile: tokenFile(dataDir, 'bridge'), workspace, stateDir, args, secrets }, (line) =>
-        reportWaiting(line, output),
+      startBridgeProcess(
+        {
+          url,
+          tokenFile: tokenFile(dataDir, 'bridge'),
+          workspace,
+          stateDir,
+          protect: ownDirectories(dataDir),
+          args,
+          secrets,
+        },
+        (line) => {
+          reportWaiting(line, output);
+          reportQuarantined(line, output);
+        },
       ),
     (problem) => reportRestart('bridge', problem, output),
   );
@@ -139,6 +152,16 @@ function reportWaiting({ event, code, message }: Readonly<Record<string, unknown
   const what = event === 'reconnected' ? 'continues' : `waits for the engine: ${String(code)}, ${String(message)}`;
   output.line(pc.yellow(`  ! the bridge ${what}`));
   output.object({ event, code, message });
+}
+
+/** Reports the git directories that the bridge moved because an earlier one was killed while commands ran. */
+function reportQuarantined({ event, moved }: Readonly<Record<string, unknown>>, output: Output): void {
+  if (event !== 'git_quarantined' || !Array.isArray(moved)) return;
+  for (const { path, movedTo } of moved as readonly { path: string; movedTo: string | null }[]) {
+    const what = movedTo === null ? 'could not be moved: do not run git there' : `was moved to ${visible(movedTo)}`;
+    output.line(pc.yellow(`  ! a command of a killed bridge left the git directory ${visible(path)}; it ${what}`));
+  }
+  output.object({ event, moved });
 }
 
 function reportRestart(name: string, problem: string | null, output: Output): void {

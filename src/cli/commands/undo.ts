@@ -9,7 +9,7 @@ import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
-import { requireData } from '../data-dir.ts';
+import { ownDirectories, requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -24,6 +24,8 @@ export interface UndoCommand {
   readonly batch?: BatchId;
   /** The directory of the files; the session's last workspace when absent. */
   readonly workspace?: string;
+  /** What to call that directory: the name of a directory that it is a copy of, or was. */
+  readonly workspaceName?: string;
 }
 
 export async function undoCommand(command: UndoCommand, output: Output): Promise<number> {
@@ -34,20 +36,23 @@ export async function undoCommand(command: UndoCommand, output: Output): Promise
     const { state } = await must(engine.client.session(session));
     const workspace = workspaceOf(command, state.tool_runtime_context.workspace);
     // Started before the request: an undo must not be requested when no bridge can do it.
-    started.push(
-      await startBridgeProcess({
-        url: engine.url,
-        tokenFile: tokenFile(dataDir, 'bridge'),
-        workspace,
-        args: ['--undo-only', '--session', session, '--sandbox', 'none'],
-      }),
-    );
-    return await undo(command, engine.client, output);
+    const bridge = await startBridgeProcess({
+      url: engine.url,
+      tokenFile: tokenFile(dataDir, 'bridge'),
+      workspace,
+      protect: ownDirectories(dataDir),
+      args: ['--undo-only', '--session', session, ...namedBy(command)],
+    });
+    started.push(bridge);
+    return await undo(command, { client: engine.client, workspace: String(bridge.ready['workspace']) }, output);
   } finally {
     await engine.client.close();
     for (const child of started.reverse()) await child.stop();
   }
 }
+
+const namedBy = ({ workspaceName }: UndoCommand): readonly string[] =>
+  workspaceName === undefined ? [] : ['--workspace-name', workspaceName];
 
 async function startEngine(
   dataDir: string,
@@ -67,8 +72,18 @@ function workspaceOf({ workspace, session }: UndoCommand, recorded: string | nul
   throw new CommandFailure('no_workspace', `${why}. Give the directory that its tools worked in: --workspace DIR`);
 }
 
-async function undo({ session, call, batch }: UndoCommand, client: EngineClient, output: Output): Promise<number> {
-  const named = { kind: 'UndoRequested', call_id: call, ...(batch === undefined ? {} : { batch_id: batch }) } as const;
+async function undo(
+  { session, call, batch }: UndoCommand,
+  { client, workspace }: { readonly client: EngineClient; readonly workspace: string },
+  output: Output,
+): Promise<number> {
+  // Stated, so that the engine refuses an undo that this bridge cannot do.
+  const named = {
+    kind: 'UndoRequested',
+    call_id: call,
+    workspace,
+    ...(batch === undefined ? {} : { batch_id: batch }),
+  } as const;
   const receipt = await must(client.submit(session, { events: [named] }));
   const position = receipt.events[0]?.position ?? (0 as Position);
   const changes = await requestedAt(client, session, position);

@@ -141,7 +141,7 @@ async function measureEvent(
   if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress);
   const pending = [...before.events, ...own.events];
   const filled = await fillUndo(
-    { journal: ports.journal, id: start.id, version: start.state.version, pending },
+    { journal: ports.journal, id: start.id, state: own.state, version: start.state.version, pending },
     ingress,
   );
   return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right);

@@ -1,11 +1,12 @@
-// Completes a request to undo a call: adds the batch in which the call settled, and the files it changed. State
-// does not keep calls of earlier batches, so the stream is read backwards from its end. A client may only choose the
-// batch; anything else it sends about the call is ignored.
+// Completes a request to undo a call: adds the batch in which the call settled, the files it changed, and where they are.
+// State does not keep calls of earlier batches, so the stream is read backwards from its end. A client may only choose the
+// batch and state the workspace; anything else it sends about the call is ignored.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { BatchId, Position, SessionId, Version } from '../../../schemas/ids.ts';
 import { READ_PAGE_EVENTS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import type { Journal } from '../../journal/journal.ts';
 
 type UndoRequest = Extract<Ingress, { readonly kind: 'UndoRequested' }>;
@@ -14,15 +15,24 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export interface Stream {
   readonly journal: Journal;
   readonly id: SessionId;
+  /** The session after all of its events. */
+  readonly state: SessionState;
   /** How many events are durable. */
   readonly version: Version;
   /** Events that were stepped after those, oldest first. */
   readonly pending: readonly IngressEvent[];
 }
 
-/** The request with its batch and changes; else `unknown_call`, `nothing_to_undo` or `already_undone`. */
+/**
+ * The request with its batch, changes and workspace; else `unknown_call`, `write_running`, `nothing_to_undo`,
+ * `already_undone` or `other_workspace`.
+ */
 export async function fillUndo(stream: Stream, request: UndoRequest): Answer<UndoRequest> {
   const { call_id, batch_id: wanted } = request;
+  if (isLeftRunning(stream.state, request)) {
+    const message = `an interrupt left call "${call_id}" running; undo it when it has settled`;
+    return left(reject('write_running', '/call_id', message));
+  }
   const undone = new Set<BatchId>();
   for await (const event of backwards(stream, JSON.stringify(call_id))) {
     if (isLeft(event)) return event;
@@ -36,9 +46,12 @@ export async function fillUndo(stream: Stream, request: UndoRequest): Answer<Und
   );
 }
 
+const isLeftRunning = ({ detached = [] }: SessionState, { call_id, batch_id }: UndoRequest): boolean =>
+  detached.some((call) => call.call_id === call_id && (batch_id === undefined || call.batch_id === batch_id));
+
 function withChanges(
   request: UndoRequest,
-  { batch_id, call_id, changes }: EventOfKind<'ToolCallSettled'>,
+  { batch_id, call_id, changes, workspace }: EventOfKind<'ToolCallSettled'>,
   undone: ReadonlySet<BatchId>,
 ): Either<Rejection, UndoRequest> {
   if (changes === undefined) {
@@ -53,7 +66,17 @@ function withChanges(
       ),
     );
   }
-  return right({ ...request, batch_id, changes });
+  if (request.workspace !== undefined && request.workspace !== workspace) {
+    const where = workspace === undefined ? 'a workspace that its bridge did not name' : `the workspace ${workspace}`;
+    return left(
+      reject(
+        'other_workspace',
+        '/workspace',
+        `call "${call_id}" of ${batch_id} changed files of ${where}, not of ${request.workspace}; undo it there`,
+      ),
+    );
+  }
+  return right({ ...request, batch_id, changes, ...(workspace === undefined ? {} : { workspace }) });
 }
 
 /** The events that may name the call, newest first. Texts without its id are not even parsed. */

@@ -25,8 +25,8 @@ export class GrantableSessions {
   }
 
   /** The sessions to examine for a request. The caller deletes each session that has nothing for it from the set. */
-  candidates({ kinds, tools }: Pick<Wanted, 'kinds' | 'tools'>): Set<SessionId> {
-    const key = JSON.stringify([kinds, tools]);
+  candidates({ kinds, tools, workspace }: Pick<Wanted, 'kinds' | 'tools' | 'workspace'>): Set<SessionId> {
+    const key = JSON.stringify([kinds, tools, workspace]);
     const found = this.#candidates.get(key) ?? new Set(this.#all);
     this.#candidates.delete(key);
     this.#candidates.set(key, found);

@@ -43,9 +43,10 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
   const plans: LeaseGrant['plans'][number][] = [];
   let matchesTool: ((tool: string) => boolean) | null = null;
 
-  /** The effect is of a requested kind and, when it is a call, on a requested tool. */
+  /** The effect is of a requested kind and, for a call, on a requested tool; for an undo, in the requested workspace. */
   const isWanted = (effect: BridgeEffect): boolean => {
     if (!request.kinds.includes(effect.kind)) return false;
+    if (effect.kind === 'call.undo') return effect.workspace === request.workspace;
     if (effect.kind !== 'tool.call') return true;
     matchesTool ??= toolMatcher(request.tools);
     return matchesTool(effect.tool_id);

@@ -11,6 +11,8 @@ import {
   combineExecutors,
 } from '../../../bridge/executors/executors.ts';
 import { hostExecutor } from '../../../bridge/executors/host-executor.ts';
+import { wantedBy } from '../../../bridge/executors/lease-request.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import { brand } from '../../../schemas/ids.ts';
 
@@ -48,6 +50,21 @@ describe('the registry', () => {
   test('finds no executor for a tool that none lists', () => {
     expect(combineExecutors([executor('host', 'host.*')]).find('mcp.x')).toBeNull();
   });
+});
+
+test('the host executor names its workspace: in what it asks to undo, and with the files that a call changed', async () => {
+  const changes = [{ path: 'a', before: null, after_digest: null }];
+  const run = (): Promise<HostOutcome> => Promise.resolve({ success: true, text: 'done', changes });
+  const restore = (): HostOutcome => ({ success: true, text: 'put back' });
+  const host = hostExecutor({ run, has: () => true, restore, workspaceName: 'project@1' });
+  const executors = combineExecutors([executor('any', 'mcp.*'), host]);
+  expect(wantedBy({ owner: brand('b'), executors }, 1)).toMatchObject({ workspace: 'project@1' });
+  expect(await host.run(target('host.fs.write_file'), {}, context())).toMatchObject({
+    changes,
+    workspace: 'project@1',
+  });
+  const none = combineExecutors([executor('any', 'mcp.*')]);
+  expect(wantedBy({ owner: brand('b'), executors: none }, 1)).not.toHaveProperty('workspace');
 });
 
 describe('a pattern', () => {

@@ -1,12 +1,16 @@
 // What a host does for every call of any tool, and the life of its session.
+import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   HOST_SESSION_STEPS,
   type HostSessionPhase,
   type HostSessionStep,
   createHostSession,
+  createHostSessions,
 } from '../../../bridge/host/host-session.ts';
+import { HOST_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import { HOST_TOOLS } from '../../../bridge/host/host-tools.ts';
+import { until } from '../../support/host/condition.ts';
 import { type TestHost, callContext, makeHost } from '../../support/host/workspace.ts';
 
 const hosts: TestHost[] = [];
@@ -213,4 +217,48 @@ test('a call with limits of zero still succeeds', async () => {
   const host = await open({ a: 'x'.repeat(5_000) });
   const context = { ...callContext(), outputBytesMax: 0, timeoutMs: 0 };
   expect(await host.run('host.fs.read_file', { path: 'a' }, context)).toMatchObject({ success: true });
+});
+
+describe('the sessions of the engine that one host serves', () => {
+  test('a signal ends the commands of its own session alone, and closes no other', async () => {
+    const host = await open();
+    const [one, two] = [{ sessionId: 'one' }, { sessionId: 'two' }];
+    const run = (name: string, context: { readonly sessionId: string }) =>
+      host.call(
+        'host.exec',
+        { argv: ['sh', '-c', `touch ${name}; while [ ! -e go ]; do sleep 0.02; done; echo whole`] },
+        context,
+      );
+    const [ofOne, ofTwo] = [run('a', one), run('b', two)];
+    await until('both run', () => ['a', 'b'].every((name) => existsSync(host.workspace.at(name))));
+    expect(await host.call('host.session.signal', { signal: 'kill' }, one)).toMatchObject({ data: { ended: 1 } });
+    expect(await ofOne).toMatchObject({ success: false, code: 'signaled' });
+    expect(await host.call('host.session.signal', { signal: 'close' }, one)).toMatchObject({ data: { ended: 0 } });
+    host.workspace.write('go', '');
+    expect((await ofTwo).text).toContain('whole');
+    expect(await host.call('host.fs.list_dir', {}, one)).toMatchObject({ code: 'session_closed' });
+    expect(await host.call('host.fs.list_dir', {}, two)).toMatchObject({ success: true });
+  });
+
+  test('each have a host session of their own, which expires on its own', () => {
+    let now = 0;
+    const sessions = createHostSessions(() => now, {});
+    sessions.of('one').open(10);
+    sessions.of('two').open(undefined);
+    now = 10;
+    expect(() => sessions.of('one').use()).toThrow('has expired');
+    expect(sessions.of('two').use()).toBeNull();
+  });
+
+  test('are remembered up to a maximum; a forgotten one is adopted again', () => {
+    const sessions = createHostSessions(() => 0, {});
+    sessions.of('first').open(undefined);
+    sessions.of('kept').open(undefined);
+    for (let count = 1; count < HOST_SESSIONS_MAX; count += 1) {
+      sessions.of(`other-${count}`);
+      sessions.of('kept');
+    }
+    expect([sessions.of('kept').phase(), sessions.of('first').phase()]).toEqual(['ready', 'unused']);
+    expect(sessions.of('first').use()).toMatchObject({ host_session_status: 'ready' });
+  });
 });

@@ -110,7 +110,7 @@ describe.each(levels)('a command with sandbox %s', (sandbox) => {
       const io = { cwd: files.path, identity: level.identity, stdin: undefined, stdout: silent, stderr: silent };
       const keeper = { hold, release: (group: number) => released.push(group), close: () => undefined };
       const argv = ['sh', '-c', `: ${marker}; touch started; sleep 1000`];
-      const command = startCommand(level.launch({ argv, directory: files.path, variables }), io, keeper);
+      const command = startCommand(level.launch({ argv, directory: files.path, variables, readOnly: [] }), io, keeper);
       onStarting(command);
       const end = await command.ended;
       await until('no process is left', () => processesNaming(marker).length === 0);

@@ -24,7 +24,7 @@ describe.each(walks)('the %s walk', (walk) => {
   let workspace: Workspace;
   beforeEach(() => {
     files = makeWorkspace({ 'a/b/c.txt': 'inside', 'top.txt': 'top' });
-    workspace = openWorkspace(files.path, walk);
+    workspace = openWorkspace(files.path, { walk });
   });
   afterEach(() => {
     workspace.close();
@@ -54,7 +54,7 @@ describe.each(walks)('the %s walk', (walk) => {
   test('refuses a FIFO and a device without opening them', () => {
     execFileSync('mkfifo', [files.at('a/pipe')]);
     expect(codeOf(() => read('a/pipe'))).toBe('forbidden');
-    const dev = openWorkspace('/dev', walk);
+    const dev = openWorkspace('/dev', { walk });
     try {
       expect(codeOf(() => readWhole(dev, dev.parse('null')))).toBe('forbidden');
     } finally {

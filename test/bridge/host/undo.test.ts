@@ -331,7 +331,7 @@ describe('undo', () => {
       const options = { workspace: files.path, tempDir: files.tempDir, sandbox: 'none' as const, now: () => 0 };
       const { openHost } = await import('../../../bridge/host/open-host.ts');
       const first = await openHost(options);
-      const call = { signal: new AbortController().signal, timeoutMs: 1_000, outputBytesMax: 10_000 };
+      const call = { sessionId: 's-1', signal: new AbortController().signal, timeoutMs: 1_000, outputBytesMax: 10_000 };
       const { changes = [] } = await first.run('host.fs.apply_patch', { patch }, call);
       await first.close();
       const after = snapshot(files);

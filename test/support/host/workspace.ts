@@ -87,6 +87,7 @@ export async function makeHost(
 }
 
 export const callContext = (): HostCallContext => ({
+  sessionId: 's-1',
   signal: new AbortController().signal,
   timeoutMs: 30_000,
   outputBytesMax: 262_144,

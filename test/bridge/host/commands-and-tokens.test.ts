@@ -2,7 +2,6 @@
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { maskedMounts, sharesUser } from '../../../bridge/host/exec/private-directories.ts';
 import { openHost } from '../../../bridge/host/open-host.ts';
 import { type TestHost, callContext, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
@@ -25,21 +24,6 @@ async function hostWithTokens(): Promise<TestHost> {
   return made;
 }
 
-test('masks are put where a mount would show a private directory, and nowhere else', () => {
-  const shown = { mounts: ['--ro-bind', '/opt/node', '/opt/node'], workspace: '/home/me/work' };
-  const hidden = ['/opt/node/data', '/home/me/work/data', '/home/me/.refold', '/opt/node-data'];
-  expect(maskedMounts(hidden, shown)).toEqual({
-    before: ['--tmpfs', '/opt/node/data'],
-    after: ['--tmpfs', '/home/me/work/data'],
-  });
-});
-
-test('commands of the host itself, or of the owner of a token, share its user', () => {
-  expect(sharesUser(null, [])).toBe(true);
-  expect(sharesUser({ uid: 65_534, gid: 65_534 }, ['/'])).toBe(false);
-  expect(sharesUser({ uid: 0, gid: 0 }, ['/'])).toBe(true);
-});
-
 test('a command at the level none, as another user, cannot read a token', async ({ skip }) => {
   if (!isRoot) skip('only root can run commands as another user');
   host = await hostWithTokens();
@@ -60,7 +44,7 @@ test('no variable of the engine reaches a command', async () => {
 test('a command in a sandbox does not see a private directory, even in the workspace', async ({ skip }) => {
   const workspace = makeWorkspace({ 'data/tokens/operator': SECRET, 'a.txt': 'in sight' });
   const options = { workspace: workspace.path, tempDir: workspace.tempDir, now: () => 1_000 };
-  const opened = await openHost({ ...options, hidden: [workspace.at('data')] });
+  const opened = await openHost({ ...options, protect: [workspace.at('data')] });
   try {
     if (opened.sandbox !== 'bwrap') skip('bwrap does not work here');
     const argv = ['sh', '-c', 'cat a.txt; ls -a data; cat data/tokens/operator'];
@@ -78,11 +62,13 @@ test('that nothing keeps commands from a token is accepted only when spelled out
   const workspace = makeWorkspace();
   const options = { workspace: workspace.path, tempDir: workspace.tempDir, now: () => 1_000 };
   // The engine belongs to the owner of the workspace, as whom commands run.
-  const opened = await openHost({ ...options, sandbox: 'none', hidden: [workspace.path] });
+  const engine = makeWorkspace();
+  const opened = await openHost({ ...options, sandbox: 'none', protect: [engine.path] });
   expect(opened.commandsShareUser).toBe(true);
   expect(opened.sandboxNote).toContain("the engine's own user: they can read its tokens");
   const outcome = await opened.run('host.session.open', {}, callContext());
   expect(outcome.hostSession).toMatchObject({ sandbox: 'none', commands_share_user: true });
   await opened.close();
+  engine.remove();
   workspace.remove();
 });

@@ -1,0 +1,156 @@
+// Keeps sandboxed commands from leaving a git directory that programs of the user would run commands from. The git
+// directories that exist when a command starts are shown to it read-only. A directory that appears while commands run
+// cannot be prevented: it is put out of git's sight when the last of them has ended. Commands that overlap share one search
+// before the first and one after the last, so that none of them takes a directory of another for one of the user's.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
+import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
+import { ToolFault } from '../outcome.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { type GitEntries, type GitEntry, findGitEntries } from './git-entries.ts';
+import { type Quarantined, quarantine } from './quarantine.ts';
+
+/** What the search after the last of several commands found. */
+export interface GitFindings {
+  readonly quarantined: readonly Quarantined[];
+  /** The search did not visit the whole workspace. */
+  readonly isPartial: boolean;
+}
+
+/** Runs one command, which must not write these. */
+type RunCommand<T> = (readOnly: readonly GitEntry[]) => Promise<T>;
+
+export interface GitGuard {
+  around<T>(run: RunCommand<T>): Promise<[T, GitFindings]>;
+  /** Resolves when no command runs, and the search after the last one has ended. */
+  idle(): Promise<void>;
+}
+
+const NOTHING: GitFindings = { quarantined: [], isPartial: false };
+
+/** For commands that no sandbox confines: nothing can be kept from them. */
+export const unguarded: GitGuard = {
+  around: async (run) => [await run([]), NOTHING],
+  idle: () => Promise.resolve(),
+};
+
+/** `records`: a directory of the host, where the next host finds what a killed one knew. */
+export function openGitGuard(workspace: Workspace, records: string): GitGuard {
+  const record = join(records, `git-${processTagOf(process.pid)}.json`);
+  const inFlight = new Set<Promise<unknown>>();
+  let running = 0;
+  let before: Promise<GitEntries> | null = null;
+  let after: Promise<GitFindings> | null = null;
+
+  async function searchBefore(): Promise<GitEntries> {
+    const entries = await findGitEntries(workspace.root);
+    if (entries.found.size > GIT_ENTRIES_MAX) throw tooManyFault(entries);
+    writeFileSync(record, JSON.stringify({ workspace: workspace.path, known: [...entries.found] }), { mode: 0o600 });
+    return entries;
+  }
+
+  async function searchAfter(known: GitEntries | null): Promise<GitFindings> {
+    if (known === null) return NOTHING;
+    const findings = await quarantineNew(workspace, known.found);
+    rmSync(record, { force: true });
+    return findings;
+  }
+
+  async function leave(): Promise<GitFindings> {
+    running -= 1;
+    if (running > 0 || before === null) return NOTHING;
+    after = before.catch(() => null).then(searchAfter);
+    before = null;
+    try {
+      return await after;
+    } finally {
+      after = null;
+    }
+  }
+
+  async function enclose<T>(run: RunCommand<T>): Promise<[T, GitFindings]> {
+    if (after !== null) {
+      await after.catch(() => NOTHING);
+      return await enclose(run);
+    }
+    running += 1;
+    before ??= searchBefore();
+    const [ran] = await Promise.allSettled([before.then(({ found }) => run([...found.values()]))]);
+    const findings = await leave();
+    if (ran.status === 'rejected') throw ran.reason;
+    return [ran.value, findings];
+  }
+
+  return {
+    around(run) {
+      const work = enclose(run);
+      const settled = work.catch(() => undefined);
+      inFlight.add(settled);
+      void settled.then(() => inFlight.delete(settled));
+      return work;
+    },
+    async idle() {
+      await Promise.all(inFlight);
+    },
+  };
+}
+
+/** Does what a killed host could not: puts out of git's sight what appeared while its last commands ran. */
+export async function recoverGit(workspace: Workspace, records: string): Promise<readonly Quarantined[]> {
+  const quarantined: Quarantined[] = [];
+  for (const name of readdirSync(records)) {
+    const [, tag] = /^git-([0-9a-f.]+)\.json$/.exec(name) ?? [];
+    if (tag === undefined || isAlive(tag)) continue;
+    const path = join(records, name);
+    const known = readRecord(path, workspace.path);
+    if (known === null) continue;
+    quarantined.push(...(await quarantineNew(workspace, known)).quarantined);
+    rmSync(path, { force: true });
+  }
+  return quarantined;
+}
+
+/** Null for a record of another workspace, and for one that was not written whole: then its commands never started. */
+function readRecord(path: string, workspace: string): ReadonlyMap<string, GitEntry> | null {
+  try {
+    const record = JSON.parse(readFileSync(path, 'utf8')) as { workspace: string; known: [string, GitEntry][] };
+    return record.workspace === workspace ? new Map(record.known) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function quarantineNew(workspace: Workspace, known: ReadonlyMap<string, GitEntry>): Promise<GitFindings> {
+  const { found, isPartial } = await findGitEntries(workspace.root);
+  const appeared = [...found].filter(([path, { id }]) => known.get(path)?.id !== id);
+  return { quarantined: appeared.map(([, entry]) => quarantine(workspace.root, entry)), isPartial };
+}
+
+const tooManyFault = ({ found }: GitEntries): ToolFault =>
+  new ToolFault(
+    'too_many_git_directories',
+    `the workspace has ${found.size} git directories, of which at most ${GIT_ENTRIES_MAX} can be made read-only for a ` +
+      'command; a person must choose a smaller workspace',
+  );
+
+/** Lines for the model; none when nothing was found. */
+export function gitNotes({ quarantined, isPartial }: GitFindings): readonly string[] {
+  const shown = quarantined.slice(0, GIT_NOTES_MAX);
+  const more = quarantined.length - shown.length;
+  return [
+    ...shown.map(({ path, movedTo }) =>
+      movedTo === null
+        ? `[${path} is a new git directory and could not be moved: do not run git there]`
+        : `[${path} was moved to ${movedTo}]`,
+    ),
+    ...(more === 0 ? [] : [`[${more} more were found]`]),
+    ...(quarantined.length === 0 ? [] : [WHY_MOVED]),
+    ...(isPartial ? [PARTIAL] : []),
+  ];
+}
+
+const WHY_MOVED =
+  '[A command must not leave a new git directory, because git runs commands that its configuration names. ' +
+  'A person who trusts it can move it back.]';
+const PARTIAL = '[The workspace is too large to be searched for new git directories; not all of it was searched.]';

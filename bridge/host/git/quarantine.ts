@@ -1,0 +1,59 @@
+// Puts a git directory out of git's sight: an entry `.git` gets another name, and in a directory with the content of a git
+// directory `HEAD` gets one, without which git does not accept it. Nothing is deleted: a person can move both back.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, fstatSync, renameSync } from 'node:fs';
+import { errorName } from '../outcome.ts';
+import { type Directory, entryPath, lookUp, withDirectory } from '../workspace/directory.ts';
+import { pathOf } from '../workspace/path-name.ts';
+import type { GitEntry } from './git-entries.ts';
+
+export interface Quarantined {
+  /** The path of the entry, for the model. */
+  readonly path: string;
+  /** What it is called now; null when it could not be moved. */
+  readonly movedTo: string | null;
+}
+
+export function quarantine(root: Directory, { names, kind }: GitEntry): Quarantined {
+  const path = pathOf(names).shown;
+  try {
+    const moved = kind === 'entry' ? moveEntry(root, names) : moveHead(root, names);
+    return { path, movedTo: pathOf(moved).shown };
+  } catch {
+    return { path, movedTo: null };
+  }
+}
+
+function moveEntry(root: Directory, names: readonly string[]): readonly string[] {
+  const above = names.slice(0, -1);
+  const moved = [...above, newNameOf(names.at(-1) as string)];
+  withDirectory(root, above, (directory) => rename(directory, names.at(-1) as string, moved.at(-1) as string));
+  try {
+    // It would be a git directory for a program that runs in it.
+    moveHead(root, moved);
+  } catch {
+    // A file, a link, or a directory without a HEAD.
+  }
+  return moved;
+}
+
+function moveHead(root: Directory, names: readonly string[]): readonly string[] {
+  return withDirectory(root, names, (directory) => {
+    const name = newNameOf('HEAD');
+    rename(directory, 'HEAD', name);
+    return [...names, name];
+  });
+}
+
+const newNameOf = (name: string): string => `${name}.quarantined-${randomBytes(4).toString('hex')}`;
+
+/** Renames an entry, also in a directory that its owner has made read-only. */
+function rename(directory: Directory, from: string, to: string): void {
+  try {
+    renameSync(entryPath(directory, from), entryPath(directory, to));
+  } catch (error) {
+    if (errorName(error) !== 'EACCES' || lookUp(directory, from) === null) throw error;
+    chmodSync(`${directory.location}/.`, (fstatSync(directory.fd).mode & 0o777) | 0o700);
+    renameSync(entryPath(directory, from), entryPath(directory, to));
+  }
+}

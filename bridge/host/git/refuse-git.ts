@@ -1,0 +1,39 @@
+// Keeps file tools out of git directories: they write nothing in one, and no file that would complete one.
+import { ToolFault } from '../outcome.ts';
+import { lookUp, withDirectory } from '../workspace/directory.ts';
+import { type WorkspacePath, pathOf, refuseProtected } from '../workspace/path-name.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { hasGitContent } from './git-entries.ts';
+
+/** Throws `forbidden` when a file of `paths` must not be written, or when all of them together would make a git directory. */
+export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath[]): void {
+  for (const path of paths) refuseProtected(path);
+  const written = new Set(paths.flatMap(({ names }) => names.map((_, index) => names.slice(0, index + 1).join('/'))));
+  const checked = new Set<string>();
+  for (const path of paths) {
+    for (let depth = 0; depth < path.names.length; depth += 1) {
+      const above = path.names.slice(0, depth);
+      const key = above.join('/');
+      if (checked.has(key)) continue;
+      checked.add(key);
+      const has = (name: string): boolean => written.has([...above, name].join('/')) || exists(workspace, above, name);
+      if (hasGitContent(has)) throw gitFault(path, pathOf(above));
+    }
+  }
+}
+
+function exists({ root }: Workspace, above: readonly string[], name: string): boolean {
+  try {
+    return withDirectory(root, above, (directory) => lookUp(directory, name)) !== null;
+  } catch (error) {
+    if (error instanceof ToolFault) return false;
+    throw error;
+  }
+}
+
+const gitFault = (path: WorkspacePath, above: WorkspacePath): ToolFault =>
+  new ToolFault(
+    'forbidden',
+    `${path.shown} would be in a git directory (${above.shown} has HEAD, objects and refs), which tools may read but must ` +
+      'not write; choose another path',
+  );

@@ -1,0 +1,57 @@
+// Where a directory lies on its file system, and every path that leads to it: a bind mount shows one directory at several
+// paths, which no comparison of paths would detect.
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+/** One mount, as a line of /proc/self/mountinfo gives it (proc(5)). */
+export interface Mount {
+  readonly device: string;
+  /** The directory of the file system that is mounted. */
+  readonly root: string;
+  /** Where it is mounted. */
+  readonly point: string;
+}
+
+/** Every mount of this process, in order of mounting; none on a system without /proc. */
+export function readMounts(): readonly Mount[] {
+  try {
+    return parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+export const parseMounts = (text: string): readonly Mount[] =>
+  text.split('\n').flatMap((line) => {
+    const [, , device, root, point] = line.split(' ').map(unescaped);
+    return device === undefined || root === undefined || point === undefined ? [] : [{ device, root, point }];
+  });
+
+// The kernel writes a space, a tab, a line feed and a backslash in octal.
+const unescaped = (field: string): string =>
+  field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+/** Whether `path` is `directory` or lies in it. Both are absolute and without links. */
+export const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
+
+/** Every path that shows the directory `real`, or a part of it; `real` itself is the first. */
+export function pathsShowing(real: string, mounts: readonly Mount[]): readonly string[] {
+  const on = mountOf(real, mounts);
+  if (on === undefined) return [real];
+  const inside = join(on.root, relative(on.point, real));
+  const others = mounts
+    .filter(({ device }) => device === on.device)
+    .flatMap(({ root, point }) => {
+      if (isWithin(inside, root)) return [join(point, relative(root, inside))];
+      return isWithin(root, inside) ? [point] : [];
+    });
+  return [...new Set([real, ...others])];
+}
+
+/** The mount that a path leads to: the deepest one, and of several at one point the last. */
+const mountOf = (path: string, mounts: readonly Mount[]): Mount | undefined =>
+  mounts.reduce<Mount | undefined>(
+    (best, mount) => (isWithin(path, mount.point) && mount.point.length >= (best?.point.length ?? 0) ? mount : best),
+    undefined,
+  );

@@ -1,0 +1,99 @@
+// Directories and files that no tool may read or write: the data of the engine and of the bridge, with their tokens. They
+// are compared by device and inode, so a symbolic link or a bind mount does not lead around the check. A workspace that
+// lies in one is refused. A workspace that contains one is served: file tools refuse to open it, and a sandbox hides it.
+import { type Stats, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ToolFault } from '../outcome.ts';
+import { isWithin, pathsShowing, readMounts } from './mounts.ts';
+
+/** One path that a sandbox must not show. */
+export interface HiddenPath {
+  readonly path: string;
+  readonly isDirectory: boolean;
+}
+
+export interface ProtectedPlaces {
+  /** Whether one of them belongs to this user, who can read it then. */
+  ownedBy(uid: number): boolean;
+  /** Whether this is one of them. */
+  has(stats: Stats): boolean;
+  /** The paths in these directories that show one of them, or a part of one, now. Throws when one of them was moved. */
+  hiddenIn(directories: readonly string[]): readonly HiddenPath[];
+}
+
+interface Place extends HiddenPath {
+  readonly id: string;
+  readonly uid: number;
+}
+
+const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
+
+/** Throws when the workspace is one of `paths` or lies in one. A path that does not exist is ignored. */
+export function protectPlaces(workspace: string, paths: readonly string[]): ProtectedPlaces {
+  const places = paths.flatMap(findPlace);
+  const ids = new Set(places.map(({ id }) => id));
+  refuseInside(workspace, places, ids);
+
+  function hiddenIn(directories: readonly string[]): readonly HiddenPath[] {
+    const mounts = readMounts();
+    const hidden = places.flatMap((place) => {
+      const shown = pathsShowing(place.path, mounts).filter((path) =>
+        directories.some((above) => isWithin(path, above)),
+      );
+      if (shown.includes(place.path) && !isStill(place)) throw movedFault(place);
+      return shown.flatMap(existing);
+    });
+    return hidden.filter(({ path }) => !hidden.some((other) => other.path !== path && isWithin(path, other.path)));
+  }
+
+  // A part of a place that is mounted in the workspace has an identity of its own.
+  for (const { path } of hiddenIn([workspace])) ids.add(idOf(statSync(path)));
+  return {
+    has: (stats) => ids.has(idOf(stats)),
+    hiddenIn,
+    ownedBy: (uid) => places.some((place) => place.uid === uid),
+  };
+}
+
+export const NO_PLACES: ProtectedPlaces = { has: () => false, hiddenIn: () => [], ownedBy: () => false };
+
+function findPlace(path: string): readonly Place[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return [];
+  return [{ path: realpathSync(path), id: idOf(stats), uid: stats.uid, isDirectory: stats.isDirectory() }];
+}
+
+function existing(path: string): readonly HiddenPath[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? [] : [{ path, isDirectory: stats.isDirectory() }];
+}
+
+function refuseInside(workspace: string, places: readonly Place[], ids: ReadonlySet<string>): void {
+  const mounts = readMounts();
+  const around = places.find(({ path }) => pathsShowing(path, mounts).some((shown) => isWithin(workspace, shown)));
+  if (around !== undefined) throw insideFault(workspace, around.path);
+  for (let directory = workspace; ; directory = dirname(directory)) {
+    if (ids.has(idOf(statSync(directory)))) throw insideFault(workspace, directory);
+    if (directory === dirname(directory)) return;
+  }
+}
+
+const insideFault = (workspace: string, place: string): Error =>
+  new Error(
+    `the workspace ${workspace} lies in ${place}, where refold keeps its own data; choose a directory outside it`,
+  );
+
+function isStill({ path, id }: Place): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && idOf(stats) === id;
+}
+
+const movedFault = ({ path }: Place): ToolFault =>
+  new ToolFault(
+    'forbidden',
+    `${path}, where refold keeps its own data, was moved or replaced, so it cannot be hidden from the command; ` +
+      'a person must restart the bridge',
+  );
+
+export const protectedFault = (shown: string): ToolFault =>
+  new ToolFault('forbidden', `${shown} holds data of refold itself, which no tool may use; choose another path`);

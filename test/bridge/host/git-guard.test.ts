@@ -1,0 +1,285 @@
+// Git directories of the workspace: those it has are read-only for tools and sandboxed commands, and a new one does not stay
+// where git would find it.
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
+import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
+import { findGitEntries } from '../../../bridge/host/git/git-entries.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
+import { until } from '../../support/host/condition.ts';
+import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+
+const probe = await makeHost();
+const hasBwrap = probe.sandbox === 'bwrap';
+if (!hasBwrap) process.stderr.write(`git directories in a sandbox are NOT tested here: ${probe.sandboxNote}\n`);
+await probe.end();
+const hasGit = spawnSync('git', ['--version']).status === 0;
+if (!hasGit) process.stderr.write('what git makes of a planted directory is NOT tested here: git is not installed\n');
+
+const withHost = async (files: Readonly<Record<string, string>>, use: (host: TestHost) => Promise<void>) => {
+  const host = await makeHost(files);
+  try {
+    await use(host);
+  } finally {
+    await host.end();
+  }
+};
+const sh = (host: TestHost, script: string, sessionId = 's-1'): Promise<HostOutcome> =>
+  host.call('host.exec', { argv: ['sh', '-c', script] }, { sessionId });
+
+/** Makes a directory that git accepts and that runs `touch ran` when git looks at the state of the files. */
+const REPOSITORY = (path: string): string =>
+  `mkdir -p ${path}/objects ${path}/refs && echo 'ref: refs/heads/x' > ${path}/HEAD && ` +
+  `printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = touch /tmp/never; false\\n' "$PWD" > ${path}/config`;
+
+describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () => {
+  const PLANTED: readonly (readonly [what: string, script: string, path: string])[] = [
+    ['at the root', REPOSITORY('.git'), '.git'],
+    ['in a new directory', `mkdir -p a/b && ${REPOSITORY('a/b/.git')}`, 'a/b/.git'],
+    ['in a directory that was there', REPOSITORY('src/.git'), 'src/.git'],
+    ['as a file that names another one', `${REPOSITORY('store')}; echo 'gitdir: store' > .git`, '.git'],
+    ['as a link', `mkdir real; ln -s real .git`, '.git'],
+    ['in capitals', 'mkdir .GIT', '.GIT'],
+    ['empty', 'mkdir .git', '.git'],
+    ['in a directory that cannot be written', `mkdir ro && ${REPOSITORY('ro/.git')} && chmod 555 ro`, 'ro/.git'],
+    ['in a directory that cannot be listed', `mkdir dark && ${REPOSITORY('dark/.git')} && chmod 311 dark`, 'dark/.git'],
+    ['behind the content of one', `${REPOSITORY('bare')}; ${REPOSITORY('bare/.git')}`, 'bare/.git'],
+    ['under another name, then renamed', `${REPOSITORY('later')}; mv later .git`, '.git'],
+  ];
+
+  test('is moved, wherever and however it was made, and the result says so', async () => {
+    const files = PLANTED.map((_, index): [string, string] => [`${index}/src/x.txt`, 'x']);
+    await withHost(Object.fromEntries(files), async (host) => {
+      const outcome = await sh(host, PLANTED.map(([, script], index) => `(cd ${index}; ${script})`).join('\n'));
+      expect(outcome).toMatchObject({ success: true, data: { exit_code: 0, git_quarantined: PLANTED.length + 2 } });
+      expect(outcome.text).toMatch(/\[0\/\.git was moved to 0\/\.git\.quarantined-[0-9a-f]{8}\]/);
+      chmodSync(host.workspace.at('8/dark'), 0o755);
+      const left = host.workspace.list();
+      for (const [index, [what, , path]] of PLANTED.entries()) {
+        const found = left.filter((name) => name === `${index}/${path}` || name === `${index}/${path}/`);
+        expect([what, found]).toEqual([what, []]);
+      }
+    });
+  });
+
+  test('without that name is moved too: git accepts its content', () =>
+    withHost({}, async (host) => {
+      const outcome = await sh(
+        host,
+        `${REPOSITORY('lib')}; mkdir tree && echo x > tree/HEAD && echo ../lib > tree/commondir`,
+      );
+      expect(outcome.text).toMatch(/\[lib was moved to lib\/HEAD\.quarantined-/);
+      expect(outcome.text).toMatch(/\[tree was moved to tree\/HEAD\.quarantined-/);
+      expect(host.workspace.list()).not.toContain('lib/HEAD');
+    }));
+
+  test.runIf(hasGit)('runs nothing for a person who uses git afterwards, wherever they stand', () =>
+    withHost({ 'src/x.txt': 'x' }, async (host) => {
+      const ran = host.workspace.at('ran');
+      const plant = (path: string): string =>
+        `git init -q ${path} && git -C ${path} config core.fsmonitor 'touch ${ran}; false' && touch ${path}/f`;
+      await sh(
+        host,
+        [
+          plant('.'),
+          plant('src'),
+          'git init -q --bare n',
+          `git -C n config core.fsmonitor 'touch ${ran}; false'`,
+          'git -C n config core.bare false',
+          `git -C n config core.worktree ${host.workspace.path}`,
+        ].join(' && '),
+      );
+      const ask = (cwd: string) =>
+        spawnSync('git', ['-c', 'safe.directory=*', 'status'], {
+          cwd,
+          env: { PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: '/tmp' },
+        });
+      expect(['.', 'src', 'n'].map((name) => ask(host.workspace.at(name)).status)).toEqual([128, 128, 128]);
+      expect(existsSync(ran)).toBe(false);
+    }),
+  );
+
+  test('stays while another command runs, and is moved when that one has ended', () =>
+    withHost({}, async (host) => {
+      const long = sh(host, 'touch began; while [ ! -e go ]; do sleep 0.02; done', 's-2');
+      await until('the command began', () => existsSync(host.workspace.at('began')));
+      expect((await sh(host, 'mkdir sub sub/.git; touch go')).text).not.toContain('moved');
+      expect((await long).text).toContain('[sub/.git was moved to ');
+    }));
+
+  test('is moved when the host closes while the command runs, and by the next host when this one was killed', () =>
+    withHost({ 'own/.git/HEAD': 'x' }, async (host) => {
+      const running = sh(host, 'mkdir .git; touch began; sleep 100');
+      await until('the command began', () => existsSync(host.workspace.at('began')));
+      // What a killed host leaves: the record of what it knew, under the tag of a process that has ended.
+      const { tempDir } = host.workspace;
+      const record = execFileSync('sh', ['-c', 'cat git-*.json'], { cwd: tempDir, encoding: 'utf8' });
+      await host.close();
+      await running;
+      expect(host.workspace.list().filter((name) => name.startsWith('.git'))).toEqual([
+        expect.stringMatching(/^\.git\.quarantined-[0-9a-f]{8}\/$/),
+      ]);
+      mkdirSync(host.workspace.at('late/.git'), { recursive: true });
+      writeFileSync(join(tempDir, 'git-1.1.0.0.json'), record);
+      const next = await makeNext(host);
+      const moved = next.gitQuarantined.map(({ path }) => path);
+      await next.close();
+      expect(moved).toContain('late/.git');
+      expect(moved).not.toContain('own/.git');
+    }));
+});
+
+const makeNext = async (host: TestHost) => {
+  const { openHost } = await import('../../../bridge/host/open-host.ts');
+  return await openHost({ workspace: host.workspace.path, tempDir: host.workspace.tempDir, now: () => 0 });
+};
+
+describe.runIf(hasBwrap)('a git directory that the workspace has', () => {
+  const FILES = {
+    '.git/config': '[core]\n',
+    '.git/HEAD': 'x',
+    'sub/.git/config': 'old',
+    'mod/.git': 'gitdir: ../x',
+    'sub/f': 'f',
+  };
+
+  test('can be read and not written, at any depth, and nothing above it can be renamed', () =>
+    withHost(
+      { ...FILES, 'bare/HEAD': 'x', 'bare/objects/o': '', 'bare/refs/r': '', 'bare/config': 'old' },
+      async (host) => {
+        expect((await sh(host, 'cat .git/config')).text).toContain('[core]');
+        for (const script of [
+          'echo bad >> .git/config',
+          'echo bad >> sub/.git/config',
+          'rm -rf sub/.git',
+          'mv sub/.git sub/away',
+          'mv sub away',
+          'echo bad > mod/.git',
+          'rm mod/.git',
+          'mv mod away',
+          'echo bad > bare/config',
+          'mkdir -p bare/hooks',
+          'ln sub/.git/config alias && echo bad > alias',
+        ]) {
+          expect([script, (await sh(host, script)).data?.['exit_code']]).not.toEqual([script, 0]);
+        }
+        expect(host.workspace.read('.git/config') + host.workspace.read('sub/.git/config')).toBe('[core]\nold');
+        expect((await sh(host, 'echo new > sub/g && rm sub/f')).data).toMatchObject({ exit_code: 0 });
+        expect((await sh(host, 'true')).text).not.toContain('moved');
+      },
+    ));
+
+  test('and is a link: a command that replaces it leaves none', () =>
+    withHost({ 'store/x': 'x' }, async (host) => {
+      symlinkSync('store', host.workspace.at('.git'));
+      expect((await sh(host, 'true')).text).not.toContain('moved');
+      expect((await sh(host, 'rm .git; mkdir .git')).text).toContain('[.git was moved to ');
+    }));
+
+  test('made by a person between two commands is left alone', () =>
+    withHost({}, async (host) => {
+      await sh(host, 'true');
+      host.workspace.write('mine/.git/config', 'x');
+      expect((await sh(host, 'true')).text).not.toContain('moved');
+      expect(host.workspace.read('mine/.git/config')).toBe('x');
+    }));
+});
+
+test('commands that overlap share one search, and a failed one fails each of them', async () => {
+  const files = makeWorkspace({});
+  const workspace = openWorkspace(files.path);
+  mkdirSync(files.tempDir);
+  const guard = openGitGuard(workspace, files.tempDir);
+  const ends: (() => void)[] = [];
+  const held = (): Promise<void> => new Promise((resolve) => ends.push(resolve));
+  const both = [guard.around(held), guard.around(held)];
+  await until('both run', () => ends.length === 2);
+  mkdirSync(files.at('x/.git'), { recursive: true });
+  ends[0]?.();
+  expect((await both[0])?.[1].quarantined).toEqual([]);
+  ends[1]?.();
+  expect((await both[1])?.[1].quarantined.map(({ path }) => path)).toEqual(['x/.git']);
+  await expect(guard.around(() => Promise.reject(new Error('not started')))).rejects.toThrow('not started');
+  expect((await guard.around(() => Promise.resolve(1)))[0]).toBe(1);
+  renameSync(files.tempDir, `${files.tempDir}-gone`);
+  await expect(guard.around(held)).rejects.toThrow('ENOENT');
+  await guard.idle();
+  workspace.close();
+  files.remove();
+});
+
+test('a workspace with more git directories than a sandbox can show read-only runs no command', async () => {
+  const files = makeWorkspace({});
+  for (let count = 0; count <= GIT_ENTRIES_MAX; count += 1) mkdirSync(files.at(`${count}/.git`), { recursive: true });
+  mkdirSync(files.tempDir);
+  const workspace = openWorkspace(files.path);
+  const guard = openGitGuard(workspace, files.tempDir);
+  const message = `the workspace has ${GIT_ENTRIES_MAX + 1} git directories`;
+  await expect(guard.around(() => Promise.resolve())).rejects.toThrow(message);
+  rmSync(files.at('0/.git'), { recursive: true });
+  expect((await guard.around((readOnly) => Promise.resolve(readOnly.length)))[0]).toBe(GIT_ENTRIES_MAX);
+  workspace.close();
+  files.remove();
+});
+
+test('the notes of a result name a bounded number of moved directories, and say what was not done', () => {
+  const quarantined = Array.from({ length: GIT_NOTES_MAX + 2 }, (_, index) => ({ path: `${index}`, movedTo: null }));
+  const notes = gitNotes({ quarantined, isPartial: true });
+  expect(notes).toHaveLength(GIT_NOTES_MAX + 3);
+  expect(notes[0]).toContain('could not be moved: do not run git there');
+  expect(notes[GIT_NOTES_MAX]).toBe('[2 more were found]');
+  expect(notes.at(-1)).toContain('not all of it was searched');
+});
+
+test('a search does not follow links, and reports a workspace that is too deep', async () => {
+  const files = makeWorkspace({ 'a/.git/HEAD': 'x' });
+  symlinkSync('a', files.at('link'));
+  const workspace = openWorkspace(files.path);
+  expect([...(await findGitEntries(workspace.root)).found.keys()]).toEqual(['a/.git']);
+  mkdirSync(files.at(Array.from({ length: 70 }, () => 'd').join('/')), { recursive: true });
+  expect((await findGitEntries(workspace.root)).isPartial).toBe(true);
+  workspace.close();
+  files.remove();
+});
+
+describe('a file tool', () => {
+  test.each([
+    ['a file in `.git`', {}, 'sub/.git/config'],
+    ['the HEAD that makes one', { 'b/objects/o': '', 'b/refs/r': '' }, 'b/HEAD'],
+    ['the refs that make one', { 'b/HEAD': '', 'b/objects/o': '' }, 'b/refs/r'],
+    ['the commondir that makes one', { 'b/HEAD': '' }, 'b/commondir'],
+    ['a hook in one', { 'b/HEAD': '', 'b/objects/o': '', 'b/refs/r': '' }, 'b/hooks/post-checkout'],
+  ])('does not write %s', (_, files, path) =>
+    withHost(files, async (host) => {
+      const outcome = await host.call('host.fs.write_file', { path, text: 'x', create_parents: true });
+      expect(outcome).toMatchObject({ success: false, code: 'forbidden' });
+      expect(existsSync(host.workspace.at(path))).toBe(false);
+    }),
+  );
+
+  test('does not make one by a patch of several files', () =>
+    withHost({}, async (host) => {
+      const adds = ['HEAD', 'objects/o', 'refs/r', 'config'].map((name) => `*** Add File: b/${name}\n+x`);
+      const patch = `*** Begin Patch\n${adds.join('\n')}\n*** End Patch`;
+      expect(await host.call('host.fs.apply_patch', { patch })).toMatchObject({ code: 'path_forbidden' });
+      expect(host.workspace.list()).toEqual([]);
+    }));
+
+  test('writes files with one of these names where they make no git directory', () =>
+    withHost({}, async (host) => {
+      expect(await host.call('host.fs.write_file', { path: 'HEAD', text: 'x' })).toMatchObject({ success: true });
+      expect(readFileSync(host.workspace.at('HEAD'), 'utf8')).toBe('x');
+    }));
+});
