@@ -177,6 +177,10 @@ export const LEVEL_FILE_BYTES = 1_048_576;
  * its recorded digest.
  */
 export const READ_PAGE_EVENTS = 1_000;
+/** How long a client waits for a session to be deleted, beyond the usual time, in milliseconds. */
+export const DELETE_WAIT_MS_MAX = 600_000;
+/** Commits that one write removes from a deleted session. */
+export const SWEEP_COMMITS = 16;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */

@@ -15,7 +15,7 @@ import {
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
-import { SessionCard, SessionStatus } from './session-head.ts';
+import { SessionCard, SessionStatus, Tombstone } from './session-head.ts';
 import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
 
@@ -53,6 +53,25 @@ export const ListSessions = shape(
   },
 );
 export type ListSessions = TypeOf<typeof ListSessions>;
+
+/** A page of the deleted sessions, by id in byte order. */
+export const ListDeleted = shape(
+  'ListDeleted',
+  {},
+  {
+    /** Only sessions after this id. */
+    after: SessionId,
+    limit: integer('a number of sessions', 1, SESSIONS_PAGE_MAX),
+  },
+);
+export type ListDeleted = TypeOf<typeof ListDeleted>;
+
+/** `next`: ask for the deleted sessions after this id; null at the end. */
+export const DeletedPage = shape('DeletedPage', {
+  deleted: list(Tombstone, SESSIONS_PAGE_MAX),
+  next: nullable(SessionId),
+});
+export type DeletedPage = TypeOf<typeof DeletedPage>;
 
 /**
  * `next`: ask for the sessions after this id; null at the end. A page examines at most SESSIONS_EXAMINED_MAX sessions, so a

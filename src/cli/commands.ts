@@ -149,7 +149,8 @@ export function addProcesses(program: Program): void {
 
 export function addInspection(program: Program): void {
   command(program, 'sessions', 'list the sessions', async (options, _args, output) => {
-    const { sessionsCommand } = await import('./commands/sessions.ts');
+    const { deletedCommand, sessionsCommand } = await import('./commands/sessions.ts');
+    if (options['deleted'] === true) return await deletedCommand(await dataDir(options), output);
     const status = options['status'] as SessionStatus | undefined;
     const filters = {
       ...(options['owing'] === true ? { owing: true } : {}),
@@ -159,6 +160,7 @@ export function addInspection(program: Program): void {
     return await sessionsCommand({ dataDir: await dataDir(options), filters }, output);
   })
     .option('--owing', 'only those with work for a bridge')
+    .option('--deleted', 'the tombstones of deleted sessions instead')
     .option('--waiting', 'only those that wait for a person or only for a time')
     .addOption(new Option('--status <status>', 'only those with this status').choices(Object.keys(STATUSES)));
 
@@ -219,6 +221,17 @@ export function addTransfer(program: Program): void {
       return await importCommand(await dataDir(options), file, output);
     },
   );
+
+  command(
+    program,
+    'delete <session>',
+    'delete a session for good; its id and its last chain value stay',
+    async (options, [id = ''], output) => {
+      const { deleteCommand } = await import('./commands/delete.ts');
+      const session = await sessionArgument(id);
+      return await deleteCommand({ dataDir: await dataDir(options), session, yes: options['yes'] === true }, output);
+    },
+  ).option('--yes', 'do not ask');
 
   command(
     program,

@@ -3,15 +3,18 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { CommitRecord, StreamEvent, StreamRecord } from '../../schemas/record.ts';
+import type { Tombstone } from '../../schemas/session-head.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
+  DeletedPage,
   EngineInfo,
   ForkRequest,
   Heartbeat,
   HeartbeatReply,
   LeaseGrant,
   LeaseRequest,
+  ListDeleted,
   ListSessions,
   Release,
   SessionPage,
@@ -34,6 +37,13 @@ export interface EngineClient {
   fork(id: SessionId, request?: ForkRequest): TaskEither<Rejection, SessionSummary>;
   /** One page of the sessions, by id in byte order; `allSessions` reads all pages. */
   sessions(request?: ListSessions): TaskEither<Rejection, SessionPage>;
+  /**
+   * Deletes an idle session for good; its tombstone stays, and its id stays taken. `session_busy` when it has work. Blobs
+   * that no other session needs are left to `refold gc`.
+   */
+  deleteSession(id: SessionId): TaskEither<Rejection, Tombstone>;
+  /** One page of the deleted sessions, by id in byte order. */
+  deletedSessions(request?: ListDeleted): TaskEither<Rejection, DeletedPage>;
   /** State, digest and chain as of the last durable event. */
   session(id: SessionId): TaskEither<Rejection, SessionView>;
   /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */

@@ -4,13 +4,16 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, list, shape } from '../../schemas/codec.ts';
 import { Digest, SessionId } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, DELETE_WAIT_MS_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { type CommitRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { Tombstone } from '../../schemas/session-head.ts';
 import {
+  DeletedPage,
   EngineInfo,
   HeartbeatReply,
   LeaseGrant,
+  ListDeleted,
   ListSessions,
   SessionPage,
   SessionSummary,
@@ -55,11 +58,17 @@ export function connect(url: string, token: string): EngineClient {
         call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: orNull(request) }),
       ),
     sessions: (request = {}) =>
-      withArgument(ListSessions, request, (asked) => {
-        const query = new URLSearchParams();
-        for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
-        return call(SessionPage, { method: 'GET', path: `/v1/sessions?${query.toString()}` });
-      }),
+      withArgument(ListSessions, request, (asked) =>
+        call(SessionPage, { method: 'GET', path: `/v1/sessions?${queryOf(asked)}` }),
+      ),
+    deleteSession: (id) =>
+      withArgument(SessionId, id, (known) =>
+        call(Tombstone, { method: 'DELETE', path: session(known), waitMs: DELETE_WAIT_MS_MAX }),
+      ),
+    deletedSessions: (request = {}) =>
+      withArgument(ListDeleted, request, (asked) =>
+        call(DeletedPage, { method: 'GET', path: `/v1/deleted-sessions?${queryOf(asked)}` }),
+      ),
     session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
     submit: (id, request) => withArgument(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
@@ -99,6 +108,12 @@ export function connect(url: string, token: string): EngineClient {
       return Promise.resolve();
     },
   };
+}
+
+function queryOf(request: object): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request)) query.set(name, String(value));
+  return query.toString();
 }
 
 const StreamRecords = list(StreamRecord, READ_PAGE_EVENTS + 2);

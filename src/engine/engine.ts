@@ -188,6 +188,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
   });
   const snapshots = newSnapshotWriter(journal.snapshots, clock, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
+    beforeDelete: (session) => snapshots.forget(session),
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
     ports: {
@@ -215,7 +216,10 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
-    onGone: (id) => leases.forget(id),
+    onGone: (id) => {
+      leases.forget(id);
+      notices.notify(id);
+    },
     onEvicted: (id) => leases.suspend(id),
     isHeld: (id) => leases.holdsAny(id),
   });

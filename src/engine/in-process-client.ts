@@ -13,6 +13,7 @@ import {
   ForkSession,
   Heartbeat,
   LeaseRequest,
+  ListDeleted,
   ListSessions,
   Release,
   Submit,
@@ -82,6 +83,8 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
       ),
     sessions: (request = {}) => intake.withRequest(ListSessions, request, (asked) => sessions.list(asked)),
+    deleteSession: (id) => intake.withArgument(SessionId, id, (known) => sessions.delete(known)),
+    deletedSessions: (request = {}) => intake.withRequest(ListDeleted, request, (asked) => sessions.listDeleted(asked)),
     session: (id) =>
       intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);

@@ -74,7 +74,11 @@ const openVerified =
     await recordTornTails(directory, tornTails);
     let closing: Promise<void> | null = null;
     const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));
-    const notices = [...faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
+    const notices = [
+      ...faults.map(describeFault),
+      ...(damage === null ? [] : describeDamage(damage)),
+      ...opened.right.notices,
+    ];
     return right({ ...journal, tornTails, damage, notices, close });
   };
 

@@ -38,6 +38,8 @@ export interface Store {
   /** Makes all changes or none, in order and durably. After a failure the outcome is unknown until the store is reopened. */
   write(changes: readonly Change[]): Promise<void>;
   view<T>(work: (view: StoreView) => Promise<T>): Promise<T>;
+  /** Removes the bytes of deleted and replaced entries in these ranges from the disk. */
+  compact(ranges: readonly KeyRange[]): Promise<void>;
   close(): Promise<void>;
 }
 

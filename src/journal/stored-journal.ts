@@ -2,7 +2,7 @@
 // they return is durable.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import type { Version } from '../../schemas/ids.ts';
+import type { SessionId, Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Write } from './admission.ts';
 import { checkCommits } from './append-rules.ts';
@@ -10,23 +10,40 @@ import { openCommitter } from './committer.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
-import { Refusal, catchRefusal, refuse } from './refusal.ts';
+import { Refusal, catchRefusal, refuse, rejectionOf } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
+import { sweepSession, unsweptSessions } from './session-sweep.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
 import { encodeText } from './stored-values.ts';
 import { putsOfCommit } from './commit-puts.ts';
 import { readDue, readSessions } from './session-pages.ts';
-import { findEvent, readCommits, readGenesis, readPackage, readSessionCount, requireHead } from './stream-reads.ts';
+import {
+  findEvent,
+  readCommits,
+  readGenesis,
+  readPackage,
+  readSessionCount,
+  readTombstones,
+  requireHead,
+} from './stream-reads.ts';
 
 /** Memory that an append takes in the queue besides its puts: its head, its share of the trail, and their containers. */
 const APPEND_OVERHEAD_BYTES = 512;
+
+export interface StoredJournal extends Journal {
+  /** What the operator should know about it. */
+  readonly notices: readonly string[];
+}
 
 /**
  * Opens a journal on the store that `open` opens. `open` is called again after a failed write. Snapshots are kept
  * elsewhere, by default in memory.
  */
-export const openStoredJournal = (open: OpenStore, snapshots = openMemorySnapshots()): TaskEither<Rejection, Journal> =>
+export const openStoredJournal = (
+  open: OpenStore,
+  snapshots = openMemorySnapshots(),
+): TaskEither<Rejection, StoredJournal> =>
   catchRefusal(async () => {
     const handle = await openStoreHandle(open);
     try {
@@ -35,10 +52,34 @@ export const openStoredJournal = (open: OpenStore, snapshots = openMemorySnapsho
       await handle.close();
       throw error;
     }
-    return journalOn(handle, snapshots);
+    const { journal, sweep } = journalOn(handle, snapshots);
+    return { ...journal, notices: await completeSweeps(handle, sweep) };
   });
 
-function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
+/** Returns what the operator should know of the sweeps that could not be completed; a full disk does not stop an opening. */
+async function completeSweeps(
+  handle: StoreHandle,
+  sweep: (session: SessionId) => Promise<void>,
+): Promise<readonly string[]> {
+  const notices: string[] = [];
+  for (const session of await handle.use((store) => store.view(unsweptSessions))) {
+    try {
+      await sweep(session);
+    } catch (error) {
+      notices.push(
+        `the entries of the deleted session ${session} are still in the journal: ${rejectionOf(error).message}`,
+      );
+    }
+  }
+  return notices;
+}
+
+interface Opened {
+  readonly journal: Journal;
+  readonly sweep: (session: SessionId) => Promise<void>;
+}
+
+function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
 
@@ -58,7 +99,19 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
     return answer.right;
   }
 
-  return {
+  const sweep = (session: SessionId): Promise<void> =>
+    sweepSession(
+      {
+        handle,
+        snapshots,
+        commit: async (write) => {
+          await commit(write, APPEND_OVERHEAD_BYTES);
+        },
+      },
+      session,
+    );
+
+  const journal: Journal = {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
     create: (session, genesis, { digest, text }, head) =>
       accepting(async () => {
@@ -83,6 +136,13 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       accepting(async () => {
         await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
       }),
+    delete: (tombstone) =>
+      accepting(async () => {
+        const session = tombstone.session_id;
+        await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
+        await sweep(session);
+      }),
+    tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
     genesis: (session) => reading((view) => readGenesis(view, session)),
     toolPackage: (digest) => reading((view) => readPackage(view, digest)),
     read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
@@ -97,4 +157,5 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       await handle.close();
     },
   };
+  return { journal, sweep };
 }

@@ -45,6 +45,10 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
   app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
 
   app.get('/v1', async () => answer(await client.info()()));
+  app.get('/v1/deleted-sessions', async (context) => {
+    const request = listRequest(context);
+    return isLeft(request) ? problemResponse(request.left) : answer(await client.deletedSessions(request.right)());
+  });
   app.get('/v1/sessions', async (context) => {
     const request = listRequest(context);
     return isLeft(request) ? problemResponse(request.left) : answer(await client.sessions(request.right)());
@@ -83,6 +87,7 @@ function addSubmits(app: Hono, client: EngineClient): void {
 
 function addSessionRoutes(app: Hono, client: EngineClient): void {
   let subscribers = 0;
+  app.delete('/v1/sessions/:id', async (context) => answer(await client.deleteSession(sessionOf(context))()));
   app.get('/v1/sessions/:id', async (context) => answer(await client.session(sessionOf(context))()));
 
   app.post('/v1/sessions/:id/events', async (context) =>

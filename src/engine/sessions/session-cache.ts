@@ -6,10 +6,11 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { RETRY_MS } from '../../../schemas/limits.ts';
-import type { Rejection } from '../../../schemas/rejection.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { owesBridge } from '../../core/owing.ts';
+import { statusOf } from '../../core/status.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { isTransient, stepFault } from '../faults.ts';
+import { isTransient, stepFault, writeFault } from '../faults.ts';
 import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
@@ -95,6 +96,39 @@ export class SessionCache {
     await this.#entries.get(id)?.loading;
   }
 
+  /**
+   * Takes an idle session out of memory for `work`, which deletes it; every other caller waits until that has ended. Refused
+   * as `session_busy` when the session has work.
+   */
+  async remove<T>(id: SessionId, work: (session: LiveSession) => Answer<T>): Answer<T> {
+    const loaded = await this.get(id);
+    if (isLeft(loaded)) return loaded;
+    const session = loaded.right;
+    const refusal = this.#refuseRemoval(session);
+    if (refusal !== null) return left(refusal);
+    session.retire();
+    this.activity.unload(id);
+    this.#options.onEvicted(id);
+    const removing = work(session).catch((): Either<Rejection, T> => left(writeFault()));
+    this.#entries.set(id, { loading: removing.then(() => this.#load(id)), session: null });
+    const removed = await removing;
+    if (!isLeft(removed)) {
+      this.activity.forget(id);
+      this.#options.onGone(id);
+    }
+    return removed;
+  }
+
+  #refuseRemoval(session: LiveSession): Rejection | null {
+    const { id } = session;
+    if (this.inMemory(id) !== session) return busy(id, 'is being loaded again; try again');
+    const status = statusOf(session.state());
+    if (status !== 'idle') return busy(id, `has a run (${status}); end it: refold interrupt ${id}`);
+    if (owesBridge(session.state())) return busy(id, 'has an undo or a detached command; wait until it has ended');
+    if (!session.isIdle()) return busy(id, 'is being written to; try again');
+    return this.#options.isHeld(id) ? busy(id, 'is held by a bridge; wait until it has reported') : null;
+  }
+
   isClosed(): boolean {
     return this.#closed;
   }
@@ -143,6 +177,8 @@ export class SessionCache {
     this.#ports.clock.after(RETRY_MS, () => void this.#reload(id));
   }
 }
+
+const busy = (id: SessionId, why: string): Rejection => reject('session_busy', '', `session ${id} ${why}`);
 
 // A journal that throws instead of refusing has an internal error, which must not stop the engine.
 async function loadSafely(journal: Journal, id: SessionId): Answer<LoadedSession> {

@@ -287,6 +287,8 @@ export class FakeEngine {
       info: unused,
       createSession: unused,
       fork: unused,
+      deleteSession: unused,
+      deletedSessions: unused,
       sessions: unused,
       records: unused,
       follow: unused,
