@@ -3,14 +3,15 @@
 // cut loses acknowledged blobs. Only one process at a time may have the directory open.
 import { randomUUID } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { type Anchor, PUT_BACK, anchorDirectory } from '../files/anchor.ts';
 import { makeDirectory, syncDirectory } from '../files/directories.ts';
-import { codeOf, fileFailure } from '../files/file-failure.ts';
+import { codeOf, fileFailure, storageCode } from '../files/file-failure.ts';
 import { type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openKeyedWork } from './keyed-work.ts';
 import { type DirectoryPair, type SyncedDirectories, newSyncedDirectories } from './synced-directories.ts';
@@ -24,13 +25,22 @@ type Answer<T> = Either<Rejection, T>;
 /** Opens or creates the blobs in `directory`, and removes what interrupted writes left there. */
 export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =>
   rejecting('opening the blobs', async () => {
-    const temporary = join(directory, TEMPORARY);
-    await rm(temporary, { recursive: true, force: true });
-    await makeDirectory(temporary);
-    return right(blobsIn(directory));
+    await makeDirectory(directory);
+    await clearTemporary(join(directory, TEMPORARY));
+    return right(blobsIn(directory, anchorDirectory(directory)));
   });
 
-function blobsIn(directory: string): Blobs {
+/** Removes what interrupted writes left. A full disk does not stop the opening: the next put makes the directory. */
+async function clearTemporary(temporary: string): Promise<void> {
+  try {
+    await rm(temporary, { recursive: true, force: true });
+    await makeDirectory(temporary);
+  } catch (error) {
+    if (storageCode(codeOf(error) ?? '') !== 'storage_full') throw error;
+  }
+}
+
+function blobsIn(directory: string, anchor: Anchor): Blobs {
   const keyed = openKeyedWork(FILES_OPEN_MAX);
   const directories = newSyncedDirectories();
   let closed = false;
@@ -42,7 +52,14 @@ function blobsIn(directory: string): Blobs {
     put: (bytes) => async () => {
       const ref = digestBlob(bytes);
       if (!isRight(ref)) return ref;
-      return working('writing a blob', ref.right, () => writeBlob({ directory, directories }, ref.right, bytes))();
+      return working('writing a blob', ref.right, async () => {
+        const loss = lossOf(anchor);
+        if (loss !== null) return left(loss);
+        const written = await writeBlob({ directory, directories }, ref.right, bytes);
+        // A directory that was removed or replaced meanwhile took the blob with it.
+        const lostSince = lossOf(anchor);
+        return lostSince === null ? written : left(lostSince);
+      })();
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
@@ -52,8 +69,14 @@ function blobsIn(directory: string): Blobs {
     close: async () => {
       closed = true;
       await keyed.settled();
+      anchor.close();
     },
   };
+}
+
+function lossOf(anchor: Anchor): Rejection | null {
+  const lost = anchor.lost();
+  return lost === null ? null : reject('storage_failed', '', `the blobs are no longer in their place: ${lost}; ${PUT_BACK}`);
 }
 
 interface Place {
@@ -88,7 +111,7 @@ async function writeBlob(
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
       // Both wait for the disk, so they run concurrently.
-      await allDone([writeSynced(temporary, bytes), directories.ensure(pair)]);
+      await allDone([writeTemporary(temporary, bytes), directories.ensure(pair)]);
       await moveTo(temporary, { pair, file }, directories);
     } catch (error) {
       await rm(temporary, { force: true });
@@ -114,6 +137,17 @@ async function moveTo(temporary: string, { pair, file }: Place, directories: Syn
     directories.forget(pair);
     await directories.ensure(pair);
     await rename(temporary, file);
+  }
+}
+
+/** The directory of temporary files is missing when there was no space for it at the opening. */
+async function writeTemporary(path: string, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeSynced(path, bytes);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    await makeDirectory(dirname(path));
+    await writeSynced(path, bytes);
   }
 }
 

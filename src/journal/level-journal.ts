@@ -1,19 +1,25 @@
 // The journal on LevelDB: the durable journal of one machine. Verifies its files before it opens them, and rebuilds the
 // journal when some are damaged.
 import { join } from 'node:path';
-import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { type Anchor, PUT_BACK, anchorDirectory } from '../files/anchor.ts';
+import { isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { makeDirectory } from '../files/directories.ts';
+import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { openFileSnapshots } from './file-snapshots.ts';
 import type { Journal } from './journal.ts';
 import { markClosed } from './level/closed-file.ts';
+import { anchorStore } from './level/anchored-store.ts';
+import { openReadOnlyStore } from './level/read-only-store.ts';
 import { openLevelStore } from './level/store.ts';
 import { type TornTail, recordTornTails } from './level/torn-tail.ts';
 import { type VerifiedFiles, verifyLevelFiles } from './level/verify-files.ts';
 import { checkLayout } from './layout.ts';
-import { catchRefusal, refuse } from './refusal.ts';
+import { Refusal, catchRefusal, refuse } from './refusal.ts';
+import type { Snapshots } from './snapshots.ts';
 import { type Damage, describeDamage, readDamage, refuseLost } from './salvage/damage-record.ts';
 import { isSwitchPending } from './salvage/rebuild-switch.ts';
 import { type RebuildOptions, describeFault, finishSwitch, rebuildJournal } from './salvage/rebuild.ts';
@@ -61,19 +67,33 @@ const openVerified =
   (directory: string, { torn: tornTails, faults }: VerifiedFiles): TaskEither<Rejection, LevelJournal> =>
   async () => {
     let found: Damage | null = null;
+    let anchor: Anchor | null = null;
     const open = async (): Promise<Store> => {
-      const { store, damage } = await openStore(directory);
+      const loss = lossOf(directory, anchor);
+      if (loss !== null) throw new Refusal(loss);
+      await catchFileErrors('opening the journal', () => makeDirectory(directory));
+      anchor ??= anchorDirectory(directory);
+      const { store, damage } = await openStore(directory, anchor);
       found = damage;
       return store;
     };
-    const opened = await openStoredJournal(open, openFileSnapshots(join(directory, SNAPSHOTS)))();
-    if (isLeft(opened)) return opened;
+    const snapshots = openFileSnapshots(join(directory, SNAPSHOTS));
+    const opened = await openStoredJournal(open, anchorSnapshots(snapshots, () => lossOf(directory, anchor)))();
+    if (isLeft(opened)) {
+      (anchor as Anchor | null)?.close();
+      return opened;
+    }
     const damage = found as Damage | null;
     const journal = damage === null ? opened.right : refuseLost(opened.right, damage);
     // Recorded only now: before the store was open, another process could have been in the middle of a write.
     await recordTornTails(directory, tornTails);
     let closing: Promise<void> | null = null;
-    const close = (): Promise<void> => (closing ??= journal.close().then(() => markClosed(directory)));
+    const stop = async (): Promise<void> => {
+      await journal.close();
+      if (lossOf(directory, anchor) === null) await markClosed(directory);
+      anchor?.close();
+    };
+    const close = (): Promise<void> => (closing ??= stop());
     const notices = [
       ...faults.map(describeFault),
       ...(damage === null ? [] : describeDamage(damage)),
@@ -82,9 +102,40 @@ const openVerified =
     return right({ ...journal, tornTails, damage, notices, close });
   };
 
+/** Why nothing may be written in the directory of the journal any more; null while it is in its place. */
+function lossOf(directory: string, anchor: Anchor | null): Rejection | null {
+  const lost = anchor?.lost() ?? null;
+  if (lost === null) return null;
+  return reject('storage_failed', '', `the journal is no longer in ${directory}: ${lost}; ${PUT_BACK}`);
+}
+
+/** Snapshots that are not written into a directory that took the place of the journal's. */
+const anchorSnapshots = (snapshots: Snapshots, findLoss: () => Rejection | null): Snapshots => ({
+  ...snapshots,
+  put: (snapshot) => async () => {
+    const loss = findLoss();
+    return loss === null ? await snapshots.put(snapshot)() : left(loss);
+  },
+});
+
+/** Opens the store; one on a full disk can only be read, until it is opened again. */
+async function openAnchored(directory: string, anchor: Anchor): Promise<Store> {
+  try {
+    return anchorStore(directory, anchor, await openLevelStore(directory));
+  } catch (error) {
+    if (error instanceof Refusal && error.rejection.code === 'storage_full') {
+      return await openReadOnlyStore(directory, error);
+    }
+    throw error;
+  }
+}
+
 /** Opens the store, and reads what it lost. */
-async function openStore(directory: string): Promise<{ readonly store: Store; readonly damage: Damage | null }> {
-  const store = await openLevelStore(directory);
+async function openStore(
+  directory: string,
+  anchor: Anchor,
+): Promise<{ readonly store: Store; readonly damage: Damage | null }> {
+  const store = await openAnchored(directory, anchor);
   try {
     const layout = await store.view(readLayout);
     if (layout !== null) checkLayout(layout, `the journal in ${directory}`);
@@ -95,5 +146,14 @@ async function openStore(directory: string): Promise<{ readonly store: Store; re
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+async function catchFileErrors<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (codeOf(error) === null) throw error;
+    throw new Refusal(fileFailure(doing, error));
   }
 }

@@ -70,7 +70,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.object({ event: 'fault', message });
   }
   await stopped;
-  await withdrawAddress(dataDir);
+  await withdrawAddress(dataDir, process.pid);
   await serving.close();
   await engine.close();
   return 0;
