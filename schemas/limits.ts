@@ -177,6 +177,10 @@ export const LEVEL_FILE_BYTES = 1_048_576;
  * its recorded digest.
  */
 export const READ_PAGE_EVENTS = 1_000;
+/** How long a stopping engine waits for bridges to report on what they hold, in milliseconds; `serve --drain-ms`. */
+export const ENGINE_DRAIN_MS = 10_000;
+/** How often it looks meanwhile, in milliseconds. */
+export const ENGINE_DRAIN_LOOK_MS = 50;
 /** How long a client waits for a session to be deleted, beyond the usual time, in milliseconds. */
 export const DELETE_WAIT_MS_MAX = 600_000;
 /** Commits that one write removes from a deleted session. */

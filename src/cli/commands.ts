@@ -103,6 +103,7 @@ export function addProcesses(program: Program): void {
           ...(options['activeSessionsMax'] === undefined
             ? {}
             : { activeSessionsMax: wholeNumber(options, 'activeSessionsMax', 1) }),
+          ...(options['drainMs'] === undefined ? {} : { drainMs: wholeNumber(options, 'drainMs', 0) }),
         },
         output,
       );
@@ -113,6 +114,7 @@ export function addProcesses(program: Program): void {
     .option('--allow-remote', 'allow an address that is not loopback')
     .option('--lease-ttl <ms>', 'how long a bridge may be silent before its leases expire')
     .option('--active-sessions-max <n>', 'the most sessions that may be active at a time (default: 16384)')
+    .option('--drain-ms <ms>', 'how long a stop waits for running calls to be reported (default: 10000)')
     .option('--exit-with-parent', 'exit when standard input ends');
 
   command(

@@ -7,7 +7,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
-import { LEASE_TTL_MS } from '../../schemas/limits.ts';
+import { ENGINE_DRAIN_LOOK_MS, LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
@@ -27,6 +27,8 @@ import { LeaseTable } from './leases/lease-table.ts';
 import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
+import { measureBlobs, measureClient, measureJournal } from './measured.ts';
+import { type Metrics, newMetrics } from './metrics.ts';
 import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
@@ -53,6 +55,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly checkSchema?: SchemaCheck;
   /** Where lease epochs are reserved; in memory when absent. */
   readonly epochs?: EpochStore;
+  /** Where the engine counts what it does. */
+  readonly metrics?: Metrics;
   /** The minimum number of events between two snapshots of a session. */
   readonly snapshotEveryEvents?: number;
 }
@@ -63,6 +67,15 @@ export interface Engine {
   readonly faults: readonly Rejection[];
   /** What the operator should know about the stores when they were opened: torn last writes, and damaged files. */
   readonly notices: readonly string[];
+  /** Why the engine takes no work now: it drains (`closing`), or storage does not take writes. */
+  ready(): Promise<Either<Rejection, void>>;
+  /** Its figures, in Prometheus text format 0.0.4. */
+  metrics(): string;
+  /**
+   * Takes no new sessions, runs and leases, and waits until bridges have reported on what they hold, for at most this time
+   * or until `hurry` aborts.
+   */
+  drain(withinMs: number, hurry?: AbortSignal): Promise<void>;
   /** Refuses new requests, waits for running ones, and closes the stores. */
   close(): Promise<void>;
 }
@@ -81,8 +94,10 @@ export const openEngine =
       );
     }
     const { dataDir, tell } = options;
+    const metrics = newMetrics();
+    const onWrite = metrics.latency('refold_journal_write_seconds', 'Time of one synchronous write of the journal.');
     return await pipe(
-      openLevelJournal(join(dataDir, 'journal'), tell === undefined ? {} : { tell }),
+      openLevelJournal(join(dataDir, 'journal'), { onWrite, ...(tell === undefined ? {} : { tell }) }),
       TE.bindTo('journal'),
       TE.bind('blobs', ({ journal }) =>
         pipe(
@@ -94,7 +109,7 @@ export const openEngine =
         const epochs = openFileEpochs(join(dataDir, 'epochs'));
         const notices = [...journal.tornTails.map(describeTornTail), ...journal.notices];
         return pipe(
-          startEngine({ ...options, journal, blobs, epochs }),
+          startEngine({ ...options, journal, blobs, epochs, metrics }),
           TE.map((engine) => ({ ...engine, notices })),
         );
       }),
@@ -105,7 +120,9 @@ export const openEngine =
 export const startEngine =
   (ports: EnginePorts): TE.TaskEither<Rejection, Engine> =>
   async () => {
-    const { journal, blobs } = ports;
+    const { metrics = newMetrics() } = ports;
+    const journal = measureJournal(ports.journal, metrics);
+    const blobs = measureBlobs(ports.blobs, metrics);
     const clock = ports.clock ?? backgroundClock;
     const notices = newChangeNotices();
     const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
@@ -119,8 +136,9 @@ export const startEngine =
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
-    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs });
+    const { sessions, leases, wakes, snapshots } = assemble({ ...ports, journal, blobs }, { clock, notices, epochs });
     const closed = new AbortController();
+    const draining = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
       sessions.close();
@@ -141,9 +159,60 @@ export const startEngine =
     }
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal });
-    return right({ client, faults: loaded.right, notices: [], close });
+    const ending = { closed: closed.signal, draining: draining.signal };
+    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, ...ending });
+    addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });
+    return right({
+      client: measureClient(client, metrics),
+      faults: loaded.right,
+      notices: [],
+      ready: async () =>
+        draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : await journal.probe()(),
+      metrics: () => metrics.text(),
+      drain: async (withinMs, hurry) => {
+        draining.abort();
+        leases.drain();
+        await untilReported(leases, clock, { withinMs, ...(hurry === undefined ? {} : { hurry }) });
+      },
+      close,
+    });
   };
+
+interface Draining {
+  readonly withinMs: number;
+  readonly hurry?: AbortSignal;
+}
+
+/** Resolves when bridges hold nothing, when the time is over, or when hurried. */
+function untilReported(leases: LeaseTable, clock: Clock, { withinMs, hurry }: Draining): Promise<void> {
+  const endMs = clock.now() + withinMs;
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (leases.counts().held === 0 || clock.now() >= endMs || hurry?.aborted === true) resolve();
+      else clock.after(ENGINE_DRAIN_LOOK_MS, look);
+    };
+    look();
+  });
+}
+
+interface Gauged {
+  readonly sessions: Sessions;
+  readonly leases: LeaseTable;
+  readonly startedAtMs: number;
+  readonly draining: AbortSignal;
+}
+
+function addGauges(metrics: Metrics, { sessions, leases, startedAtMs, draining }: Gauged): void {
+  metrics.gauge('refold_start_time_seconds', 'When the engine was opened, since 1970.', () => startedAtMs / 1_000);
+  metrics.gauge('refold_draining', '1 while the engine takes no new work because it stops.', () =>
+    draining.aborted ? 1 : 0,
+  );
+  const inMemory = 'Sessions in memory, by status; idle ones leave memory when others are used.';
+  metrics.gauge('refold_sessions_in_memory', inMemory, () => sessions.counts().byStatus, 'status');
+  metrics.gauge('refold_sessions_owing', 'Sessions with work for a bridge.', () => sessions.counts().owing);
+  metrics.gauge('refold_leases_held', 'Effects that bridges hold.', () => leases.counts().held);
+  metrics.gauge('refold_lease_requests_waiting', 'Requests of bridges that wait for work.', () => leases.counts().waiting);
+}
 
 const BOUNDS = {
   leaseTtlMs: integer('milliseconds', 1),

@@ -41,14 +41,21 @@ export interface InProcessPorts {
   readonly notices: ChangeNotices;
   readonly info: EngineInfo;
   readonly closed: AbortSignal;
+  /** Aborts when the engine begins to drain: it takes reports, and no new work. */
+  readonly draining: AbortSignal;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, leases, journal, blobs, closed } = ports;
+  const { sessions, leases, journal, blobs, closed, draining } = ports;
 
   const intake = newIntake(closed);
+  /** New work; refused while the engine drains. */
+  const unlessDraining =
+    <T>(task: TE.TaskEither<Rejection, T>): TE.TaskEither<Rejection, T> =>
+    async () =>
+      draining.aborted ? left(drains()) : await task();
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
     const start = followStart(id, from);
@@ -77,10 +84,13 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
   return {
     info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
-    createSession: (request = {}) => intake.withRequest(CreateSession, request, (asked) => sessions.create(asked)),
+    createSession: (request = {}) =>
+      unlessDraining(intake.withRequest(CreateSession, request, (asked) => sessions.create(asked))),
     fork: (id, request = {}) =>
-      intake.withArgument(SessionId, id, (known) =>
-        intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+      unlessDraining(
+        intake.withArgument(SessionId, id, (known) =>
+          intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+        ),
       ),
     sessions: (request = {}) => intake.withRequest(ListSessions, request, (asked) => sessions.list(asked)),
     deleteSession: (id) => intake.withArgument(SessionId, id, (known) => sessions.delete(known)),
@@ -95,7 +105,11 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
-        intake.withRequest(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
+        intake.withRequest(Submit, request, (submitted, bytes) =>
+          draining.aborted && submitted.events.some(({ kind }) => kind === 'RunRequested')
+            ? Promise.resolve(left(drains()))
+            : submitAndLease(ports, known, submitted, bytes),
+        )(),
       ),
     records: (id, from, limit = READ_PAGE_EVENTS) =>
       intake.withArgument(SessionId, id, (known) =>
@@ -110,6 +124,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
     lease: (request, signal) =>
       intake.withRequest(LeaseRequest, request, async (asked) => {
+        if (draining.aborted) return left(drains());
         const granted = await leases.lease(asked, signal);
         const nothing = isLeft(granted) || granted.right.effects.length === 0;
         return nothing && signal?.aborted === true ? left(aborted()) : granted;
@@ -131,5 +146,8 @@ const decodeAt = <A>(path: string, codec: Codec<A>, value: unknown): TE.TaskEith
     TE.fromEither(decode(codec, value)),
     TE.mapLeft((fault) => ({ ...fault, path })),
   );
+
+const drains = (): Rejection =>
+  reject('closing', '', 'the engine is stopping and takes no new work; try again when it is back');
 
 const aborted = (): Rejection => reject('closing', '', 'the request was aborted by its caller');

@@ -113,6 +113,9 @@ export interface Journal {
    */
   due(untilMs: number, limit: number, after?: Wake): TaskEither<Rejection, readonly Wake[]>;
 
+  /** Whether writes are accepted now; makes a small one when the last one failed, so that the answer is not outdated. */
+  probe(): TaskEither<Rejection, void>;
+
   /** Snapshots, which only make loading faster. */
   readonly snapshots: Snapshots;
 

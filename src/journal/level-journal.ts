@@ -39,7 +39,16 @@ export interface LevelJournal extends Journal {
   readonly notices: readonly string[];
 }
 
-const SILENT: RebuildOptions = { tell: () => undefined, onStep: () => Promise.resolve() };
+export interface LevelJournalOptions extends RebuildOptions {
+  /** Called with the milliseconds that each write took, its sync included. */
+  readonly onWrite: (took: number) => void;
+}
+
+const SILENT: LevelJournalOptions = {
+  tell: () => undefined,
+  onStep: () => Promise.resolve(),
+  onWrite: () => undefined,
+};
 
 /**
  * Opens or creates the journal in `directory`, which only one process can have open at a time. Verifies its files first.
@@ -48,12 +57,12 @@ const SILENT: RebuildOptions = { tell: () => undefined, onStep: () => Promise.re
  */
 export const openLevelJournal = (
   directory: string,
-  options: Partial<RebuildOptions> = {},
+  options: Partial<LevelJournalOptions> = {},
 ): TaskEither<Rejection, LevelJournal> => {
-  const rebuilding = { ...SILENT, ...options };
+  const all = { ...SILENT, ...options };
   return pipe(
-    catchRefusal(() => prepare(directory, rebuilding)),
-    TE.chain((files) => openVerified(directory, files)),
+    catchRefusal(() => prepare(directory, all)),
+    TE.chain((files) => openVerified(directory, files, all)),
   );
 };
 
@@ -64,7 +73,11 @@ async function prepare(directory: string, options: RebuildOptions): Promise<Veri
 }
 
 const openVerified =
-  (directory: string, { torn: tornTails, faults }: VerifiedFiles): TaskEither<Rejection, LevelJournal> =>
+  (
+    directory: string,
+    { torn: tornTails, faults }: VerifiedFiles,
+    { onWrite }: LevelJournalOptions,
+  ): TaskEither<Rejection, LevelJournal> =>
   async () => {
     let found: Damage | null = null;
     let anchor: Anchor | null = null;
@@ -75,7 +88,7 @@ const openVerified =
       anchor ??= anchorDirectory(directory);
       const { store, damage } = await openStore(directory, anchor);
       found = damage;
-      return store;
+      return timed(store, onWrite);
     };
     const snapshots = openFileSnapshots(join(directory, SNAPSHOTS));
     const opened = await openStoredJournal(open, anchorSnapshots(snapshots, () => lossOf(directory, anchor)))();
@@ -101,6 +114,15 @@ const openVerified =
     ];
     return right({ ...journal, tornTails, damage, notices, close });
   };
+
+const timed = (store: Store, onWrite: (took: number) => void): Store => ({
+  ...store,
+  write: async (changes) => {
+    const startedAt = performance.now();
+    await store.write(changes);
+    onWrite(performance.now() - startedAt);
+  },
+});
 
 /** Why nothing may be written in the directory of the journal any more; null while it is in its place. */
 function lossOf(directory: string, anchor: Anchor | null): Rejection | null {

@@ -7,6 +7,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { Write } from './admission.ts';
 import { checkCommits } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
+import { sweepKey } from './keys.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
@@ -30,6 +31,13 @@ import {
 
 /** Memory that an append takes in the queue besides its puts: its head, its share of the trail, and their containers. */
 const APPEND_OVERHEAD_BYTES = 512;
+
+/** A write that changes nothing: no session has an empty id. */
+const PROBE: Write = {
+  kind: 'sweep',
+  session: '' as SessionId,
+  removals: [{ key: sweepKey('' as SessionId), value: null }],
+};
 
 export interface StoredJournal extends Journal {
   /** What the operator should know about it. */
@@ -82,6 +90,8 @@ interface Opened {
 function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
+  /** Whether storage refused the last write. */
+  let failing = false;
 
   /** Runs `work` unless the journal is closing. */
   const accepting = <T>(work: () => Promise<T>): TaskEither<Rejection, T> =>
@@ -95,6 +105,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
 
   async function commit(write: Write, bytes: number): Promise<Version> {
     const answer = await commits.submit(write, bytes);
+    failing = isLeft(answer) && answer.left.code.startsWith('storage_');
     if (isLeft(answer)) throw new Refusal(answer.left);
     return answer.right;
   }
@@ -141,6 +152,14 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
         const session = tombstone.session_id;
         await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
         await sweep(session);
+      }),
+    probe: () =>
+      accepting(async () => {
+        const isReadOnly = await handle.use(async (store) => {
+          if (store.isReadOnly !== true) store.check();
+          return store.isReadOnly === true;
+        });
+        if (failing || isReadOnly) await commit(PROBE, APPEND_OVERHEAD_BYTES);
       }),
     tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
     genesis: (session) => reading((view) => readGenesis(view, session)),

@@ -23,6 +23,7 @@ import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { guard } from './guard.ts';
+import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { grantText, receiptText } from './receipt-text.ts';
 
@@ -30,10 +31,12 @@ export interface AppOptions {
   readonly token: string;
   /** Host names that a request may name. */
   readonly hosts: readonly string[];
+  /** Serves `/metrics`. */
+  readonly operations?: Operations;
 }
 
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono {
+export function newApp(client: EngineClient, { token, hosts, operations }: AppOptions): Hono {
   const app = new Hono();
   app.use('*', guard(token, hosts));
   app.notFound(() =>
@@ -44,6 +47,7 @@ export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono
   // An error thrown here is an internal error; its details are not reported.
   app.onError(() => problemResponse(reject('storage_failed', '', 'the request failed inside the engine')));
 
+  if (operations !== undefined) app.get('/metrics', () => metricsResponse(operations));
   app.get('/v1', async () => answer(await client.info()()));
   app.get('/v1/deleted-sessions', async (context) => {
     const request = listRequest(context);

@@ -3,8 +3,9 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { EngineClient } from '../client/client.ts';
-import { type AppOptions, newApp } from './app.ts';
+import { newApp } from './app.ts';
 import { LOOPBACK_HOSTS } from './guard.ts';
+import { type Operations, answerProbe } from './operations.ts';
 
 export interface ServeOptions {
   /** The bearer token that every request must carry; not empty. */
@@ -13,6 +14,8 @@ export interface ServeOptions {
   readonly port: number;
   /** An address of this machine; loopback by default. */
   readonly host?: string;
+  /** What `/healthz`, `/readyz` and `/metrics` answer from, once the engine is open; without it they are not served. */
+  readonly operations?: Promise<Operations>;
 }
 
 export interface Serving {
@@ -33,7 +36,7 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
     throw new TypeError('token must be printable ASCII, not empty, without white space around it');
   }
   const server = createAdaptorServer({
-    fetch: fetchOf(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] }),
+    fetch: await fetchOf(client, options, [...LOOPBACK_HOSTS, host.toLowerCase()]),
     serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
   }) as Server;
   server.maxHeadersCount = 64;
@@ -56,11 +59,27 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
   };
 }
 
-function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptions): Hono['fetch'] {
-  if (!(client instanceof Promise)) return newApp(client, options).fetch;
+async function fetchOf(
+  client: EngineClient | Promise<EngineClient>,
+  { token, operations }: ServeOptions,
+  hosts: readonly string[],
+): Promise<Hono['fetch']> {
+  if (!(client instanceof Promise) && operations === undefined) return newApp(client, { token, hosts }).fetch;
   let app: Hono | null = null;
-  const opening = client.then((opened) => (app = newApp(opened, options)));
+  let opened: Operations | null = null;
+  const opening = Promise.all([client, operations]).then(([ready, its]) => {
+    opened = its ?? null;
+    return (app = newApp(ready, { token, hosts, ...(its === undefined ? {} : { operations: its }) }));
+  });
   // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);
-  return (...request) => app?.fetch(...request) ?? opening.then((opened) => opened.fetch(...request));
+  const answer: Hono['fetch'] = (...request) => app?.fetch(...request) ?? opening.then((one) => one.fetch(...request));
+  if (operations === undefined) return answer;
+  return (...request) => {
+    const path = PROBED.exec(request[0].url)?.[1];
+    if (path === undefined) return answer(...request);
+    return answerProbe(path, opened).then((probed) => probed ?? answer(...request));
+  };
 }
+
+const PROBED = /^https?:\/\/[^/]*(\/healthz|\/readyz)(?:\?|$)/;

@@ -10,7 +10,8 @@ import { namingHolder, publishAddress, withdrawAddress } from '../engine-address
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
-import { untilStopped } from '../until-stopped.ts';
+import { stopRequest } from '../until-stopped.ts';
+import { ENGINE_DRAIN_MS } from '../../../schemas/limits.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;
@@ -22,6 +23,8 @@ export interface ServeCommand {
   readonly leaseTtlMs?: number;
   /** The most sessions that may be active at a time; the engine's default when absent. */
   readonly activeSessionsMax?: number;
+  /** How long a stop waits for bridges to report. */
+  readonly drainMs?: number;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
@@ -48,7 +51,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   );
   const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
-  const serving = await serve(opened, { token, port, host }).catch(async (error: unknown) => {
+  const serving = await serve(opened, { token, port, host, operations: opening }).catch(async (error: unknown) => {
     await (await opening).close();
     throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
   });
@@ -61,7 +64,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     await engine.close();
     throw new CommandFailure('storage_failed', `cannot publish the engine’s address: ${whatFailed(error)}`);
   });
-  const stopped = untilStopped(command.exitWithParent);
+  const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  token ${tokenFile(dataDir)}`);
   for (const message of engine.notices) notify(message);
@@ -69,10 +72,12 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(pc.yellow(`unavailable: ${message}`));
     output.object({ event: 'fault', message });
   }
-  await stopped;
+  await stop.asked;
   await withdrawAddress(dataDir, process.pid);
-  await serving.close();
+  // Reports still arrive meanwhile. Closing the engine ends the followers after the last event; their cursors stay valid.
+  await engine.drain(command.drainMs ?? ENGINE_DRAIN_MS, stop.hurry);
   await engine.close();
+  await serving.close();
   return 0;
 }
 

@@ -8,6 +8,7 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import { RETRY_MS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { owesBridge } from '../../core/owing.ts';
+import type { SessionStatus } from '../../../schemas/session-head.ts';
 import { statusOf } from '../../core/status.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { isTransient, stepFault, writeFault } from '../faults.ts';
@@ -81,6 +82,20 @@ export class SessionCache {
   /** The session when it is loaded, else null. */
   inMemory(id: SessionId): LiveSession | null {
     return this.#entries.get(id)?.session ?? null;
+  }
+
+  /** How many sessions in memory have each status, and how many have work for a bridge. */
+  counts(): { readonly byStatus: ReadonlyMap<string, number>; readonly owing: number } {
+    const byStatus = new Map<string, number>(STATUSES.map((status) => [status, 0]));
+    let owing = 0;
+    for (const { session } of this.#entries.values()) {
+      if (session === null) continue;
+      const state = session.state();
+      const status = statusOf(state);
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+      if (owesBridge(state)) owing += 1;
+    }
+    return { byStatus, owing };
   }
 
   /** Loads a session that owes something; the fault when it cannot be loaded now or ever. */
@@ -177,6 +192,8 @@ export class SessionCache {
     this.#ports.clock.after(RETRY_MS, () => void this.#reload(id));
   }
 }
+
+const STATUSES: readonly SessionStatus[] = ['idle', 'running', 'waiting', 'requires_action', 'paused'];
 
 const busy = (id: SessionId, why: string): Rejection => reject('session_busy', '', `session ${id} ${why}`);
 

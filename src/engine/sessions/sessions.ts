@@ -124,6 +124,10 @@ export class Sessions {
     return this.#cache.get(id);
   }
 
+  counts(): ReturnType<SessionCache['counts']> {
+    return this.#cache.counts();
+  }
+
   /** The session when it is in memory, else null. */
   inMemory(id: SessionId): LiveSession | null {
     return this.#cache.inMemory(id);
