@@ -177,6 +177,10 @@ export const LEVEL_FILE_BYTES = 1_048_576;
  * its recorded digest.
  */
 export const READ_PAGE_EVENTS = 1_000;
+/** Entries of the journal, or digests of blobs, in one part of a backup. */
+export const BACKUP_ENTRIES = 64;
+/** Characters of a value of the journal in a backup, which is base64. */
+export const BACKUP_VALUE_CHARS_MAX = 268_435_456;
 /** How long a stopping engine waits for bridges to report on what they hold, in milliseconds; `serve --drain-ms`. */
 export const ENGINE_DRAIN_MS = 10_000;
 /** How often it looks meanwhile, in milliseconds. */

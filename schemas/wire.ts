@@ -5,6 +5,8 @@ import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
 import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
 import {
+  BACKUP_ENTRIES,
+  BACKUP_VALUE_CHARS_MAX,
   CALLS_PER_BATCH_MAX,
   EVENTS_PER_COMMIT_MAX,
   LEASE_EFFECTS_MAX,
@@ -211,6 +213,25 @@ export const SubmitsReply = shape('SubmitsReply', {
   answers: list(either('answer', SubmitReceipt, Problem), SUBMITS_TOGETHER_MAX),
 });
 export type SubmitsReply = TypeOf<typeof SubmitsReply>;
+
+/** A part of a backup: entries of the journal, digests of blobs, or at the end how many there were of both. */
+export const BackupPart = shape(
+  'BackupPart',
+  {},
+  {
+    /** Keys and values in base64. */
+    entries: list(
+      shape('BackupEntry', {
+        key: text('key', { max: BACKUP_VALUE_CHARS_MAX }),
+        value: text('value', { max: BACKUP_VALUE_CHARS_MAX }),
+      }),
+      BACKUP_ENTRIES,
+    ),
+    blobs: list(Digest, BACKUP_ENTRIES),
+    end: shape('BackupCounts', { entries: integer('entries', 0), blobs: integer('blobs', 0) }),
+  },
+);
+export type BackupPart = TypeOf<typeof BackupPart>;
 
 /** Name, version and start time of the engine. */
 export const EngineInfo = shape('EngineInfo', {

@@ -76,7 +76,9 @@ function blobsIn(directory: string, anchor: Anchor): Blobs {
 
 function lossOf(anchor: Anchor): Rejection | null {
   const lost = anchor.lost();
-  return lost === null ? null : reject('storage_failed', '', `the blobs are no longer in their place: ${lost}; ${PUT_BACK}`);
+  return lost === null
+    ? null
+    : reject('storage_failed', '', `the blobs are no longer in their place: ${lost}; ${PUT_BACK}`);
 }
 
 interface Place {

@@ -226,6 +226,26 @@ export function addTransfer(program: Program): void {
 
   command(
     program,
+    'backup <target>',
+    'copy the data directory, also beside a live engine, and verify the copy',
+    async (options, [target = ''], output) => {
+      const { backupCommand } = await import('./commands/backup.ts');
+      return await backupCommand({ dataDir: await dataDir(options), target: resolve(target) }, output);
+    },
+  );
+
+  command(
+    program,
+    'restore <backup>',
+    'make a data directory of a backup, and verify it',
+    async (options, [backup = ''], output) => {
+      const { restoreCommand } = await import('./commands/restore.ts');
+      return await restoreCommand({ backup: resolve(backup), dataDir: await dataDir(options) }, output);
+    },
+  );
+
+  command(
+    program,
     'delete <session>',
     'delete a session for good; its id and its last chain value stay',
     async (options, [id = ''], output) => {

@@ -6,6 +6,7 @@ import type { CommitRecord, StreamEvent, StreamRecord } from '../../schemas/reco
 import type { Tombstone } from '../../schemas/session-head.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type {
+  BackupPart,
   CreateSession,
   DeletedPage,
   EngineInfo,
@@ -62,6 +63,8 @@ export interface EngineClient {
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
   /** Ends leases, so that another bridge may lease the effects at once; with `all`, every lease of the owner. */
   release(request: Release): TaskEither<Rejection, HeartbeatReply>;
+  /** All that a backup needs, as of one moment, while the engine goes on; blobs are read with `getBlob`. Throws {@link FollowRefused} when reading fails. */
+  backup(signal?: AbortSignal): AsyncIterable<BackupPart>;
   /** Stores bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;

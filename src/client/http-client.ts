@@ -23,6 +23,7 @@ import {
 import type { EngineClient } from './client.ts';
 import { eventsFrom } from './events-from.ts';
 import { followStart } from './follow-start.ts';
+import { readBackup } from './http-backup.ts';
 import { followCommits } from './http-follow.ts';
 import { newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
@@ -80,6 +81,7 @@ export function connect(url: string, token: string): EngineClient {
       }),
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
+    backup: (signal) => readBackup(transport, signal),
     lease: (request, signal) =>
       call(LeaseGrant, {
         method: 'POST',

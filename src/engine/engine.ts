@@ -211,7 +211,11 @@ function addGauges(metrics: Metrics, { sessions, leases, startedAtMs, draining }
   metrics.gauge('refold_sessions_in_memory', inMemory, () => sessions.counts().byStatus, 'status');
   metrics.gauge('refold_sessions_owing', 'Sessions with work for a bridge.', () => sessions.counts().owing);
   metrics.gauge('refold_leases_held', 'Effects that bridges hold.', () => leases.counts().held);
-  metrics.gauge('refold_lease_requests_waiting', 'Requests of bridges that wait for work.', () => leases.counts().waiting);
+  metrics.gauge(
+    'refold_lease_requests_waiting',
+    'Requests of bridges that wait for work.',
+    () => leases.counts().waiting,
+  );
 }
 
 const BOUNDS = {

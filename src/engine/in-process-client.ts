@@ -26,6 +26,7 @@ import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
+import { backupParts } from './backup.ts';
 import { type ChangeNotices, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
@@ -122,6 +123,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       ),
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
+    backup: () => backupParts(journal, blobs, closed),
     lease: (request, signal) =>
       intake.withRequest(LeaseRequest, request, async (asked) => {
         if (draining.aborted) return left(drains());

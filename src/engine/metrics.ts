@@ -44,7 +44,8 @@ export function newMetrics(): Metrics {
         const seconds = milliseconds / 1_000;
         sum += seconds;
         count += 1;
-        for (const [index, bound] of SECONDS.entries()) if (seconds <= bound) buckets[index] = (buckets[index] ?? 0) + 1;
+        for (const [index, bound] of SECONDS.entries())
+          if (seconds <= bound) buckets[index] = (buckets[index] ?? 0) + 1;
       };
     },
     text: () => families.flatMap((lines) => [...lines(), '']).join('\n'),

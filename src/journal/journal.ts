@@ -7,6 +7,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
 import type { ListSessions, SessionPage } from '../../schemas/wire.ts';
 import type { Snapshots } from './snapshots.ts';
+import type { Put } from './store.ts';
 
 /** One stored event. */
 export interface JournalEvent {
@@ -112,6 +113,9 @@ export interface Journal {
    * come after `after` in this order.
    */
   due(untilMs: number, limit: number, after?: Wake): TaskEither<Rejection, readonly Wake[]>;
+
+  /** Every entry of the journal as of one moment, in pages, for a backup; null where nothing is stored. */
+  entries(): AsyncIterable<readonly Put[]> | null;
 
   /** Whether writes are accepted now; makes a small one when the last one failed, so that the answer is not outdated. */
   probe(): TaskEither<Rejection, void>;

@@ -91,7 +91,10 @@ const openVerified =
       return timed(store, onWrite);
     };
     const snapshots = openFileSnapshots(join(directory, SNAPSHOTS));
-    const opened = await openStoredJournal(open, anchorSnapshots(snapshots, () => lossOf(directory, anchor)))();
+    const opened = await openStoredJournal(
+      open,
+      anchorSnapshots(snapshots, () => lossOf(directory, anchor)),
+    )();
     if (isLeft(opened)) {
       (anchor as Anchor | null)?.close();
       return opened;

@@ -96,6 +96,7 @@ export function openMemoryJournal(): Journal {
         const later = after === undefined ? wakes : wakes.filter((wake) => compareWakes(wake, after) > 0);
         return right(later.sort(compareWakes).slice(0, limit));
       }),
+    entries: () => null,
     probe: () => unlessClosed(() => right(undefined)),
     delete: (tombstone) => async () => {
       const { session_id: session, version } = tombstone;

@@ -14,6 +14,7 @@ import { openMemorySnapshots } from './memory-snapshots.ts';
 import { Refusal, catchRefusal, refuse, rejectionOf } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { sweepSession, unsweptSessions } from './session-sweep.ts';
+import { storedEntries } from './stored-entries.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
 import { encodeText } from './stored-values.ts';
@@ -153,6 +154,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
         await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
         await sweep(session);
       }),
+    entries: () => storedEntries(handle),
     probe: () =>
       accepting(async () => {
         const isReadOnly = await handle.use(async (store) => {

@@ -160,11 +160,33 @@ function addBlobRoutes(app: Hono, client: EngineClient): void {
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   });
+  app.get('/v1/backup', () => streamBackup(client));
   app.get('/v1/blobs/:ref', async (context) => {
     const blob = await client.getBlob(context.req.param('ref') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
     return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
   });
+}
+
+/** A line for each part of a backup; a line is made when the reader has taken the one before it. */
+function streamBackup(client: EngineClient): Response {
+  const parts = client.backup()[Symbol.asyncIterator]();
+  const utf8 = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // An error ends the connection before the last part, which is how the reader sees it.
+        const next = await parts.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(utf8.encode(`${JSON.stringify(next.value)}\n`));
+      },
+      async cancel() {
+        await parts.return?.();
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  return new Response(body, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
 
 /** Reads the body of a request, then runs `work` with it. */

@@ -95,7 +95,10 @@ describe('a journal', () => {
         if (loss !== null) throw new Error(loss);
         const store = await openLevelStore(directory);
         anchor.held ??= anchorDirectory(directory);
-        const slow = { ...store, write: (changes: Parameters<typeof store.write>[0]) => store.write(changes).then(during) };
+        const slow = {
+          ...store,
+          write: (changes: Parameters<typeof store.write>[0]) => store.write(changes).then(during),
+        };
         return anchorStore(directory, anchor.held, slow);
       };
       const journal = await must(openStoredJournal(open));
@@ -111,7 +114,10 @@ describe('a journal', () => {
       await must(createSample(journal, id));
       const text = JSON.stringify({ event_id: 'x', more: 'x'.repeat(1_000_000) });
       for (let at = 0; at < 12; at += 1) {
-        const commit = { ...commitAt(at, `e${at}`), events: [{ text: text.replace('"x"', `"e${at}"`), event_id: commitAt(at, `e${at}`).events[0]!.event_id }] };
+        const commit = {
+          ...commitAt(at, `e${at}`),
+          events: [{ text: text.replace('"x"', `"e${at}"`), event_id: commitAt(at, `e${at}`).events[0]!.event_id }],
+        };
         expect(await must(journal.append(id, [commit], idleHead))).toBe(at + 1);
       }
       expect((await readdir(directory)).some((name) => name.endsWith('.ldb'))).toBe(true);

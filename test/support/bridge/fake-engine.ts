@@ -287,6 +287,7 @@ export class FakeEngine {
       info: unused,
       createSession: unused,
       fork: unused,
+      backup: unused,
       deleteSession: unused,
       deletedSessions: unused,
       sessions: unused,
