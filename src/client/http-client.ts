@@ -25,7 +25,7 @@ import { eventsFrom } from './events-from.ts';
 import { followStart } from './follow-start.ts';
 import { readBackup } from './http-backup.ts';
 import { followCommits } from './http-follow.ts';
-import { newTransport } from './http-transport.ts';
+import { type Transport, newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
 /**
@@ -82,17 +82,7 @@ export function connect(url: string, token: string): EngineClient {
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
     backup: (signal) => readBackup(transport, signal),
-    lease: (request, signal) =>
-      call(LeaseGrant, {
-        method: 'POST',
-        path: '/v1/leases',
-        json: orNull(request),
-        signal,
-        waitMs: LEASE_WAIT_MS_MAX,
-      }),
-    heartbeat: (request) =>
-      call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: orNull(request) }),
-    release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: orNull(request) }),
+    ...leasing(call),
     putBlob: (bytes) => {
       if (bytes.length > BLOB_BYTES_MAX) {
         const message = `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`;
@@ -117,6 +107,21 @@ function queryOf(request: object): string {
   for (const [name, value] of Object.entries(request)) query.set(name, String(value));
   return query.toString();
 }
+
+type Leasing = Pick<EngineClient, 'lease' | 'heartbeat' | 'release'>;
+
+const leasing = (call: Transport['call']): Leasing => ({
+  lease: (request, signal) =>
+    call(LeaseGrant, {
+      method: 'POST',
+      path: '/v1/leases',
+      json: orNull(request),
+      signal,
+      waitMs: LEASE_WAIT_MS_MAX,
+    }),
+  heartbeat: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: orNull(request) }),
+  release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: orNull(request) }),
+});
 
 const StreamRecords = list(StreamRecord, READ_PAGE_EVENTS + 2);
 const StoredBlob = shape('StoredBlob', { ref: Digest });

@@ -28,7 +28,7 @@ import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
 import { backupParts } from './backup.ts';
 import { type ChangeNotices, follow } from './follow.ts';
-import { newIntake } from './intake.ts';
+import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 import { commitRecords, firstRecords } from './sessions/records.ts';
 import { submitAndLease } from './submit-and-lease.ts';
@@ -49,14 +49,10 @@ export interface InProcessPorts {
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, leases, journal, blobs, closed, draining } = ports;
+  const { sessions, journal, blobs, closed, draining } = ports;
 
   const intake = newIntake(closed);
-  /** New work; refused while the engine drains. */
-  const unlessDraining =
-    <T>(task: TE.TaskEither<Rejection, T>): TE.TaskEither<Rejection, T> =>
-    async () =>
-      draining.aborted ? left(drains()) : await task();
+  const unlessDraining = refusingWhen(draining);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
     const start = followStart(id, from);
@@ -71,16 +67,6 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     } finally {
       joined.release();
     }
-  }
-
-  async function records(id: SessionId, from: Position | undefined, limit: number): Answer<readonly StreamRecord[]> {
-    if (from !== undefined) return await commitRecords(journal, id, from, limit);
-    return await pipe(
-      () => commitRecords(journal, id, FIRST, limit),
-      TE.bindTo('commits'),
-      TE.bind('first', () => () => firstRecords(journal, id)),
-      TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
-    )();
   }
 
   return {
@@ -118,26 +104,54 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
           TE.Do,
           TE.bind('from', () => (from === undefined ? TE.right(from) : decodeAt('/from', Position, from))),
           TE.bind('limit', () => decodeAt('/limit', RecordLimit, limit)),
-          TE.chain((asked) => () => records(known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
+          TE.chain((asked) => () => recordsOf(journal, known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
         )(),
       ),
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
     backup: () => backupParts(journal, blobs, closed),
-    lease: (request, signal) =>
-      intake.withRequest(LeaseRequest, request, async (asked) => {
-        if (draining.aborted) return left(drains());
-        const granted = await leases.lease(asked, signal);
-        const nothing = isLeft(granted) || granted.right.effects.length === 0;
-        return nothing && signal?.aborted === true ? left(aborted()) : granted;
-      }),
-    heartbeat: (request) => intake.withRequest(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
-    release: (request) => intake.withRequest(Release, request, async (asked) => right(leases.release(asked))),
+    ...leasing(ports, intake),
     putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
     getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),
   };
 }
+
+async function recordsOf(
+  journal: Journal,
+  id: SessionId,
+  from: Position | undefined,
+  limit: number,
+): Answer<readonly StreamRecord[]> {
+  if (from !== undefined) return await commitRecords(journal, id, from, limit);
+  return await pipe(
+    () => commitRecords(journal, id, FIRST, limit),
+    TE.bindTo('commits'),
+    TE.bind('first', () => () => firstRecords(journal, id)),
+    TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
+  )();
+}
+
+/** Refuses new work once the engine drains. */
+const refusingWhen =
+  (draining: AbortSignal) =>
+  <T>(task: TE.TaskEither<Rejection, T>): TE.TaskEither<Rejection, T> =>
+  async () =>
+    draining.aborted ? left(drains()) : await task();
+
+type Leasing = Pick<EngineClient, 'lease' | 'heartbeat' | 'release'>;
+
+const leasing = ({ leases, draining }: InProcessPorts, intake: Intake): Leasing => ({
+  lease: (request, signal) =>
+    intake.withRequest(LeaseRequest, request, async (asked) => {
+      if (draining.aborted) return left(drains());
+      const granted = await leases.lease(asked, signal);
+      const nothing = isLeft(granted) || granted.right.effects.length === 0;
+      return nothing && signal?.aborted === true ? left(aborted()) : granted;
+    }),
+  heartbeat: (request) => intake.withRequest(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
+  release: (request) => intake.withRequest(Release, request, async (asked) => right(leases.release(asked))),
+});
 
 const FIRST = 0 as Position;
 

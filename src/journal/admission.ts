@@ -3,7 +3,7 @@
 // the same version exactly one is admitted.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Digest, EventId, SessionId, Version } from '../../schemas/ids.ts';
-import { type Rejection, unreachable } from '../../schemas/rejection.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
 import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
 import { eventRepeated, sessionDeleted, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
 import { META_KEY, genesisKey, headKey, packageKey, sweepKey, tombstoneKey } from './keys.ts';
@@ -139,14 +139,7 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     const refused = refusalAt(session, version, before);
     if (refused !== null) return left(refused);
     sessionCount -= 1;
-    changes.push(
-      { key: tombstoneKey(session), value: encodeTombstone(tombstone) },
-      { key: sweepKey(session), value: NOTHING },
-      { key: genesisKey(session), value: null },
-      { key: headKey(session), value: null },
-      ...indexChanges(session, before ?? NOT_INDEXED, NOT_INDEXED),
-      { key: META_KEY, value: encodeMeta(sessionCount) },
-    );
+    changes.push(...deletionOf(tombstone, before ?? NOT_INDEXED), { key: META_KEY, value: encodeMeta(sessionCount) });
     heads.delete(session);
     deleted.set(session, (version + 1) as Version);
     return right(version);
@@ -159,21 +152,21 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     }
     const before = headOf(write.session);
     if (isLeft(before)) return before;
-    switch (write.kind) {
-      case 'create':
-        return create(write, before.right);
-      case 'append':
-        return append(write, before.right);
-      case 'restate':
-        return restate(write, before.right);
-      case 'delete':
-        return remove(write, before.right);
-      default:
-        return unreachable(write);
-    }
+    if (write.kind === 'create') return create(write, before.right);
+    if (write.kind === 'append') return append(write, before.right);
+    return write.kind === 'restate' ? restate(write, before.right) : remove(write, before.right);
   });
   return { answers, changes, heads, deleted, sessionCount };
 }
+
+/** A tombstone, the mark that the rest must be swept, and the end of what makes the session exist. */
+const deletionOf = (tombstone: Tombstone, indexed: Indexed): readonly Change[] => [
+  { key: tombstoneKey(tombstone.session_id), value: encodeTombstone(tombstone) },
+  { key: sweepKey(tombstone.session_id), value: NOTHING },
+  { key: genesisKey(tombstone.session_id), value: null },
+  { key: headKey(tombstone.session_id), value: null },
+  ...indexChanges(tombstone.session_id, indexed, NOT_INDEXED),
+];
 
 /** Why a write at this version is refused, or null. */
 function refusalAt(session: SessionId, expected: Version, stored: KnownHead | null): Rejection | null {

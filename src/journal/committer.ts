@@ -59,22 +59,11 @@ export function openCommitter(handle: StoreHandle): Commit {
     );
   }
 
-  /** Opens a store that can only be read again: there may be space now. */
-  async function makeReady(): Promise<void> {
-    const isReadOnly = await handle.use(async (store) => {
-      if (store.isReadOnly !== true) store.check();
-      return store.isReadOnly;
-    });
-    if (isReadOnly !== true) return;
-    await handle.reopen();
-    await handle.use(async (store) => store.check());
-  }
-
   return async (group) => {
     let admission: Admission;
     try {
       // Refused here, nothing is written: the answer is certain.
-      await makeReady();
+      await makeReady(handle);
       admission = admitWrites(group, await factsOf(group));
     } catch (error) {
       const failure = rejectionOf(error);
@@ -97,6 +86,17 @@ export function openCommitter(handle: StoreHandle): Commit {
     ({ sessionCount } = admission);
     return answers;
   };
+}
+
+/** Opens a store that can only be read again: there may be space now. Refuses when nothing can be written. */
+async function makeReady(handle: StoreHandle): Promise<void> {
+  const isReadOnly = await handle.use(async (store) => {
+    if (store.isReadOnly !== true) store.check();
+    return store.isReadOnly;
+  });
+  if (isReadOnly !== true) return;
+  await handle.reopen();
+  await handle.use(async (store) => store.check());
 }
 
 interface AfterFailure {

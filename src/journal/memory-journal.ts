@@ -88,36 +88,58 @@ export function openMemoryJournal(): Journal {
         return right(undefined);
       }),
     sessions: (request) => unlessClosed(() => right(pageOf(streams, request))),
-    due: (untilMs, limit, after) =>
-      unlessClosed(() => {
-        const wakes = [...streams].flatMap(([session_id, { head }]) =>
-          head.wake_at_ms === null || head.wake_at_ms > untilMs ? [] : [{ session_id, at_ms: head.wake_at_ms }],
-        );
-        const later = after === undefined ? wakes : wakes.filter((wake) => compareWakes(wake, after) > 0);
-        return right(later.sort(compareWakes).slice(0, limit));
-      }),
+    due: (untilMs, limit, after) => unlessClosed(() => right(dueIn(streams, { untilMs, limit, after }))),
     entries: () => null,
     probe: () => unlessClosed(() => right(undefined)),
     delete: (tombstone) => async () => {
-      const { session_id: session, version } = tombstone;
-      const deleted = await onStream(session, (stream) => {
-        if (versionOf(stream) !== version) return left(versionConflict(session, version, versionOf(stream)));
-        streams.delete(session);
-        tombstones.set(session, tombstone);
-        return right(undefined);
-      })();
-      return isLeft(deleted) ? deleted : await snapshots.dropAll(session)();
+      const deleted = await onStream(tombstone.session_id, (stream) =>
+        deleteFrom({ streams, tombstones }, stream, tombstone),
+      )();
+      return isLeft(deleted) ? deleted : await snapshots.dropAll(tombstone.session_id)();
     },
-    tombstones: (after, limit) =>
-      unlessClosed(() => {
-        const later = [...tombstones.values()].filter(({ session_id }) => after === null || session_id > after);
-        return right(later.sort((a, b) => (a.session_id < b.session_id ? -1 : 1)).slice(0, limit));
-      }),
+    tombstones: (after, limit) => unlessClosed(() => right(tombstonesIn(tombstones, after, limit))),
     snapshots: guardSnapshots(snapshots, () => closed),
     close: async () => {
       closed = true;
     },
   };
+}
+
+interface Kept {
+  readonly streams: Map<SessionId, Stream>;
+  readonly tombstones: Map<SessionId, Tombstone>;
+}
+
+function deleteFrom({ streams, tombstones }: Kept, stream: Stream, tombstone: Tombstone): Answer<void> {
+  const { session_id, version } = tombstone;
+  if (versionOf(stream) !== version) return left(versionConflict(session_id, version, versionOf(stream)));
+  streams.delete(session_id);
+  tombstones.set(session_id, tombstone);
+  return right(undefined);
+}
+
+const tombstonesIn = (
+  tombstones: ReadonlyMap<SessionId, Tombstone>,
+  after: SessionId | null,
+  limit: number,
+): readonly Tombstone[] =>
+  [...tombstones.values()]
+    .filter(({ session_id }) => after === null || session_id > after)
+    .sort((a, b) => (a.session_id < b.session_id ? -1 : 1))
+    .slice(0, limit);
+
+interface Due {
+  readonly untilMs: number;
+  readonly limit: number;
+  readonly after: Wake | undefined;
+}
+
+function dueIn(streams: ReadonlyMap<SessionId, Stream>, { untilMs, limit, after }: Due): readonly Wake[] {
+  const wakes = [...streams].flatMap(([session_id, { head }]) =>
+    head.wake_at_ms === null || head.wake_at_ms > untilMs ? [] : [{ session_id, at_ms: head.wake_at_ms }],
+  );
+  const later = after === undefined ? wakes : wakes.filter((wake) => compareWakes(wake, after) > 0);
+  return later.sort(compareWakes).slice(0, limit);
 }
 
 function pageOf(

@@ -88,6 +88,28 @@ interface Opened {
   readonly sweep: (session: SessionId) => Promise<void>;
 }
 
+type Reading = <T>(work: (view: StoreView) => Promise<T>) => TaskEither<Rejection, T>;
+
+type Reads = Pick<Journal, 'tombstones' | 'genesis' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'>;
+
+const readsOf = (reading: Reading): Reads => ({
+  tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
+  genesis: (session) => reading((view) => readGenesis(view, session)),
+  toolPackage: (digest) => reading((view) => readPackage(view, digest)),
+  read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
+  head: (session) => reading((view) => requireHead(view, session)),
+  find: (session, event) => reading((view) => findEvent(view, session, event)),
+  sessions: (request) => reading((view) => readSessions(view, request)),
+  due: (untilMs, limit, after) => reading((view) => readDue(view, untilMs, limit, after ?? null)),
+});
+
+/** Whether the store can only be read; refuses when its files are not in their place. */
+const isReadOnly = (handle: StoreHandle): Promise<boolean> =>
+  handle.use(async (store) => {
+    if (store.isReadOnly !== true) store.check();
+    return store.isReadOnly === true;
+  });
+
 function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
@@ -116,9 +138,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
       {
         handle,
         snapshots,
-        commit: async (write) => {
-          await commit(write, APPEND_OVERHEAD_BYTES);
-        },
+        commit: async (write) => void (await commit(write, APPEND_OVERHEAD_BYTES)),
       },
       session,
     );
@@ -157,20 +177,9 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
     entries: () => storedEntries(handle),
     probe: () =>
       accepting(async () => {
-        const isReadOnly = await handle.use(async (store) => {
-          if (store.isReadOnly !== true) store.check();
-          return store.isReadOnly === true;
-        });
-        if (failing || isReadOnly) await commit(PROBE, APPEND_OVERHEAD_BYTES);
+        if ((await isReadOnly(handle)) || failing) await commit(PROBE, APPEND_OVERHEAD_BYTES);
       }),
-    tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
-    genesis: (session) => reading((view) => readGenesis(view, session)),
-    toolPackage: (digest) => reading((view) => readPackage(view, digest)),
-    read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
-    head: (session) => reading((view) => requireHead(view, session)),
-    find: (session, event) => reading((view) => findEvent(view, session, event)),
-    sessions: (request) => reading((view) => readSessions(view, request)),
-    due: (untilMs, limit, after) => reading((view) => readDue(view, untilMs, limit, after ?? null)),
+    ...readsOf(reading),
     snapshots: guardSnapshots(snapshots, () => closing),
     close: async () => {
       closing = true;

@@ -24,5 +24,5 @@ export async function answerProbe(path: string, operations: Operations | null): 
 const notReady = (reason: string, detail: string): Response =>
   Response.json({ ready: false, reason, detail }, { status: 503 });
 
-export const metricsResponse = ({ metrics }: Operations): Response =>
-  new Response(metrics(), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+export const metricsResponse = (operations: Operations): Response =>
+  new Response(operations.metrics(), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });

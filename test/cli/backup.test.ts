@@ -56,12 +56,12 @@ describe('a backup', () => {
         await must(client.createSession({ session_id: sessionNamed('gone') }));
         await must(client.deleteSession(sessionNamed('gone')));
         const ref = await must(client.putBlob(new TextEncoder().encode('kept')));
-        let going = true;
+        const appended = { going: true };
         const appending = (async () => {
-          while (going) for (const talk of talks) await talk.submit([PAUSE, RESUME]);
+          while (appended.going) for (const talk of talks) await talk.submit([PAUSE, RESUME]);
         })();
         expect(await backupCommand({ dataDir: data, target }, quiet())).toBe(0);
-        going = false;
+        appended.going = false;
         await appending;
         return ref;
       });

@@ -29,9 +29,9 @@ test('the bounds that the page names are those of schemas/limits.ts', () => {
 
 test('the table of routes is that of the server', async () => {
   const code = await readDocument('src/server/app.ts');
-  const routes = [...code.matchAll(/app\.(get|post)\('([^']+)'/g)];
+  const routes = [...code.matchAll(/app\.(get|post|delete)\('([^']+)'/g)];
   const served = routes.map(([, method = '', path = '']) => `${method.toUpperCase()} ${path}`);
-  const listed = [...text.matchAll(/^\| `((?:GET|POST) [^`]+)` \|/gm)].map(([, route = '']) => route);
+  const listed = [...text.matchAll(/^\| `((?:GET|POST|DELETE) [^`]+)` \|/gm)].map(([, route = '']) => route);
   expect([...listed].sort()).toEqual([...served].sort());
 });
 

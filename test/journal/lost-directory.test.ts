@@ -12,7 +12,16 @@ import { openLevelStore } from '../../src/journal/level/store.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { openLedgerDirectory } from '../../bridge/ledger/ledger-disk.ts';
 import { outcome, refusal } from '../support/journal/outcomes.ts';
-import { commitAt, createSample, idleHead, readIds, session, snapshotOf } from '../support/journal/samples.ts';
+import {
+  commitAt,
+  commitWith,
+  createSample,
+  idleHead,
+  readIds,
+  session,
+  snapshotOf,
+  storedEvent,
+} from '../support/journal/samples.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 const id = session('s');
@@ -114,10 +123,7 @@ describe('a journal', () => {
       await must(createSample(journal, id));
       const text = JSON.stringify({ event_id: 'x', more: 'x'.repeat(1_000_000) });
       for (let at = 0; at < 12; at += 1) {
-        const commit = {
-          ...commitAt(at, `e${at}`),
-          events: [{ text: text.replace('"x"', `"e${at}"`), event_id: commitAt(at, `e${at}`).events[0]!.event_id }],
-        };
+        const commit = commitWith(at, [storedEvent(`e${at}`, text.replace('"x"', `"e${at}"`))]);
         expect(await must(journal.append(id, [commit], idleHead))).toBe(at + 1);
       }
       expect((await readdir(directory)).some((name) => name.endsWith('.ldb'))).toBe(true);

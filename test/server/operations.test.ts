@@ -146,9 +146,7 @@ describe('an engine that drains', () => {
     expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
     const waiting = must(engine.client.lease(leaseRequest(A, { wait_ms: 20_000 })));
     let drained = false;
-    const draining = engine.drain(60_000).then(() => {
-      drained = true;
-    });
+    const draining = engine.drain(60_000).then(() => (drained = true));
     expect((await waiting).effects).toEqual([]);
     expect(await engine.ready()).toMatchObject({ left: { code: 'closing' } });
     expect(await outcome(engine.client.createSession())).toBe('closing');
@@ -169,9 +167,7 @@ describe('an engine that drains', () => {
     await talk.submit([RUN]);
     expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
     let drained = false;
-    const draining = engine.drain(TTL_MS / 2).then(() => {
-      drained = true;
-    });
+    const draining = engine.drain(TTL_MS / 2).then(() => (drained = true));
     await clock.advance(TTL_MS / 4);
     expect(drained).toBe(false);
     await clock.advance(TTL_MS / 4);

@@ -94,7 +94,7 @@ export const tombstoneOf = (id: SessionId, at: number): Tombstone => ({
   session_id: id,
   version: version(at),
   chain: digestText(`chain ${id}`),
-  deleted_at_ms: 1_700_000_000_000 as Tombstone['deleted_at_ms'],
+  deleted_at_ms: 1_700_000_000_000,
 });
 
 /** The number of events in commits that follow each other from position 0 on. */
