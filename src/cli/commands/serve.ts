@@ -1,7 +1,7 @@
 // `refold serve`: the engine process, which owns a data directory and serves it over HTTP.
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
-import { reasonOf, whatFailed } from '../../files/file-failure.ts';
+import { codeOf, reasonOf, storageCode, whatFailed } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { ensureToken, tokenFile } from '../../server/token.ts';
@@ -60,9 +60,15 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw error;
   });
   await publishAddress(dataDir, { url: serving.url, pid: process.pid }).catch(async (error: unknown) => {
+    const failed = `cannot publish the engine’s address: ${whatFailed(error)}`;
+    // A full disk can be read: the address is on this process's output.
+    if (storageCode(String(codeOf(error))) === 'storage_full') {
+      notify(failed);
+      return;
+    }
     await serving.close();
     await engine.close();
-    throw new CommandFailure('storage_failed', `cannot publish the engine’s address: ${whatFailed(error)}`);
+    throw new CommandFailure('storage_failed', failed);
   });
   const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
