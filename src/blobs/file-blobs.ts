@@ -3,7 +3,7 @@
 // cut loses acknowledged blobs. Only one process at a time may have the directory open.
 import { randomUUID } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { Digest } from '../../schemas/ids.ts';
@@ -26,21 +26,24 @@ type Answer<T> = Either<Rejection, T>;
 export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =>
   rejecting('opening the blobs', async () => {
     await makeDirectory(directory);
-    await clearTemporary(join(directory, TEMPORARY));
-    return right(blobsIn(directory, anchorDirectory(directory)));
+    const isReady = await clearTemporary(join(directory, TEMPORARY));
+    return right(blobsIn(directory, anchorDirectory(directory), isReady));
   });
 
-/** Removes what interrupted writes left. A full disk does not stop the opening: the next put makes the directory. */
-async function clearTemporary(temporary: string): Promise<void> {
+/** Removes what interrupted writes left. A full disk does not stop the opening: false when the directory is still to be made. */
+async function clearTemporary(temporary: string): Promise<boolean> {
   try {
     await rm(temporary, { recursive: true, force: true });
     await makeDirectory(temporary);
+    return true;
   } catch (error) {
     if (storageCode(codeOf(error) ?? '') !== 'storage_full') throw error;
+    return false;
   }
 }
 
-function blobsIn(directory: string, anchor: Anchor): Blobs {
+function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
+  let hasTemporary = isReady;
   const keyed = openKeyedWork(FILES_OPEN_MAX);
   const directories = newSyncedDirectories();
   let closed = false;
@@ -55,6 +58,8 @@ function blobsIn(directory: string, anchor: Anchor): Blobs {
       return working('writing a blob', ref.right, async () => {
         const loss = lossOf(anchor);
         if (loss !== null) return left(loss);
+        if (!hasTemporary) await makeDirectory(join(directory, TEMPORARY));
+        hasTemporary = true;
         const written = await writeBlob({ directory, directories }, ref.right, bytes);
         // A directory that was removed or replaced meanwhile took the blob with it.
         const lostSince = lossOf(anchor);
@@ -113,7 +118,7 @@ async function writeBlob(
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
       // Both wait for the disk, so they run concurrently.
-      await allDone([writeTemporary(temporary, bytes), directories.ensure(pair)]);
+      await allDone([writeSynced(temporary, bytes), directories.ensure(pair)]);
       await moveTo(temporary, { pair, file }, directories);
     } catch (error) {
       await rm(temporary, { force: true });
@@ -139,17 +144,6 @@ async function moveTo(temporary: string, { pair, file }: Place, directories: Syn
     directories.forget(pair);
     await directories.ensure(pair);
     await rename(temporary, file);
-  }
-}
-
-/** The directory of temporary files is missing when there was no space for it at the opening. */
-async function writeTemporary(path: string, bytes: Uint8Array): Promise<void> {
-  try {
-    await writeSynced(path, bytes);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    await makeDirectory(dirname(path));
-    await writeSynced(path, bytes);
   }
 }
 
