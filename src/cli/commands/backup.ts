@@ -9,7 +9,7 @@ import type { EngineClient } from '../../client/client.ts';
 import { FollowRefused } from '../../client/follow-refused.ts';
 import { must } from '../../client/must.ts';
 import { RejectedError } from '../../client/rejected-error.ts';
-import { newLevelCopy } from '../../journal/level-copy.ts';
+import { newLevelCopy } from '../../journal/level/level-copy.ts';
 import { journalOf, requireData } from '../data-dir.ts';
 import type { Output } from '../output.ts';
 import { beginDirectory } from '../unfinished-directory.ts';

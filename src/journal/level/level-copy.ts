@@ -1,7 +1,7 @@
 // Writes the entries of a backup into a new journal.
-import { markClosed } from './level/closed-file.ts';
-import { openLevelStore } from './level/store.ts';
-import type { Put } from './store.ts';
+import { markClosed } from './closed-file.ts';
+import { openLevelStore } from './store.ts';
+import type { Put } from '../store.ts';
 
 export interface LevelCopy {
   add(entries: readonly Put[]): Promise<void>;
