@@ -103,7 +103,7 @@ export const SIGNED_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
 ]);
 
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'DELETE' | 'GET' | 'POST';
   readonly path: `/${string}`;
   readonly scopes: readonly Scope[];
   /** Whether a token that is narrowed to some kinds has it, too. */
@@ -120,11 +120,16 @@ const post = (path: Route['path'], scopes: readonly Scope[], narrowed = false): 
   narrowed,
 });
 
-/** Every route, by the method of `EngineClient` that it serves; `submits` serves several submits at once. */
+/**
+ * Every route, by the method of `EngineClient` that it serves; `submits` serves several submits at once, `metrics` the
+ * figures of the process.
+ */
 export const ROUTES = {
   info: read('/v1'),
   sessions: read('/v1/sessions'),
   createSession: post('/v1/sessions', OPERATORS),
+  deleteSession: { method: 'DELETE', path: '/v1/sessions/:id', scopes: OPERATORS, narrowed: false },
+  deletedSessions: read('/v1/deleted-sessions'),
   session: read('/v1/sessions/:id'),
   submit: post('/v1/sessions/:id/events', REPORTERS, true),
   followCommits: read('/v1/sessions/:id/events'),
@@ -136,6 +141,9 @@ export const ROUTES = {
   release: post('/v1/leases/release', REPORTERS),
   putBlob: post('/v1/blobs', REPORTERS, true),
   getBlob: read('/v1/blobs/:ref'),
+  // It reads everything, whatever a token is narrowed to.
+  backup: { method: 'GET', path: '/v1/backup', scopes: OPERATORS, narrowed: false },
+  metrics: read('/metrics'),
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof ROUTES;

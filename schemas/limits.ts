@@ -192,6 +192,18 @@ export const READ_PAGE_EVENTS = 1_000;
 export const ADMISSIONS_MAX = 8;
 /** Most tokens of an engine. `refold token create` refuses a further one. */
 export const TOKENS_MAX = 64;
+/** Entries of the journal, or digests of blobs, in one part of a backup. */
+export const BACKUP_ENTRIES = 64;
+/** Characters of a value of the journal in a backup, which is base64. */
+export const BACKUP_VALUE_CHARS_MAX = 268_435_456;
+/** How long a stopping engine waits for bridges to report on what they hold, in milliseconds; `serve --drain-ms`. */
+export const ENGINE_DRAIN_MS = 10_000;
+/** How often it looks meanwhile, in milliseconds. */
+export const ENGINE_DRAIN_LOOK_MS = 50;
+/** How long a client waits for a session to be deleted, beyond the usual time, in milliseconds. */
+export const DELETE_WAIT_MS_MAX = 600_000;
+/** Commits that one write removes from a deleted session. */
+export const SWEEP_COMMITS = 16;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */

@@ -1,7 +1,7 @@
 // What a journal keeps of a session beside its stream, so that sessions can be listed, and found when they have work, without
 // being loaded. It follows from state alone and is written with each append.
 import { type TypeOf, flag, nullable, oneOf, shape, text } from './codec.ts';
-import { SessionId, TimeMs } from './ids.ts';
+import { Digest, SessionId, TimeMs, Version } from './ids.ts';
 import { CARD_TITLE_CHARS_MAX } from './limits.ts';
 import { RunOutcome } from './run.ts';
 
@@ -34,3 +34,13 @@ export const HeadFacts = shape('HeadFacts', {
   card: SessionCard,
 });
 export type HeadFacts = TypeOf<typeof HeadFacts>;
+
+/** What is left of a session that was deleted. Its id stays taken. */
+export const Tombstone = shape('Tombstone', {
+  session_id: SessionId,
+  /** How many events it had, and the chain value after the last of them: a fork or a checkpoint may name both. */
+  version: Version,
+  chain: Digest,
+  deleted_at_ms: TimeMs,
+});
+export type Tombstone = TypeOf<typeof Tombstone>;

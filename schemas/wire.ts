@@ -5,6 +5,8 @@ import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
 import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
 import {
+  BACKUP_ENTRIES,
+  BACKUP_VALUE_CHARS_MAX,
   CALLS_PER_BATCH_MAX,
   EVENTS_PER_COMMIT_MAX,
   LEASE_EFFECTS_MAX,
@@ -15,7 +17,7 @@ import {
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { RunConfigPatch } from './run.ts';
-import { SessionCard, SessionStatus } from './session-head.ts';
+import { SessionCard, SessionStatus, Tombstone } from './session-head.ts';
 import { SessionState } from './state.ts';
 import { ToolPackage } from './tool-set.ts';
 import { WorkspaceName } from './undo.ts';
@@ -54,6 +56,25 @@ export const ListSessions = shape(
   },
 );
 export type ListSessions = TypeOf<typeof ListSessions>;
+
+/** A page of the deleted sessions, by id in byte order. */
+export const ListDeleted = shape(
+  'ListDeleted',
+  {},
+  {
+    /** Only sessions after this id. */
+    after: SessionId,
+    limit: integer('a number of sessions', 1, SESSIONS_PAGE_MAX),
+  },
+);
+export type ListDeleted = TypeOf<typeof ListDeleted>;
+
+/** `next`: ask for the deleted sessions after this id; null at the end. */
+export const DeletedPage = shape('DeletedPage', {
+  deleted: list(Tombstone, SESSIONS_PAGE_MAX),
+  next: nullable(SessionId),
+});
+export type DeletedPage = TypeOf<typeof DeletedPage>;
 
 /**
  * `next`: ask for the sessions after this id; null at the end. A page examines at most SESSIONS_EXAMINED_MAX sessions, so a
@@ -197,6 +218,25 @@ export const SubmitsReply = shape('SubmitsReply', {
   answers: list(either('answer', SubmitReceipt, Problem), SUBMITS_TOGETHER_MAX),
 });
 export type SubmitsReply = TypeOf<typeof SubmitsReply>;
+
+/** A part of a backup: entries of the journal, digests of blobs, or at the end how many there were of both. */
+export const BackupPart = shape(
+  'BackupPart',
+  {},
+  {
+    /** Keys and values in base64. */
+    entries: list(
+      shape('BackupEntry', {
+        key: text('key', { max: BACKUP_VALUE_CHARS_MAX }),
+        value: text('value', { max: BACKUP_VALUE_CHARS_MAX }),
+      }),
+      BACKUP_ENTRIES,
+    ),
+    blobs: list(Digest, BACKUP_ENTRIES),
+    end: shape('BackupCounts', { entries: integer('entries', 0), blobs: integer('blobs', 0) }),
+  },
+);
+export type BackupPart = TypeOf<typeof BackupPart>;
 
 /** Name, version and start time of the engine. */
 export const EngineInfo = shape('EngineInfo', {

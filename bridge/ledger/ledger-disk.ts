@@ -2,6 +2,7 @@
 import { type FileHandle, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LEDGER_FILE_BYTES_MAX } from '../../schemas/limits.ts';
+import { type Anchor, PUT_BACK, anchorDirectory, identityOf, movedFrom } from '../../src/files/anchor.ts';
 import { makeDirectory } from '../../src/files/directories.ts';
 
 /** Every method may throw, and its effect is then unknown; only `rename` is atomic. */
@@ -25,6 +26,7 @@ export interface LedgerFile {
 /** A directory of ledgers; created when it is missing. */
 export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
   await makeDirectory(path);
+  const anchor = anchorDirectory(path);
   const at = (name: string): string => join(path, name);
 
   const syncNames = async (): Promise<void> => {
@@ -39,6 +41,7 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
       return bytes.subarray(0, LEDGER_FILE_BYTES_MAX);
     },
     async create(name, bytes) {
+      checkPlace(anchor.lost());
       const unfinished = at(`${name}${UNFINISHED}`);
       const file = await open(unfinished, 'w', 0o600);
       try {
@@ -50,7 +53,8 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
         await file.close();
         throw error;
       }
-      return fileOf(file);
+      checkPlace(anchor.lost());
+      return await fileOf(file, at(name), anchor);
     },
     async rename(from, to) {
       try {
@@ -68,8 +72,23 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
 /** The suffix of a file that is still being written. */
 export const UNFINISHED = '.tmp';
 
-const fileOf = (file: FileHandle): LedgerFile => ({
-  append: (bytes) => file.appendFile(bytes),
-  sync: () => file.datasync(),
-  close: () => file.close(),
-});
+/** What was appended counts only while the ledger is found by its name: a successor looks for it there. */
+async function fileOf(file: FileHandle, path: string, anchor: Anchor): Promise<LedgerFile> {
+  const identity = identityOf(await file.stat());
+  const check = (): void => checkPlace(anchor.lost() ?? movedFrom(path, identity));
+  return {
+    append: async (bytes) => {
+      await file.appendFile(bytes);
+      check();
+    },
+    sync: async () => {
+      await file.datasync();
+      check();
+    },
+    close: () => file.close(),
+  };
+}
+
+function checkPlace(lost: string | null): void {
+  if (lost !== null) throw new Error(`the ledger is no longer in its place: ${lost}; ${PUT_BACK}`);
+}

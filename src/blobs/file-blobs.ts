@@ -9,8 +9,9 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { type Anchor, PUT_BACK, anchorDirectory } from '../files/anchor.ts';
 import { makeDirectory, syncDirectory } from '../files/directories.ts';
-import { codeOf, fileFailure } from '../files/file-failure.ts';
+import { codeOf, fileFailure, storageCode } from '../files/file-failure.ts';
 import { type BlobEnds, type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openKeyedWork } from './keyed-work.ts';
 import { type DirectoryPair, type SyncedDirectories, newSyncedDirectories } from './synced-directories.ts';
@@ -24,13 +25,25 @@ type Answer<T> = Either<Rejection, T>;
 /** Opens or creates the blobs in `directory`, and removes what interrupted writes left there. */
 export const openFileBlobs = (directory: string): TaskEither<Rejection, Blobs> =>
   rejecting('opening the blobs', async () => {
-    const temporary = join(directory, TEMPORARY);
-    await rm(temporary, { recursive: true, force: true });
-    await makeDirectory(temporary);
-    return right(blobsIn(directory));
+    await makeDirectory(directory);
+    const isReady = await clearTemporary(join(directory, TEMPORARY));
+    return right(blobsIn(directory, anchorDirectory(directory), isReady));
   });
 
-function blobsIn(directory: string): Blobs {
+/** Removes what interrupted writes left. A full disk does not stop the opening: false when the directory is still to be made. */
+async function clearTemporary(temporary: string): Promise<boolean> {
+  try {
+    await rm(temporary, { recursive: true, force: true });
+    await makeDirectory(temporary);
+    return true;
+  } catch (error) {
+    if (storageCode(codeOf(error) ?? '') !== 'storage_full') throw error;
+    return false;
+  }
+}
+
+function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
+  let hasTemporary = isReady;
   const keyed = openKeyedWork(FILES_OPEN_MAX);
   const directories = newSyncedDirectories();
   let closed = false;
@@ -42,7 +55,16 @@ function blobsIn(directory: string): Blobs {
     put: (bytes) => async () => {
       const ref = digestBlob(bytes);
       if (!isRight(ref)) return ref;
-      return working('writing a blob', ref.right, () => writeBlob({ directory, directories }, ref.right, bytes))();
+      return working('writing a blob', ref.right, async () => {
+        const loss = lossOf(anchor);
+        if (loss !== null) return left(loss);
+        if (!hasTemporary) await makeDirectory(join(directory, TEMPORARY));
+        hasTemporary = true;
+        const written = await writeBlob({ directory, directories }, ref.right, bytes);
+        // A directory that was removed or replaced meanwhile took the blob with it.
+        const lostSince = lossOf(anchor);
+        return lostSince === null ? written : left(lostSince);
+      })();
     },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
@@ -54,8 +76,16 @@ function blobsIn(directory: string): Blobs {
     close: async () => {
       closed = true;
       await keyed.settled();
+      anchor.close();
     },
   };
+}
+
+function lossOf(anchor: Anchor): Rejection | null {
+  const lost = anchor.lost();
+  return lost === null
+    ? null
+    : reject('storage_failed', '', `the blobs are no longer in their place: ${lost}; ${PUT_BACK}`);
 }
 
 interface Place {

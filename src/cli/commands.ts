@@ -108,6 +108,7 @@ export function addProcesses(program: Program): void {
           ...(options['activeSessionsMax'] === undefined
             ? {}
             : { activeSessionsMax: wholeNumber(options, 'activeSessionsMax', 1) }),
+          ...(options['drainMs'] === undefined ? {} : { drainMs: wholeNumber(options, 'drainMs', 0) }),
         },
         output,
       );
@@ -118,6 +119,7 @@ export function addProcesses(program: Program): void {
     .option('--allow-remote', 'allow an address that is not loopback')
     .option('--lease-ttl <ms>', 'how long a bridge may be silent before its leases expire')
     .option('--active-sessions-max <n>', 'the most sessions that may be active at a time (default: 16384)')
+    .option('--drain-ms <ms>', 'how long a stop waits for running calls to be reported (default: 10000)')
     .option('--exit-with-parent', 'exit when standard input ends');
 
   command(
@@ -155,7 +157,8 @@ export function addProcesses(program: Program): void {
 
 export function addInspection(program: Program): void {
   command(program, 'sessions', 'list the sessions', async (options, _args, output) => {
-    const { sessionsCommand } = await import('./commands/sessions.ts');
+    const { deletedCommand, sessionsCommand } = await import('./commands/sessions.ts');
+    if (options['deleted'] === true) return await deletedCommand(await dataDir(options), output);
     const status = options['status'] as SessionStatus | undefined;
     const filters = {
       ...(options['owing'] === true ? { owing: true } : {}),
@@ -165,6 +168,7 @@ export function addInspection(program: Program): void {
     return await sessionsCommand({ dataDir: await dataDir(options), filters }, output);
   })
     .option('--owing', 'only those with work for a bridge')
+    .option('--deleted', 'the tombstones of deleted sessions instead')
     .option('--waiting', 'only those that wait for a person or only for a time')
     .addOption(new Option('--status <status>', 'only those with this status').choices(Object.keys(STATUSES)));
 
@@ -225,6 +229,37 @@ export function addTransfer(program: Program): void {
       return await importCommand(await dataDir(options), file, output);
     },
   );
+
+  command(
+    program,
+    'backup <target>',
+    'copy the data directory, also beside a live engine, and verify the copy',
+    async (options, [target = ''], output) => {
+      const { backupCommand } = await import('./commands/backup.ts');
+      return await backupCommand({ dataDir: await dataDir(options), target: resolve(target) }, output);
+    },
+  );
+
+  command(
+    program,
+    'restore <backup>',
+    'make a data directory of a backup, and verify it',
+    async (options, [backup = ''], output) => {
+      const { restoreCommand } = await import('./commands/restore.ts');
+      return await restoreCommand({ backup: resolve(backup), dataDir: await dataDir(options) }, output);
+    },
+  );
+
+  command(
+    program,
+    'delete <session>',
+    'delete a session for good; its id and its last chain value stay',
+    async (options, [id = ''], output) => {
+      const { deleteCommand } = await import('./commands/delete.ts');
+      const session = await sessionArgument(id);
+      return await deleteCommand({ dataDir: await dataDir(options), session, yes: options['yes'] === true }, output);
+    },
+  ).option('--yes', 'do not ask');
 
   command(
     program,

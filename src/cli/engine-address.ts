@@ -35,7 +35,10 @@ export async function publishAddress(dataDir: string, address: EngineAddress): P
   await rename(`${path}.tmp`, path);
 }
 
-export const withdrawAddress = (dataDir: string): Promise<void> => rm(addressFile(dataDir), { force: true });
+/** Withdraws the address that this process published; another engine may have published its own in the same place. */
+export async function withdrawAddress(dataDir: string, pid: number): Promise<void> {
+  if ((await readAddress(dataDir))?.pid === pid) await rm(addressFile(dataDir), { force: true });
+}
 
 export interface FoundEngine {
   readonly client: EngineClient;

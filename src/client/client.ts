@@ -3,15 +3,19 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { CommitRecord, StreamEvent, StreamRecord } from '../../schemas/record.ts';
+import type { Tombstone } from '../../schemas/session-head.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type {
+  BackupPart,
   CreateSession,
+  DeletedPage,
   EngineInfo,
   ForkRequest,
   Heartbeat,
   HeartbeatReply,
   LeaseGrant,
   LeaseRequest,
+  ListDeleted,
   ListSessions,
   Release,
   SessionPage,
@@ -34,6 +38,13 @@ export interface EngineClient {
   fork(id: SessionId, request?: ForkRequest): TaskEither<Rejection, SessionSummary>;
   /** One page of the sessions, by id in byte order; `allSessions` reads all pages. */
   sessions(request?: ListSessions): TaskEither<Rejection, SessionPage>;
+  /**
+   * Deletes an idle session for good; its tombstone stays, and its id stays taken. `session_busy` when it has work. Blobs
+   * that no other session needs are left to `refold gc`.
+   */
+  deleteSession(id: SessionId): TaskEither<Rejection, Tombstone>;
+  /** One page of the deleted sessions, by id in byte order. */
+  deletedSessions(request?: ListDeleted): TaskEither<Rejection, DeletedPage>;
   /** State, digest and chain as of the last durable event. */
   session(id: SessionId): TaskEither<Rejection, SessionView>;
   /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */
@@ -52,6 +63,8 @@ export interface EngineClient {
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
   /** Ends leases, so that another bridge may lease the effects at once; with `all`, every lease of the owner. */
   release(request: Release): TaskEither<Rejection, HeartbeatReply>;
+  /** All that a backup needs, as of one moment, while the engine goes on; blobs are read with `getBlob`. Throws {@link FollowRefused} when reading fails. */
+  backup(signal?: AbortSignal): AsyncIterable<BackupPart>;
   /** Stores bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;

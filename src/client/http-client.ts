@@ -4,13 +4,16 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, list, shape } from '../../schemas/codec.ts';
 import { Digest, SessionId } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, DELETE_WAIT_MS_MAX, LEASE_WAIT_MS_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { type CommitRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { Tombstone } from '../../schemas/session-head.ts';
 import {
+  DeletedPage,
   EngineInfo,
   HeartbeatReply,
   LeaseGrant,
+  ListDeleted,
   ListSessions,
   SessionPage,
   SessionSummary,
@@ -20,8 +23,9 @@ import {
 import type { EngineClient } from './client.ts';
 import { eventsFrom } from './events-from.ts';
 import { followStart } from './follow-start.ts';
+import { readBackup } from './http-backup.ts';
 import { followCommits } from './http-follow.ts';
-import { newTransport } from './http-transport.ts';
+import { type Transport, newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
 /**
@@ -55,11 +59,17 @@ export function connect(url: string, token: string): EngineClient {
         call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: orNull(request) }),
       ),
     sessions: (request = {}) =>
-      withArgument(ListSessions, request, (asked) => {
-        const query = new URLSearchParams();
-        for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
-        return call(SessionPage, { method: 'GET', path: `/v1/sessions?${query.toString()}` });
-      }),
+      withArgument(ListSessions, request, (asked) =>
+        call(SessionPage, { method: 'GET', path: `/v1/sessions?${queryOf(asked)}` }),
+      ),
+    deleteSession: (id) =>
+      withArgument(SessionId, id, (known) =>
+        call(Tombstone, { method: 'DELETE', path: session(known), waitMs: DELETE_WAIT_MS_MAX }),
+      ),
+    deletedSessions: (request = {}) =>
+      withArgument(ListDeleted, request, (asked) =>
+        call(DeletedPage, { method: 'GET', path: `/v1/deleted-sessions?${queryOf(asked)}` }),
+      ),
     session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
     submit: (id, request) => withArgument(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
@@ -71,17 +81,8 @@ export function connect(url: string, token: string): EngineClient {
       }),
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
-    lease: (request, signal) =>
-      call(LeaseGrant, {
-        method: 'POST',
-        path: '/v1/leases',
-        json: orNull(request),
-        signal,
-        waitMs: LEASE_WAIT_MS_MAX,
-      }),
-    heartbeat: (request) =>
-      call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: orNull(request) }),
-    release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: orNull(request) }),
+    backup: (signal) => readBackup(transport, signal),
+    ...leasing(call),
     putBlob: (bytes) => {
       if (bytes.length > BLOB_BYTES_MAX) {
         const message = `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`;
@@ -100,6 +101,27 @@ export function connect(url: string, token: string): EngineClient {
     },
   };
 }
+
+function queryOf(request: object): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request)) query.set(name, String(value));
+  return query.toString();
+}
+
+type Leasing = Pick<EngineClient, 'lease' | 'heartbeat' | 'release'>;
+
+const leasing = (call: Transport['call']): Leasing => ({
+  lease: (request, signal) =>
+    call(LeaseGrant, {
+      method: 'POST',
+      path: '/v1/leases',
+      json: orNull(request),
+      signal,
+      waitMs: LEASE_WAIT_MS_MAX,
+    }),
+  heartbeat: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: orNull(request) }),
+  release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: orNull(request) }),
+});
 
 const StreamRecords = list(StreamRecord, READ_PAGE_EVENTS + 2);
 const StoredBlob = shape('StoredBlob', { ref: Digest });

@@ -14,7 +14,7 @@ import { wireText } from './wire-text.ts';
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface HttpCall {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly json?: unknown;
   /** The body as JSON text. */

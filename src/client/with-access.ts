@@ -31,9 +31,9 @@ export function withAccess(client: EngineClient, access: Access): EngineClient {
       return refusal === null ? method(...given) : () => Promise.resolve(left(refusal));
     };
   const following =
-    <Given extends readonly unknown[], A>(method: (...given: Given) => AsyncIterable<A>) =>
+    <Given extends readonly unknown[], A>(route: RouteName, method: (...given: Given) => AsyncIterable<A>) =>
     (...given: Given): AsyncIterable<A> => {
-      const refusal = refuseRoute(access, 'followCommits');
+      const refusal = refuseRoute(access, route);
       return refusal === null ? method(...given) : refusedToFollow(refusal);
     };
   return {
@@ -41,11 +41,14 @@ export function withAccess(client: EngineClient, access: Access): EngineClient {
     createSession: held('createSession', (...given) => client.createSession(...given)),
     fork: held('fork', (...given) => client.fork(...given)),
     sessions: held('sessions', (...given) => client.sessions(...given)),
+    deleteSession: held('deleteSession', (...given) => client.deleteSession(...given)),
+    deletedSessions: held('deletedSessions', (...given) => client.deletedSessions(...given)),
+    backup: following('backup', (...given) => client.backup(...given)),
     session: held('session', (...given) => client.session(...given)),
     submit: held('submit', (id, request) => () => submit({ client, access }, id, request)),
     records: held('records', (...given) => client.records(...given)),
-    follow: following((...given) => client.follow(...given)),
-    followCommits: following((...given) => client.followCommits(...given)),
+    follow: following('followCommits', (...given) => client.follow(...given)),
+    followCommits: following('followCommits', (...given) => client.followCommits(...given)),
     lease: held('lease', (...given) => client.lease(...given)),
     heartbeat: held('heartbeat', (...given) => client.heartbeat(...given)),
     release: held('release', (...given) => client.release(...given)),

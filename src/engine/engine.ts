@@ -8,7 +8,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { OPERATOR } from '../../schemas/access.ts';
 import { decode, integer } from '../../schemas/codec.ts';
 import { brand, makeSessionId } from '../../schemas/ids.ts';
-import { EPOCHS_RESERVED, LEASE_TTL_MS } from '../../schemas/limits.ts';
+import { ENGINE_DRAIN_LOOK_MS, EPOCHS_RESERVED, LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
@@ -30,6 +30,8 @@ import { type SchemaCheck, newSchemaCheck } from './edge/schema-check.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
 import { SessionTimes } from './edge/session-times.ts';
+import { measureBlobs, measureClient, measureJournal } from './measured.ts';
+import { type Metrics, newMetrics } from './metrics.ts';
 import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
@@ -63,6 +65,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable
   readonly checkSchema?: SchemaCheck;
   /** Where lease epochs are reserved; in memory when absent. */
   readonly epochs?: EpochStore;
+  /** Where the engine counts what it does. */
+  readonly metrics?: Metrics;
   /** The minimum number of events between two snapshots of a session. */
   readonly snapshotEveryEvents?: number;
 }
@@ -74,6 +78,15 @@ export interface Engine {
   readonly faults: readonly Rejection[];
   /** What the operator should know about the stores when they were opened: torn last writes, and damaged files. */
   readonly notices: readonly string[];
+  /** Why the engine takes no work now: it drains (`closing`), or storage does not take writes. */
+  ready(): Promise<Either<Rejection, void>>;
+  /** Its figures, in Prometheus text format 0.0.4. */
+  metrics(): string;
+  /**
+   * Takes no new sessions, runs and leases, and waits until bridges have reported on what they hold, for at most this time
+   * or until `hurry` aborts.
+   */
+  drain(withinMs: number, hurry?: AbortSignal): Promise<void>;
   /** Refuses new requests, waits for running ones, and closes the stores. */
   close(): Promise<void>;
 }
@@ -92,8 +105,10 @@ export const openEngine =
       );
     }
     const { dataDir, everyTable = false, tell = () => undefined } = options;
+    const metrics = newMetrics();
+    const onWrite = metrics.latency('refold_journal_write_seconds', 'Time of one synchronous write of the journal.');
     return await pipe(
-      openLevelJournal(join(dataDir, 'journal'), { everyTable, tell }),
+      openLevelJournal(join(dataDir, 'journal'), { everyTable, tell, onWrite }),
       TE.bindTo('journal'),
       TE.bind('blobs', ({ journal }) =>
         pipe(
@@ -105,7 +120,7 @@ export const openEngine =
         const epochs = openFileEpochs(join(dataDir, 'epochs'));
         const notices = [...journal.tornTails.map(describeTornTail), ...journal.notices];
         return pipe(
-          startEngine({ ...options, journal, blobs, epochs }),
+          startEngine({ ...options, journal, blobs, epochs, metrics }),
           TE.map((engine) => ({ ...engine, notices })),
         );
       }),
@@ -116,7 +131,9 @@ export const openEngine =
 export const startEngine =
   (ports: EnginePorts): TE.TaskEither<Rejection, Engine> =>
   async () => {
-    const { journal, blobs } = ports;
+    const { metrics = newMetrics() } = ports;
+    const journal = measureJournal(ports.journal, metrics);
+    const blobs = measureBlobs(ports.blobs, metrics);
     const clock = steadyClock(ports.clock ?? backgroundClock);
     const notices = newChangeNotices();
     const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
@@ -133,8 +150,12 @@ export const startEngine =
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
-    const { sessions, leases, wakes, snapshots } = assemble(ports, { clock, notices, epochs, tellFault });
+    const { sessions, leases, wakes, snapshots } = assemble(
+      { ...ports, journal, blobs },
+      { clock, notices, epochs, tellFault },
+    );
     const closed = new AbortController();
+    const draining = new AbortController();
     const stop = async (): Promise<void> => {
       closed.abort();
       sessions.close();
@@ -155,18 +176,64 @@ export const startEngine =
     }
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
-    const whole = newInProcessClient({
-      sessions,
-      leases,
-      journal,
-      blobs,
-      notices,
-      info,
-      closed: closed.signal,
-      tellFault,
+    const ending = { closed: closed.signal, draining: draining.signal };
+    const whole = newInProcessClient({ sessions, leases, journal, blobs, notices, info, tellFault, ...ending });
+    addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });
+    return right({
+      client: withAccess(measureClient(whole, metrics), OPERATOR),
+      faults: loaded.right,
+      notices: [],
+      ready: async () =>
+        draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : await journal.probe()(),
+      metrics: () => metrics.text(),
+      drain: async (withinMs, hurry) => {
+        draining.abort();
+        leases.drain();
+        await untilReported(leases, clock, { withinMs, ...(hurry === undefined ? {} : { hurry }) });
+      },
+      close,
     });
-    return right({ client: withAccess(whole, OPERATOR), faults: loaded.right, notices: [], close });
   };
+
+interface Draining {
+  readonly withinMs: number;
+  readonly hurry?: AbortSignal;
+}
+
+/** Resolves when bridges hold nothing, when the time is over, or when hurried. */
+function untilReported(leases: LeaseTable, clock: Clock, { withinMs, hurry }: Draining): Promise<void> {
+  const endMs = clock.now() + withinMs;
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (leases.counts().held === 0 || clock.now() >= endMs || hurry?.aborted === true) resolve();
+      else clock.after(ENGINE_DRAIN_LOOK_MS, look);
+    };
+    look();
+  });
+}
+
+interface Gauged {
+  readonly sessions: Sessions;
+  readonly leases: LeaseTable;
+  readonly startedAtMs: number;
+  readonly draining: AbortSignal;
+}
+
+function addGauges(metrics: Metrics, { sessions, leases, startedAtMs, draining }: Gauged): void {
+  metrics.gauge('refold_start_time_seconds', 'When the engine was opened, since 1970.', () => startedAtMs / 1_000);
+  metrics.gauge('refold_draining', '1 while the engine takes no new work because it stops.', () =>
+    draining.aborted ? 1 : 0,
+  );
+  const inMemory = 'Sessions in memory, by status; idle ones leave memory when others are used.';
+  metrics.gauge('refold_sessions_in_memory', inMemory, () => sessions.counts().byStatus, 'status');
+  metrics.gauge('refold_sessions_owing', 'Sessions with work for a bridge.', () => sessions.counts().owing);
+  metrics.gauge('refold_leases_held', 'Effects that bridges hold.', () => leases.counts().held);
+  metrics.gauge(
+    'refold_lease_requests_waiting',
+    'Requests of bridges that wait for work.',
+    () => leases.counts().waiting,
+  );
+}
 
 const BOUNDS = {
   leaseTtlMs: integer('milliseconds', 1),
@@ -216,6 +283,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: Eng
   });
   const snapshots = newSnapshotWriter(journal.snapshots, { clock, tellFault }, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
+    beforeDelete: (session) => snapshots.forget(session),
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
     ports: {
@@ -244,7 +312,10 @@ function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: Eng
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },
     onLost: (id) => leases.suspend(id),
-    onGone: (id) => leases.forget(id),
+    onGone: (id) => {
+      leases.forget(id);
+      notices.notify(id);
+    },
     onEvicted: (id) => leases.suspend(id),
     isHeld: (id) => leases.holdsAny(id),
   });

@@ -13,6 +13,7 @@ import {
   ForkSession,
   Heartbeat,
   LeaseRequest,
+  ListDeleted,
   ListSessions,
   Release,
   Submit,
@@ -26,8 +27,9 @@ import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { TellFault } from './faults.ts';
+import { backupParts } from './backup.ts';
 import { type ChangeNotices, follow } from './follow.ts';
-import { newIntake } from './intake.ts';
+import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 import { commitRecords, firstRecords } from './sessions/records.ts';
 import { submitAndLease } from './submit-and-lease.ts';
@@ -42,14 +44,17 @@ export interface InProcessPorts {
   readonly info: EngineInfo;
   readonly closed: AbortSignal;
   readonly tellFault: TellFault;
+  /** Aborts when the engine begins to drain: it takes reports, and no new work. */
+  readonly draining: AbortSignal;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, leases, journal, blobs, closed } = ports;
+  const { sessions, journal, blobs, closed, draining } = ports;
 
   const intake = newIntake(closed, ports.tellFault);
+  const unlessDraining = refusingWhen(draining);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
     const start = followStart(id, from);
@@ -66,24 +71,19 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     }
   }
 
-  async function records(id: SessionId, from: Position | undefined, limit: number): Answer<readonly StreamRecord[]> {
-    if (from !== undefined) return await commitRecords(journal, id, from, limit);
-    return await pipe(
-      () => commitRecords(journal, id, FIRST, limit),
-      TE.bindTo('commits'),
-      TE.bind('first', () => () => firstRecords(journal, id)),
-      TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
-    )();
-  }
-
   return {
     info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
-    createSession: (request = {}) => intake.withRequest(CreateSession, request, (asked) => sessions.create(asked)),
+    createSession: (request = {}) =>
+      unlessDraining(intake.withRequest(CreateSession, request, (asked) => sessions.create(asked))),
     fork: (id, request = {}) =>
-      intake.withArgument(SessionId, id, (known) =>
-        intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+      unlessDraining(
+        intake.withArgument(SessionId, id, (known) =>
+          intake.withRequest(ForkSession, request, (asked) => sessions.fork(known, asked))(),
+        ),
       ),
     sessions: (request = {}) => intake.withRequest(ListSessions, request, (asked) => sessions.list(asked)),
+    deleteSession: (id) => intake.withArgument(SessionId, id, (known) => sessions.delete(known)),
+    deletedSessions: (request = {}) => intake.withRequest(ListDeleted, request, (asked) => sessions.listDeleted(asked)),
     session: (id) =>
       intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
@@ -94,7 +94,11 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
-        intake.withRequest(Submit, request, (submitted, bytes) => submitAndLease(ports, known, submitted, bytes))(),
+        intake.withRequest(Submit, request, (submitted, bytes) =>
+          draining.aborted && submitted.events.some(({ kind }) => kind === 'RunRequested')
+            ? Promise.resolve(left(drains()))
+            : submitAndLease(ports, known, submitted, bytes),
+        )(),
       ),
     records: (id, from, limit = READ_PAGE_EVENTS) =>
       intake.withArgument(SessionId, id, (known) =>
@@ -102,24 +106,54 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
           TE.Do,
           TE.bind('from', () => (from === undefined ? TE.right(from) : decodeAt('/from', Position, from))),
           TE.bind('limit', () => decodeAt('/limit', RecordLimit, limit)),
-          TE.chain((asked) => () => records(known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
+          TE.chain((asked) => () => recordsOf(journal, known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
         )(),
       ),
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
     followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
-    lease: (request, signal) =>
-      intake.withRequest(LeaseRequest, request, async (asked) => {
-        const granted = await leases.lease(asked, signal);
-        const nothing = isLeft(granted) || granted.right.effects.length === 0;
-        return nothing && signal?.aborted === true ? left(aborted()) : granted;
-      }),
-    heartbeat: (request) => intake.withRequest(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
-    release: (request) => intake.withRequest(Release, request, async (asked) => right(leases.release(asked))),
+    backup: () => backupParts(journal, blobs, closed),
+    ...leasing(ports, intake),
     putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
     getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),
   };
 }
+
+async function recordsOf(
+  journal: Journal,
+  id: SessionId,
+  from: Position | undefined,
+  limit: number,
+): Answer<readonly StreamRecord[]> {
+  if (from !== undefined) return await commitRecords(journal, id, from, limit);
+  return await pipe(
+    () => commitRecords(journal, id, FIRST, limit),
+    TE.bindTo('commits'),
+    TE.bind('first', () => () => firstRecords(journal, id)),
+    TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
+  )();
+}
+
+/** Refuses new work once the engine drains. */
+const refusingWhen =
+  (draining: AbortSignal) =>
+  <T>(task: TE.TaskEither<Rejection, T>): TE.TaskEither<Rejection, T> =>
+  async () =>
+    draining.aborted ? left(drains()) : await task();
+
+type Leasing = Pick<EngineClient, 'lease' | 'heartbeat' | 'release'>;
+
+const leasing = ({ leases, draining }: InProcessPorts, intake: Intake): Leasing => ({
+  lease: (request, signal) =>
+    intake.withRequest(LeaseRequest, request, async (asked) => {
+      if (draining.aborted) return left(drains());
+      const granted = await leases.lease(asked, signal);
+      const nothing = isLeft(granted) || granted.right.effects.length === 0;
+      return nothing && signal?.aborted === true ? left(aborted()) : granted;
+    }),
+  heartbeat: (request) => intake.withRequest(Heartbeat, request, async (asked) => right(leases.heartbeat(asked))),
+  release: (request) => intake.withRequest(Release, request, async (asked) => right(leases.release(asked))),
+});
 
 const FIRST = 0 as Position;
 
@@ -130,5 +164,8 @@ const decodeAt = <A>(path: string, codec: Codec<A>, value: unknown): TE.TaskEith
     TE.fromEither(decode(codec, value)),
     TE.mapLeft((fault) => ({ ...fault, path })),
   );
+
+const drains = (): Rejection =>
+  reject('closing', '', 'the engine is stopping and takes no new work; try again when it is back');
 
 const aborted = (): Rejection => reject('closing', '', 'the request was aborted by its caller');

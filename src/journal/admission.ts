@@ -3,13 +3,13 @@
 // the same version exactly one is admitted.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Digest, EventId, SessionId, Version } from '../../schemas/ids.ts';
-import { type Rejection, unreachable } from '../../schemas/rejection.ts';
-import type { HeadFacts } from '../../schemas/session-head.ts';
-import { eventRepeated, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
-import { META_KEY, genesisKey, headKey, packageKey } from './keys.ts';
-import { type Indexed, NOT_INDEXED, indexChanges } from './head-index.ts';
-import { type StoredHead, encodeHead, encodeMeta } from './stored-values.ts';
-import type { Change, Put } from './store.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
+import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
+import { eventRepeated, sessionDeleted, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
+import { META_KEY, genesisKey, headKey, packageKey, sweepKey, tombstoneKey } from './keys.ts';
+import { type Indexed, NOTHING, NOT_INDEXED, indexChanges } from './head-index.ts';
+import { type StoredHead, encodeHead, encodeMeta, encodeTombstone } from './stored-values.ts';
+import type { Change, Put, Removal } from './store.ts';
 
 export interface CreateWrite {
   readonly kind: 'create';
@@ -38,7 +38,21 @@ export interface RestateWrite {
   readonly head: HeadFacts;
 }
 
-export type Write = CreateWrite | AppendWrite | RestateWrite;
+/** A tombstone in the place of a stream. What the stream leaves behind is removed by the sweeps that follow. */
+export interface DeleteWrite {
+  readonly kind: 'delete';
+  readonly session: SessionId;
+  readonly tombstone: Tombstone;
+}
+
+/** Entries of a deleted session to remove. */
+export interface SweepWrite {
+  readonly kind: 'sweep';
+  readonly session: SessionId;
+  readonly removals: readonly Removal[];
+}
+
+export type Write = CreateWrite | AppendWrite | RestateWrite | DeleteWrite | SweepWrite;
 
 /** What the next write to a session needs to know of its head. */
 export interface KnownHead extends Indexed {
@@ -63,6 +77,8 @@ export interface Admission {
   readonly changes: readonly Change[];
   /** The heads, after the group, of the sessions that it changed. */
   readonly heads: ReadonlyMap<SessionId, KnownHead>;
+  /** The sessions that it deleted, with the version that stands for that: one after their last. */
+  readonly deleted: ReadonlyMap<SessionId, Version>;
   readonly sessionCount: number;
 }
 
@@ -71,9 +87,11 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
   const heads = new Map<SessionId, KnownHead>();
   const added = new Map<SessionId, Set<EventId>>();
   const packages = new Set<Digest>();
+  const deleted = new Map<SessionId, Version>();
   let { sessionCount } = stored;
 
   const headOf = (session: SessionId): StoredHeadOf => {
+    if (deleted.has(session)) return left(sessionDeleted(session));
     const written = heads.get(session);
     return written === undefined ? stored.headOf(session) : right(written);
   };
@@ -116,22 +134,39 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     return putHead(session, before, { ...head, version: (expected + events.length) as Version });
   }
 
+  function remove({ session, tombstone }: DeleteWrite, before: KnownHead | null): Either<Rejection, Version> {
+    const { version } = tombstone;
+    const refused = refusalAt(session, version, before);
+    if (refused !== null) return left(refused);
+    sessionCount -= 1;
+    changes.push(...deletionOf(tombstone, before ?? NOT_INDEXED), { key: META_KEY, value: encodeMeta(sessionCount) });
+    heads.delete(session);
+    deleted.set(session, (version + 1) as Version);
+    return right(version);
+  }
+
   const answers = group.map((write): Either<Rejection, Version> => {
+    if (write.kind === 'sweep') {
+      changes.push(...write.removals);
+      return right(0 as Version);
+    }
     const before = headOf(write.session);
     if (isLeft(before)) return before;
-    switch (write.kind) {
-      case 'create':
-        return create(write, before.right);
-      case 'append':
-        return append(write, before.right);
-      case 'restate':
-        return restate(write, before.right);
-      default:
-        return unreachable(write);
-    }
+    if (write.kind === 'create') return create(write, before.right);
+    if (write.kind === 'append') return append(write, before.right);
+    return write.kind === 'restate' ? restate(write, before.right) : remove(write, before.right);
   });
-  return { answers, changes, heads, sessionCount };
+  return { answers, changes, heads, deleted, sessionCount };
 }
+
+/** A tombstone, the mark that the rest must be swept, and the end of what makes the session exist. */
+const deletionOf = (tombstone: Tombstone, indexed: Indexed): readonly Change[] => [
+  { key: tombstoneKey(tombstone.session_id), value: encodeTombstone(tombstone) },
+  { key: sweepKey(tombstone.session_id), value: NOTHING },
+  { key: genesisKey(tombstone.session_id), value: null },
+  { key: headKey(tombstone.session_id), value: null },
+  ...indexChanges(tombstone.session_id, indexed, NOT_INDEXED),
+];
 
 /** Why a write at this version is refused, or null. */
 function refusalAt(session: SessionId, expected: Version, stored: KnownHead | null): Rejection | null {

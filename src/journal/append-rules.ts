@@ -11,6 +11,9 @@ export const unknownSession = (session: SessionId): Rejection =>
 export const sessionExists = (session: SessionId): Rejection =>
   reject('session_exists', '', `session ${session} exists already; use another id`);
 
+export const sessionDeleted = (session: SessionId): Rejection =>
+  reject('session_deleted', '', `session ${session} was deleted, and its id stays taken; use another id`);
+
 export const packageLost = (digest: Digest): Rejection =>
   reject(
     'damaged',

@@ -62,6 +62,8 @@ export function openCommitter(handle: StoreHandle): Commit {
   return async (group) => {
     let admission: Admission;
     try {
+      // Refused here, nothing is written: the answer is certain.
+      await makeReady(handle);
       admission = admitWrites(group, await factsOf(group));
     } catch (error) {
       const failure = rejectionOf(error);
@@ -69,7 +71,7 @@ export function openCommitter(handle: StoreHandle): Commit {
     }
     const { answers, heads } = admission;
     if (admission.changes.length === 0) return answers;
-    const versions = versionsOf(heads);
+    const versions = versionsOf(admission);
     const changes = [trail.put(versions), ...admission.changes];
     try {
       await handle.use((store) => store.write(changes));
@@ -86,6 +88,17 @@ export function openCommitter(handle: StoreHandle): Commit {
   };
 }
 
+/** Opens a store that can only be read again: there may be space now. Refuses when nothing can be written. */
+async function makeReady(handle: StoreHandle): Promise<void> {
+  const isReadOnly = await handle.use(async (store) => {
+    if (store.isReadOnly !== true) store.check();
+    return store.isReadOnly;
+  });
+  if (isReadOnly !== true) return;
+  await handle.reopen();
+  await handle.use(async (store) => store.check());
+}
+
 interface AfterFailure {
   readonly write: Write;
   readonly failure: Rejection;
@@ -96,7 +109,7 @@ interface AfterFailure {
 /** The answer to a write of a group whose write to the store failed. */
 function answerFrom(answer: Answer | null, { write, failure, stored }: AfterFailure): Answer {
   // The version does not show whether new facts of a head were recorded.
-  if (write.kind === 'restate') return left(reject('storage_unknown', '', failure.message));
+  if (write.kind === 'restate' || write.kind === 'sweep') return left(reject('storage_unknown', '', failure.message));
   const code = failure.code === 'storage_full' ? 'storage_full' : 'storage_failed';
   const notRecorded = (): Rejection => reject(code, '', failure.message);
   return pipe(
@@ -106,16 +119,21 @@ function answerFrom(answer: Answer | null, { write, failure, stored }: AfterFail
     E.chain((version) =>
       pipe(
         stored,
-        E.mapLeft((cause) => outcomeUnknown(write.session, failure, cause)),
         // The group is atomic and there is no other writer: the stream is at this version only if the group is on disk.
-        E.chain((at) => (at !== null && at.version >= version ? right(version) : left(notRecorded()))),
+        E.map((at) => write.kind !== 'delete' && at !== null && at.version >= version),
+        // No admitted write follows a deletion, so a tombstone that is found was written by this group.
+        E.orElse((cause) =>
+          cause.code === 'session_deleted' ? right(true) : left(outcomeUnknown(write.session, failure, cause)),
+        ),
+        E.chain((isRecorded) => (isRecorded ? right(version) : left(notRecorded()))),
       ),
     ),
   );
 }
 
-const versionsOf = (heads: Admission['heads']): ReadonlyMap<SessionId, Version> =>
-  new Map(Array.from(heads, ([session, { version }]) => [session, version]));
+/** What the trail of a later commit says of this one: a lost deletion then shows as a session that lost an event. */
+const versionsOf = ({ heads, deleted }: Admission): ReadonlyMap<SessionId, Version> =>
+  new Map([...Array.from(heads, ([session, { version }]): [SessionId, Version] => [session, version]), ...deleted]);
 
 const idOf = (session: SessionId, event: EventId): string => `${session}\0${event}`;
 

@@ -10,7 +10,7 @@ import { type SessionId, Version } from '../../schemas/ids.ts';
 import { SNAPSHOTS_KEPT, SNAPSHOT_CHARS_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
-import { makeDirectory } from '../files/directories.ts';
+import { makeDirectory, syncDirectory } from '../files/directories.ts';
 import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { type Snapshots, keptVersions } from './snapshots.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-values.ts';
@@ -44,6 +44,13 @@ export function openFileSnapshots(directory: string): Snapshots {
     get: (session, version) => fileTask('reading a snapshot', () => readSnapshotFile(directory, session, version)),
     drop: (session, version) =>
       fileTask('deleting a snapshot', () => rm(join(directory, session, nameOf(version)), { force: true })),
+    dropAll: (session) =>
+      fileTask('deleting the snapshots of a session', async () => {
+        if (!(await list()).has(session)) return;
+        await rm(join(directory, session), { recursive: true, force: true });
+        await syncDirectory(directory);
+        (await list()).delete(session);
+      }),
   };
 }
 

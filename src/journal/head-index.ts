@@ -1,6 +1,6 @@
 // Two indexes over the heads: the sessions that owe, and the times that sessions wait for. They are derived, so heads are the
 // truth: a rebuild makes the indexes anew from them (salvage/rebuilt-sessions.ts). An entry is deleted in the write that
-// makes it wrong; streams, genesis texts and heads are never deleted.
+// makes it wrong.
 import type { SessionId } from '../../schemas/ids.ts';
 import type { HeadFacts } from '../../schemas/session-head.ts';
 import { owingKey, wakeKey } from './keys.ts';
@@ -24,4 +24,4 @@ export function indexChanges(session: SessionId, before: Indexed, after: Indexed
 }
 
 /** An entry says all with its key. */
-const NOTHING = new Uint8Array();
+export const NOTHING = new Uint8Array();

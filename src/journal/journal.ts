@@ -4,9 +4,10 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import type { HeadFacts } from '../../schemas/session-head.ts';
+import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
 import type { ListSessions, SessionPage } from '../../schemas/wire.ts';
 import type { Snapshots } from './snapshots.ts';
+import type { Put } from './store.ts';
 
 /** One stored event. */
 export interface JournalEvent {
@@ -49,14 +50,14 @@ export interface Wake {
 }
 
 /**
- * Every failure is a rejection: `unknown_session`, `session_exists`, `version_conflict`, `queue_full`, `too_large`,
+ * Every failure is a rejection: `unknown_session`, `session_deleted`, `session_exists`, `version_conflict`, `queue_full`, `too_large`,
  * `storage_failed` and `storage_full` (nothing was recorded), `storage_unknown` (look the event id up with `find`),
  * `damaged`, `closing`.
  */
 export interface Journal {
   /**
    * Creates a stream with its genesis text, and stores the tool package that it names unless it is stored already, in one
-   * write. Refused as `session_exists` when the stream exists.
+   * write. Refused as `session_exists` when the stream exists, and as `session_deleted` when it did.
    */
   create(
     session: SessionId,
@@ -94,6 +95,16 @@ export interface Journal {
    */
   restate(session: SessionId, version: Version, head: HeadFacts): TaskEither<Rejection, void>;
 
+  /**
+   * Deletes a stream: its genesis, commits, head, index entries and snapshots; its tombstone stays. Refused as
+   * `version_conflict` unless the stream is at the version of the tombstone. From the first write on the session is
+   * deleted; when it resolves, no byte of it is left in the store. An interrupted deletion is completed by the next opening.
+   */
+  delete(tombstone: Tombstone): TaskEither<Rejection, void>;
+
+  /** The tombstones of the deleted sessions after this one, by id in byte order, at most `limit`. */
+  tombstones(after: SessionId | null, limit: number): TaskEither<Rejection, readonly Tombstone[]>;
+
   /** One page of the sessions. */
   sessions(request: SessionsRequest): TaskEither<Rejection, SessionPage>;
 
@@ -102,6 +113,12 @@ export interface Journal {
    * come after `after` in this order.
    */
   due(untilMs: number, limit: number, after?: Wake): TaskEither<Rejection, readonly Wake[]>;
+
+  /** Every entry of the journal as of one moment, in pages, for a backup; null where nothing is stored. */
+  entries(): AsyncIterable<readonly Put[]> | null;
+
+  /** Whether writes are accepted now; makes a small one when the last one failed, so that the answer is not outdated. */
+  probe(): TaskEither<Rejection, void>;
 
   /** Snapshots, which only make loading faster. */
   readonly snapshots: Snapshots;

@@ -10,6 +10,8 @@
 //   t                                 the trail: the sessions that earlier commits wrote to (commit-trail.ts)
 //   v <session>                       the head: version, what the session owes, its next time, its card
 //   w <time> <session>                the next time that the session waits for (head-index.ts)
+//   x <session>                       the tombstone of a deleted session
+//   y <session>                       the deleted session still has entries to remove (session-sweep.ts)
 //
 // Ids are ASCII and contain no byte below 0x21, so the zero byte after a session id ends it: the keys of two
 // sessions do not mix when one id is a prefix of the other. Positions are encoded so that byte order is stream order.
@@ -35,6 +37,8 @@ export const COMMIT_LETTER = 's';
 export const HEAD_LETTER = 'v';
 const OWING_LETTER = 'o';
 const WAKE_LETTER = 'w';
+export const TOMBSTONE_LETTER = 'x';
+const SWEEP_LETTER = 'y';
 
 export const META_KEY: Uint8Array = ascii(META_LETTER);
 export const TRAIL_KEY: Uint8Array = ascii('t');
@@ -59,6 +63,19 @@ export const owingAfter = (session: SessionId | null): KeyRange => ({
   gte: ascii(session === null ? OWING_LETTER : `${OWING_LETTER}${session}\0`),
   lt: ascii('p'),
 });
+
+export const tombstoneKey = (session: SessionId): Uint8Array => ascii(`${TOMBSTONE_LETTER}${session}`);
+
+/** The tombstones of the sessions after this one. */
+export const tombstonesAfter = (session: SessionId | null): KeyRange => ({
+  gte: ascii(session === null ? TOMBSTONE_LETTER : `${TOMBSTONE_LETTER}${session}\0`),
+  lt: ascii(SWEEP_LETTER),
+});
+
+export const sweepKey = (session: SessionId): Uint8Array => ascii(`${SWEEP_LETTER}${session}`);
+
+/** Every deleted session that still has entries to remove. */
+export const SWEEP_RANGE: KeyRange = { gte: ascii(SWEEP_LETTER), lt: ascii('z') };
 
 /** Times are encoded like positions, so byte order is their order. */
 export const wakeKey = (atMs: number, session: SessionId): Uint8Array =>

@@ -73,6 +73,11 @@ export function newKnownStreams(): KnownStreams {
         heads.set(session, head);
       }
       for (const write of written) {
+        if (write.kind === 'delete') {
+          heads.delete(write.session);
+          dropIds(write.session);
+          continue;
+        }
         addIds(write.session, write);
         addPackage(write);
       }

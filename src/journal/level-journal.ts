@@ -1,15 +1,20 @@
 // The journal on LevelDB: the durable journal of one machine. Verifies its files before it opens them, and rebuilds the
 // journal when some are damaged.
 import { join } from 'node:path';
-import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { type Anchor, PUT_BACK, anchorDirectory } from '../files/anchor.ts';
+import { isLeft, left, right } from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Clock, backgroundClock } from '../clock.ts';
+import { makeDirectory } from '../files/directories.ts';
+import { codeOf, fileFailure } from '../files/file-failure.ts';
 import { openFileSnapshots } from './file-snapshots.ts';
 import type { Journal } from './journal.ts';
+import { anchorStore } from './level/anchored-store.ts';
 import { forgetClosed, markClosed } from './level/closed-file.ts';
+import { openReadOnlyStore } from './level/read-only-store.ts';
 import { openLevelStore } from './level/store.ts';
 import { type TableCheck, startTableCheck } from './level/table-check.ts';
 import { type TornTail, recordTornTails } from './level/torn-tail.ts';
@@ -17,7 +22,8 @@ import { type VerifiedTables, readVerified, writeVerified } from './level/verifi
 import { type VerifiedFiles, verifyLevelFiles } from './level/verify-files.ts';
 import type { FileFault } from './level/verify-logs.ts';
 import { checkLayout } from './layout.ts';
-import { catchRefusal, refuse } from './refusal.ts';
+import { Refusal, catchRefusal, refuse } from './refusal.ts';
+import type { Snapshots } from './snapshots.ts';
 import { type Damage, describeDamage, readDamage, refuseDamaged, refuseLost } from './salvage/damage-record.ts';
 import { isSwitchPending } from './salvage/rebuild-switch.ts';
 import { type RebuildOptions, describeFault, finishSwitch, rebuildJournal } from './salvage/rebuild.ts';
@@ -42,6 +48,8 @@ export interface OpeningOptions extends RebuildOptions {
   readonly everyTable: boolean;
   /** Times the check of tables in the background. */
   readonly clock: Clock;
+  /** Called with the milliseconds that each write took, its sync included. */
+  readonly onWrite: (took: number) => void;
 }
 
 const DEFAULTS: OpeningOptions = {
@@ -49,6 +57,7 @@ const DEFAULTS: OpeningOptions = {
   onStep: () => Promise.resolve(),
   everyTable: false,
   clock: backgroundClock,
+  onWrite: () => undefined,
 };
 
 /**
@@ -65,7 +74,7 @@ export const openLevelJournal = (
     const sinceMs = how.clock.now();
     return pipe(
       catchRefusal(() => prepare(directory, how)),
-      TE.chain((files) => openVerified(directory, { files, sinceMs, clock: how.clock })),
+      TE.chain((files) => openVerified(directory, { files, sinceMs, clock: how.clock, onWrite: how.onWrite })),
     );
   };
   return pipe(
@@ -88,31 +97,52 @@ interface Opening {
   readonly files: VerifiedFiles;
   readonly sinceMs: number;
   readonly clock: Clock;
+  readonly onWrite: OpeningOptions['onWrite'];
 }
 
 const openVerified =
-  (directory: string, { files, sinceMs, clock }: Opening): TaskEither<Rejection, LevelJournal> =>
+  (directory: string, { onWrite, ...opening }: Opening): TaskEither<Rejection, LevelJournal> =>
   async () => {
-    const { torn: tornTails, faults } = files;
+    const { torn: tornTails, faults } = opening.files;
     let found: Damage | null = null;
+    let anchor: Anchor | null = null;
     const open = async (): Promise<Store> => {
-      const { store, damage } = await openStore(directory);
+      const loss = lossOf(directory, anchor);
+      if (loss !== null) throw new Refusal(loss);
+      await catchFileErrors('opening the journal', () => makeDirectory(directory));
+      anchor ??= anchorDirectory(directory);
+      const { store, damage } = await openStore(directory, anchor);
       found = damage;
-      return store;
+      return timed(store, onWrite);
     };
-    const opened = await openStoredJournal(open, openFileSnapshots(join(directory, SNAPSHOTS)))();
-    if (isLeft(opened)) return opened;
+    const snapshots = openFileSnapshots(join(directory, SNAPSHOTS));
+    const opened = await openStoredJournal(
+      open,
+      anchorSnapshots(snapshots, () => lossOf(directory, anchor)),
+    )();
+    if (isLeft(opened)) {
+      (anchor as Anchor | null)?.close();
+      return opened;
+    }
     const damage = found as Damage | null;
     const whole = damage === null ? opened.right : refuseLost(opened.right, damage);
     // Recorded only now: before the store was open, another process could have been in the middle of a write.
     await recordTornTails(directory, tornTails);
     await forgetClosed(directory);
-    const check = await beginCheck(directory, { files, sinceMs, clock });
+    const check = await beginCheck(directory, opening);
     const journal = refuseDamaged(whole, check.fault);
     let closing: Promise<void> | null = null;
-    const close = (): Promise<void> =>
-      (closing ??= Promise.all([whole.close(), check.stop()]).then(() => markClosed(directory)));
-    const notices = [...faults.map(describeFault), ...(damage === null ? [] : describeDamage(damage))];
+    const stop = async (): Promise<void> => {
+      await Promise.all([whole.close(), check.stop()]);
+      if (lossOf(directory, anchor) === null) await markClosed(directory);
+      anchor?.close();
+    };
+    const close = (): Promise<void> => (closing ??= stop());
+    const notices = [
+      ...faults.map(describeFault),
+      ...(damage === null ? [] : describeDamage(damage)),
+      ...opened.right.notices,
+    ];
     return right({ ...journal, tornTails, damage, notices, close });
   };
 
@@ -122,7 +152,10 @@ interface RunningCheck extends TableCheck {
 }
 
 /** Records what the opening verified, and begins to read the rest. */
-async function beginCheck(directory: string, { files, sinceMs, clock }: Opening): Promise<RunningCheck> {
+async function beginCheck(
+  directory: string,
+  { files, sinceMs, clock }: Omit<Opening, 'onWrite'>,
+): Promise<RunningCheck> {
   let fault: Rejection | null = null;
   // The tables of a rebuilt journal are new; the next opening reads them.
   if (files.faults.length > 0) return { fault: () => null, stop: () => Promise.resolve() };
@@ -133,9 +166,49 @@ async function beginCheck(directory: string, { files, sinceMs, clock }: Opening)
   return { ...startTableCheck({ directory, files, sinceMs, clock, onDamage }), fault: () => fault };
 }
 
+const timed = (store: Store, onWrite: (took: number) => void): Store => ({
+  ...store,
+  write: async (changes) => {
+    const startedAt = performance.now();
+    await store.write(changes);
+    onWrite(performance.now() - startedAt);
+  },
+});
+
+/** Why nothing may be written in the directory of the journal any more; null while it is in its place. */
+function lossOf(directory: string, anchor: Anchor | null): Rejection | null {
+  const lost = anchor?.lost() ?? null;
+  if (lost === null) return null;
+  return reject('storage_failed', '', `the journal is no longer in ${directory}: ${lost}; ${PUT_BACK}`);
+}
+
+/** Snapshots that are not written into a directory that took the place of the journal's. */
+const anchorSnapshots = (snapshots: Snapshots, findLoss: () => Rejection | null): Snapshots => ({
+  ...snapshots,
+  put: (snapshot) => async () => {
+    const loss = findLoss();
+    return loss === null ? await snapshots.put(snapshot)() : left(loss);
+  },
+});
+
+/** Opens the store; one on a full disk can only be read, until it is opened again. */
+async function openAnchored(directory: string, anchor: Anchor): Promise<Store> {
+  try {
+    return anchorStore(directory, anchor, await openLevelStore(directory));
+  } catch (error) {
+    if (error instanceof Refusal && error.rejection.code === 'storage_full') {
+      return await openReadOnlyStore(directory, error);
+    }
+    throw error;
+  }
+}
+
 /** Opens the store, and reads what it lost. */
-async function openStore(directory: string): Promise<{ readonly store: Store; readonly damage: Damage | null }> {
-  const store = await openLevelStore(directory);
+async function openStore(
+  directory: string,
+  anchor: Anchor,
+): Promise<{ readonly store: Store; readonly damage: Damage | null }> {
+  const store = await openAnchored(directory, anchor);
   try {
     const layout = await store.view(readLayout);
     if (layout !== null) checkLayout(layout, `the journal in ${directory}`);
@@ -146,5 +219,14 @@ async function openStore(directory: string): Promise<{ readonly store: Store; re
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+async function catchFileErrors<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (codeOf(error) === null) throw error;
+    throw new Refusal(fileFailure(doing, error));
   }
 }

@@ -1,16 +1,17 @@
 // A journal in memory, for tests, simulation and short-lived embedding. Its content is lost when the process ends.
-import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { HeadFacts } from '../../schemas/session-head.ts';
+import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
 import type { SessionPage } from '../../schemas/wire.ts';
 import {
   checkCommits,
   eventRepeated,
   packageLost,
+  sessionDeleted,
   sessionExists,
   unknownSession,
   versionConflict,
@@ -32,6 +33,8 @@ type Answer<T> = Either<Rejection, T>;
 export function openMemoryJournal(): Journal {
   const streams = new Map<SessionId, Stream>();
   const packages = new Map<Digest, string>();
+  const tombstones = new Map<SessionId, Tombstone>();
+  const snapshots = openMemorySnapshots();
   let closed = false;
 
   const unlessClosed =
@@ -39,16 +42,20 @@ export function openMemoryJournal(): Journal {
     async () =>
       closed ? left(reject('closing', '', 'the journal is closed')) : work();
 
+  const absent = (session: SessionId): Rejection =>
+    tombstones.has(session) ? sessionDeleted(session) : unknownSession(session);
+
   const onStream = <T>(session: SessionId, work: (stream: Stream) => Answer<T>): TaskEither<Rejection, T> =>
     unlessClosed(() => {
       const stream = streams.get(session);
-      return stream === undefined ? left(unknownSession(session)) : work(stream);
+      return stream === undefined ? left(absent(session)) : work(stream);
     });
 
   return {
     create: (session, genesis, { digest, text }, head) =>
       unlessClosed(() => {
         if (streams.has(session)) return left(sessionExists(session));
+        if (tombstones.has(session)) return left(sessionDeleted(session));
         packages.set(digest, text);
         streams.set(session, { genesis, commits: [], positions: new Map(), head });
         return right(undefined);
@@ -64,7 +71,7 @@ export function openMemoryJournal(): Journal {
         const refused = checkCommits(session, commits);
         if (refused !== null) return left(refused);
         const stream = streams.get(session);
-        if (stream === undefined) return left(unknownSession(session));
+        if (stream === undefined) return left(absent(session));
         return appendTo(stream, session, { commits, head });
       }),
     read: (session, from, limit) =>
@@ -81,19 +88,58 @@ export function openMemoryJournal(): Journal {
         return right(undefined);
       }),
     sessions: (request) => unlessClosed(() => right(pageOf(streams, request))),
-    due: (untilMs, limit, after) =>
-      unlessClosed(() => {
-        const wakes = [...streams].flatMap(([session_id, { head }]) =>
-          head.wake_at_ms === null || head.wake_at_ms > untilMs ? [] : [{ session_id, at_ms: head.wake_at_ms }],
-        );
-        const later = after === undefined ? wakes : wakes.filter((wake) => compareWakes(wake, after) > 0);
-        return right(later.sort(compareWakes).slice(0, limit));
-      }),
-    snapshots: guardSnapshots(openMemorySnapshots(), () => closed),
+    due: (untilMs, limit, after) => unlessClosed(() => right(dueIn(streams, { untilMs, limit, after }))),
+    entries: () => null,
+    probe: () => unlessClosed(() => right(undefined)),
+    delete: (tombstone) => async () => {
+      const deleted = await onStream(tombstone.session_id, (stream) =>
+        deleteFrom({ streams, tombstones }, stream, tombstone),
+      )();
+      return isLeft(deleted) ? deleted : await snapshots.dropAll(tombstone.session_id)();
+    },
+    tombstones: (after, limit) => unlessClosed(() => right(tombstonesIn(tombstones, after, limit))),
+    snapshots: guardSnapshots(snapshots, () => closed),
     close: async () => {
       closed = true;
     },
   };
+}
+
+interface Kept {
+  readonly streams: Map<SessionId, Stream>;
+  readonly tombstones: Map<SessionId, Tombstone>;
+}
+
+function deleteFrom({ streams, tombstones }: Kept, stream: Stream, tombstone: Tombstone): Answer<void> {
+  const { session_id, version } = tombstone;
+  if (versionOf(stream) !== version) return left(versionConflict(session_id, version, versionOf(stream)));
+  streams.delete(session_id);
+  tombstones.set(session_id, tombstone);
+  return right(undefined);
+}
+
+const tombstonesIn = (
+  tombstones: ReadonlyMap<SessionId, Tombstone>,
+  after: SessionId | null,
+  limit: number,
+): readonly Tombstone[] =>
+  [...tombstones.values()]
+    .filter(({ session_id }) => after === null || session_id > after)
+    .sort((a, b) => (a.session_id < b.session_id ? -1 : 1))
+    .slice(0, limit);
+
+interface Due {
+  readonly untilMs: number;
+  readonly limit: number;
+  readonly after: Wake | undefined;
+}
+
+function dueIn(streams: ReadonlyMap<SessionId, Stream>, { untilMs, limit, after }: Due): readonly Wake[] {
+  const wakes = [...streams].flatMap(([session_id, { head }]) =>
+    head.wake_at_ms === null || head.wake_at_ms > untilMs ? [] : [{ session_id, at_ms: head.wake_at_ms }],
+  );
+  const later = after === undefined ? wakes : wakes.filter((wake) => compareWakes(wake, after) > 0);
+  return later.sort(compareWakes).slice(0, limit);
 }
 
 function pageOf(

@@ -20,5 +20,9 @@ export function openMemorySnapshots(): Snapshots {
       sessions.get(session)?.delete(version);
       return right(undefined);
     },
+    dropAll: (session) => async () => {
+      sessions.delete(session);
+      return right(undefined);
+    },
   };
 }

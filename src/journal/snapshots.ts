@@ -19,6 +19,8 @@ export interface Snapshots {
   get(session: SessionId, version: Version): TaskEither<Rejection, Snapshot | null>;
   /** Dropping a snapshot that does not exist succeeds. */
   drop(session: SessionId, version: Version): TaskEither<Rejection, void>;
+  /** Drops every snapshot of a session, durably. */
+  dropAll(session: SessionId): TaskEither<Rejection, void>;
 }
 
 /** The versions that stay after a snapshot of version `put` was added. */
@@ -39,5 +41,6 @@ export function guardSnapshots(snapshots: Snapshots, isClosed: () => boolean): S
     versions: (session) => unlessClosed(snapshots.versions(session)),
     get: (session, version) => unlessClosed(snapshots.get(session, version)),
     drop: (session, version) => unlessClosed(snapshots.drop(session, version)),
+    dropAll: (session) => unlessClosed(snapshots.dropAll(session)),
   };
 }

@@ -37,7 +37,13 @@ export interface StoreView {
 export interface Store {
   /** Makes all changes or none, in order and durably. After a failure the outcome is unknown until the store is reopened. */
   write(changes: readonly Change[]): Promise<void>;
+  /** Set for a store that cannot be written to until it is opened again: its disk was full. */
+  readonly isReadOnly?: true;
+  /** Refuses when a write cannot succeed: the files of the store are no longer in their place, or it is read-only. */
+  check(): void;
   view<T>(work: (view: StoreView) => Promise<T>): Promise<T>;
+  /** Removes the bytes of deleted and replaced entries in these ranges from the disk. */
+  compact(ranges: readonly KeyRange[]): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -2,31 +2,57 @@
 // they return is durable.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import type { Version } from '../../schemas/ids.ts';
+import type { SessionId, Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { Write } from './admission.ts';
 import { checkCommits } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
+import { sweepKey } from './keys.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
-import { Refusal, catchRefusal, refuse } from './refusal.ts';
+import { Refusal, catchRefusal, refuse, rejectionOf } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
+import { sweepSession, unsweptSessions } from './session-sweep.ts';
+import { storedEntries } from './stored-entries.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
 import type { OpenStore, StoreView } from './store.ts';
 import { encodeText } from './stored-values.ts';
 import { putsOfCommit } from './commit-puts.ts';
 import { readDue, readSessions } from './session-pages.ts';
-import { findEvent, readCommits, readGenesis, readPackage, readSessionCount, requireHead } from './stream-reads.ts';
+import {
+  findEvent,
+  readCommits,
+  readGenesis,
+  readPackage,
+  readSessionCount,
+  readTombstones,
+  requireHead,
+} from './stream-reads.ts';
 
 /** Memory that an append takes in the queue besides its puts: its head, its share of the trail, and their containers. */
 const APPEND_OVERHEAD_BYTES = 512;
+
+/** A write that changes nothing: no session has an empty id. */
+const PROBE: Write = {
+  kind: 'sweep',
+  session: '' as SessionId,
+  removals: [{ key: sweepKey('' as SessionId), value: null }],
+};
+
+export interface StoredJournal extends Journal {
+  /** What the operator should know about it. */
+  readonly notices: readonly string[];
+}
 
 /**
  * Opens a journal on the store that `open` opens. `open` is called again after a failed write. Snapshots are kept
  * elsewhere, by default in memory.
  */
-export const openStoredJournal = (open: OpenStore, snapshots = openMemorySnapshots()): TaskEither<Rejection, Journal> =>
+export const openStoredJournal = (
+  open: OpenStore,
+  snapshots = openMemorySnapshots(),
+): TaskEither<Rejection, StoredJournal> =>
   catchRefusal(async () => {
     const handle = await openStoreHandle(open);
     try {
@@ -35,12 +61,60 @@ export const openStoredJournal = (open: OpenStore, snapshots = openMemorySnapsho
       await handle.close();
       throw error;
     }
-    return journalOn(handle, snapshots);
+    const { journal, sweep } = journalOn(handle, snapshots);
+    return { ...journal, notices: await completeSweeps(handle, sweep) };
   });
 
-function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
+/** Returns what the operator should know of the sweeps that could not be completed; a full disk does not stop an opening. */
+async function completeSweeps(
+  handle: StoreHandle,
+  sweep: (session: SessionId) => Promise<void>,
+): Promise<readonly string[]> {
+  const notices: string[] = [];
+  for (const session of await handle.use((store) => store.view(unsweptSessions))) {
+    try {
+      await sweep(session);
+    } catch (error) {
+      notices.push(
+        `the entries of the deleted session ${session} are still in the journal: ${rejectionOf(error).message}`,
+      );
+    }
+  }
+  return notices;
+}
+
+interface Opened {
+  readonly journal: Journal;
+  readonly sweep: (session: SessionId) => Promise<void>;
+}
+
+type Reading = <T>(work: (view: StoreView) => Promise<T>) => TaskEither<Rejection, T>;
+
+type Reads = Pick<Journal, 'tombstones' | 'genesis' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'>;
+
+const readsOf = (reading: Reading): Reads => ({
+  tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
+  genesis: (session) => reading((view) => readGenesis(view, session)),
+  toolPackage: (digest) => reading((view) => readPackage(view, digest)),
+  read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
+  head: (session) => reading((view) => requireHead(view, session)),
+  find: (session, event) => reading((view) => findEvent(view, session, event)),
+  sessions: (request) => reading((view) => readSessions(view, request)),
+  due: (untilMs, limit, after) => reading((view) => readDue(view, untilMs, limit, after ?? null)),
+});
+
+/** Whether the store can only be read; refuses when its files are not in their place. */
+const isReadOnly = (handle: StoreHandle): Promise<boolean> =>
+  handle.use(async (store) => {
+    if (store.isReadOnly !== true) store.check();
+    return store.isReadOnly === true;
+  });
+
+function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
+  /** Whether storage refused the last write. */
+  let failing = false;
 
   /** Runs `work` unless the journal is closing. */
   const accepting = <T>(work: () => Promise<T>): TaskEither<Rejection, T> =>
@@ -54,11 +128,22 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
 
   async function commit(write: Write, bytes: number): Promise<Version> {
     const answer = await commits.submit(write, bytes);
+    failing = isLeft(answer) && answer.left.code.startsWith('storage_');
     if (isLeft(answer)) throw new Refusal(answer.left);
     return answer.right;
   }
 
-  return {
+  const sweep = (session: SessionId): Promise<void> =>
+    sweepSession(
+      {
+        handle,
+        snapshots,
+        commit: async (write) => void (await commit(write, APPEND_OVERHEAD_BYTES)),
+      },
+      session,
+    );
+
+  const journal: Journal = {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
     create: (session, genesis, { digest, text }, head) =>
       accepting(async () => {
@@ -83,13 +168,18 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       accepting(async () => {
         await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
       }),
-    genesis: (session) => reading((view) => readGenesis(view, session)),
-    toolPackage: (digest) => reading((view) => readPackage(view, digest)),
-    read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
-    head: (session) => reading((view) => requireHead(view, session)),
-    find: (session, event) => reading((view) => findEvent(view, session, event)),
-    sessions: (request) => reading((view) => readSessions(view, request)),
-    due: (untilMs, limit, after) => reading((view) => readDue(view, untilMs, limit, after ?? null)),
+    delete: (tombstone) =>
+      accepting(async () => {
+        const session = tombstone.session_id;
+        await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
+        await sweep(session);
+      }),
+    entries: () => storedEntries(handle),
+    probe: () =>
+      accepting(async () => {
+        if ((await isReadOnly(handle)) || failing) await commit(PROBE, APPEND_OVERHEAD_BYTES);
+      }),
+    ...readsOf(reading),
     snapshots: guardSnapshots(snapshots, () => closing),
     close: async () => {
       closing = true;
@@ -97,4 +187,5 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Journal {
       await handle.close();
     },
   };
+  return { journal, sweep };
 }

@@ -3,10 +3,10 @@
 // because a flipped bit on a disk is not an internal error.
 import { Buffer } from 'node:buffer';
 import { Encoder } from 'cbor-x';
-import { type Digest, EventId, type Position, Version } from '../../schemas/ids.ts';
+import { type Digest, EventId, type Position, type SessionId, Version } from '../../schemas/ids.ts';
 import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { invariant } from '../../schemas/rejection.ts';
-import { HeadFacts } from '../../schemas/session-head.ts';
+import { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
 import type { JournalCommit, JournalEvent } from './journal.ts';
 import { LAYOUT } from './keys.ts';
@@ -103,6 +103,17 @@ export function decodeHead(bytes: Uint8Array): StoredHead | null {
   const [version, owing, wake_at_ms, title, status, parent, last_activity_ms, outcome] = value as readonly unknown[];
   const facts = { owing, wake_at_ms, card: { title, status, parent, last_activity_ms, outcome } };
   return Version.is(version) && HeadFacts.is(facts) ? { version, ...facts } : null;
+}
+
+export const encodeTombstone = ({ version, chain, deleted_at_ms }: Tombstone): Uint8Array =>
+  cbor.encode([version, digestBytes(chain), deleted_at_ms]);
+
+export function decodeTombstone(session_id: SessionId, bytes: Uint8Array): Tombstone | null {
+  const value = decodeValue(bytes);
+  if (!Array.isArray(value) || value.length !== 3) return null;
+  const [version, chain, deleted_at_ms] = value as readonly unknown[];
+  const tombstone = { session_id, version, chain: digestOf(chain), deleted_at_ms };
+  return Tombstone.is(tombstone) ? tombstone : null;
 }
 
 /** The text of a genesis record or a tool package. */

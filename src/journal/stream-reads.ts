@@ -1,9 +1,10 @@
 // Reads streams from one view of the store. Head, records, index and genesis are written together, so when they disagree,
 // the files are damaged: the session is then refused as `damaged`, and no record is skipped.
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
+import type { Tombstone } from '../../schemas/session-head.ts';
 import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
-import { packageLost, unknownSession } from './append-rules.ts';
+import { packageLost, sessionDeleted, unknownSession } from './append-rules.ts';
 import type { JournalCommit, SessionHead } from './journal.ts';
 import {
   META_KEY,
@@ -12,6 +13,9 @@ import {
   genesisKey,
   headKey,
   packageKey,
+  tombstoneKey,
+  tombstonesAfter,
+  sessionOfKey,
   placeOfCommit,
   streamRange,
   commitRange,
@@ -20,16 +24,17 @@ import {
 import { checkLayout } from './layout.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { decodeNumber } from './stored-numbers.ts';
-import { decodeText, decodeHead, decodeMeta, decodeCommit } from './stored-values.ts';
+import { decodeText, decodeHead, decodeMeta, decodeCommit, decodeTombstone } from './stored-values.ts';
 import type { Put, StoreView } from './store.ts';
 
-/** The head of a stream, or null when the session does not exist. */
+/** The head of a stream, or null when the session never existed; refuses when it was deleted. */
 export async function readHead(view: StoreView, session: SessionId): Promise<SessionHead | null> {
   const [bytes, [last]] = await Promise.all([
     view.get(headKey(session)),
     view.scan(streamRange(session), { limit: 1, reverse: true }),
   ]);
   if (bytes === undefined) {
+    if ((await view.get(tombstoneKey(session))) !== undefined) throw new Refusal(sessionDeleted(session));
     if (last !== undefined) refuse('damaged', `session ${session} has commits and no head`);
     if ((await view.get(genesisKey(session))) !== undefined) {
       refuse('damaged', `session ${session} has a genesis and no head`);
@@ -50,6 +55,19 @@ export async function requireHead(view: StoreView, session: SessionId): Promise<
   const head = await readHead(view, session);
   if (head === null) throw new Refusal(unknownSession(session));
   return head;
+}
+
+export async function readTombstones(
+  view: StoreView,
+  after: SessionId | null,
+  limit: number,
+): Promise<readonly Tombstone[]> {
+  const entries = await view.scan(tombstonesAfter(after), { limit });
+  return entries.map(({ key, value }) => {
+    const session = sessionOfKey(key);
+    const tombstone = session === null ? null : decodeTombstone(session, value);
+    return tombstone ?? refuse('damaged', `the tombstone of session ${session ?? '(unreadable)'} does not decode`);
+  });
 }
 
 export async function readGenesis(view: StoreView, session: SessionId): Promise<string> {

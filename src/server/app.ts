@@ -27,6 +27,7 @@ import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamEvents } from './event-stream.ts';
 import { type Guarded, guard, unauthorized } from './guard.ts';
+import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { grantText, receiptText } from './receipt-text.ts';
 import type { TokenHolder, Tokens } from './tokens.ts';
@@ -36,6 +37,8 @@ export interface AppOptions {
   /** Host names that a request may name. */
   readonly hosts: readonly string[];
   readonly onError?: (error: unknown) => void;
+  /** Serves `/metrics`. */
+  readonly operations?: Operations;
 }
 
 type Asked = Context<Guarded>;
@@ -44,7 +47,7 @@ type Asked = Context<Guarded>;
 type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
 
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { tokens, hosts, onError }: AppOptions): Hono<Guarded> {
+export function newApp(client: EngineClient, { tokens, hosts, onError, operations }: AppOptions): Hono<Guarded> {
   const app = new Hono<Guarded>();
   app.use('*', guard(tokens, hosts));
   app.notFound(() =>
@@ -64,7 +67,14 @@ export function newApp(client: EngineClient, { tokens, hosts, onError }: AppOpti
     clients.set(access, known);
     return known;
   };
-  const handlers: Readonly<Record<RouteName, Handler>> = { ...HANDLERS, followCommits: newFollowing() };
+  const handlers: Readonly<Record<RouteName, Handler>> = {
+    ...HANDLERS,
+    followCommits: newFollowing(),
+    metrics: async () =>
+      operations === undefined
+        ? problemResponse(reject('not_found', '', 'this server was started without figures'))
+        : metricsResponse(operations),
+  };
   for (const name of Object.keys(ROUTES) as readonly RouteName[]) {
     const { method, path } = ROUTES[name];
     app.on(method, path, async (context) => {
@@ -76,7 +86,7 @@ export function newApp(client: EngineClient, { tokens, hosts, onError }: AppOpti
   return app;
 }
 
-const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits'>, Handler>> = {
+const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'metrics'>, Handler>> = {
   info: async (_context, client) => answer(await client.info()()),
   sessions: async (context, client) => {
     const request = listRequest(context);
@@ -84,6 +94,11 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits'>, Handler>> =
   },
   createSession: async (context, client) =>
     answer(await withBody(context, (request) => client.createSession(request as CreateSession)), 201),
+  deleteSession: async (context, client) => answer(await client.deleteSession(sessionOf(context))()),
+  deletedSessions: async (context, client) => {
+    const request = listRequest(context);
+    return isLeft(request) ? problemResponse(request.left) : answer(await client.deletedSessions(request.right)());
+  },
   session: async (context, client) => answer(await client.session(sessionOf(context))()),
   submit: async (context, client) =>
     answer(
@@ -120,6 +135,7 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits'>, Handler>> =
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   },
+  backup: (_context, client) => Promise.resolve(streamBackup(client)),
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
@@ -184,6 +200,27 @@ async function* whileCurrent(
     if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
     yield commit;
   }
+}
+
+/** A line for each part of a backup; a line is made when the reader has taken the one before it. */
+function streamBackup(client: EngineClient): Response {
+  const parts = client.backup()[Symbol.asyncIterator]();
+  const utf8 = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // An error ends the connection before the last part, which is how the reader sees it.
+        const next = await parts.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(utf8.encode(`${JSON.stringify(next.value)}\n`));
+      },
+      async cancel() {
+        await parts.return?.();
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  return new Response(body, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
 
 /** Reads the body of a request, then runs `work` with it. */

@@ -2,8 +2,9 @@
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { EngineClient } from '../client/client.ts';
-import { type AppOptions, newApp } from './app.ts';
+import { newApp } from './app.ts';
 import { LOOPBACK_HOSTS } from './guard.ts';
+import { type Operations, answerProbe } from './operations.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface ServeOptions {
@@ -15,6 +16,8 @@ export interface ServeOptions {
   readonly host?: string;
   /** Called with an error inside the server; the client is told nothing of it. */
   readonly onError?: (error: unknown) => void;
+  /** What `/healthz`, `/readyz` and `/metrics` answer from, once the engine is open; without it they are not served. */
+  readonly operations?: Promise<Operations>;
 }
 
 export interface Serving {
@@ -30,11 +33,7 @@ export interface Serving {
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
   const server = createAdaptorServer({
-    fetch: fetchOf(client, {
-      tokens: options.tokens,
-      hosts: [...LOOPBACK_HOSTS, host.toLowerCase()],
-      ...(options.onError === undefined ? {} : { onError: options.onError }),
-    }),
+    fetch: await fetchOf(client, options, [...LOOPBACK_HOSTS, host.toLowerCase()]),
     serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
   }) as Server;
   server.maxHeadersCount = 64;
@@ -59,11 +58,28 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
 
 type App = ReturnType<typeof newApp>;
 
-function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptions): App['fetch'] {
-  if (!(client instanceof Promise)) return newApp(client, options).fetch;
+async function fetchOf(
+  client: EngineClient | Promise<EngineClient>,
+  { tokens, onError, operations }: ServeOptions,
+  hosts: readonly string[],
+): Promise<App['fetch']> {
+  const fixed = { tokens, hosts, ...(onError === undefined ? {} : { onError }) };
+  if (!(client instanceof Promise) && operations === undefined) return newApp(client, fixed).fetch;
   let app: App | null = null;
-  const opening = client.then((opened) => (app = newApp(opened, options)));
+  let opened: Operations | null = null;
+  const opening = Promise.all([client, operations]).then(([ready, its]) => {
+    opened = its ?? null;
+    return (app = newApp(ready, { ...fixed, ...(its === undefined ? {} : { operations: its }) }));
+  });
   // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);
-  return (...request) => app?.fetch(...request) ?? opening.then((opened) => opened.fetch(...request));
+  const answer: App['fetch'] = (...request) => app?.fetch(...request) ?? opening.then((one) => one.fetch(...request));
+  if (operations === undefined) return answer;
+  return (...request) => {
+    const path = PROBED.exec(request[0].url)?.[1];
+    if (path === undefined) return answer(...request);
+    return answerProbe(path, opened).then((probed) => probed ?? answer(...request));
+  };
 }
+
+const PROBED = /^https?:\/\/[^/]*(\/healthz|\/readyz)(?:\?|$)/;

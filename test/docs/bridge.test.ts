@@ -31,7 +31,7 @@ test('the table of routes is that of the server', () => {
   const served = Object.values(schemas.ROUTES).map(
     ({ method, path, scopes }) => `${method} ${path}: ${scopes.join(', ')}`,
   );
-  const rows = text.matchAll(/^\| `((?:GET|POST) [^`]+)` \| ([a-z, ]+) \|/gm);
+  const rows = text.matchAll(/^\| `((?:DELETE|GET|POST) [^`]+)` \| ([a-z, ]+) \|/gm);
   const listed = Array.from(rows, ([, route = '', scopes = '']) => `${route}: ${scopes}`);
   expect([...listed].sort()).toEqual([...served].sort());
 });

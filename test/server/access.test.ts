@@ -28,7 +28,7 @@ beforeAll(async () => {
   const world = await newWorld();
   await world.talk.create();
   ({ engine } = world);
-  app = newApp(engine.client, { tokens: fixedTokens(TOKENS), hosts: ['127.0.0.1'] });
+  app = newApp(engine.client, { tokens: fixedTokens(TOKENS), hosts: ['127.0.0.1'], operations: engine });
 });
 afterAll(() => engine.close());
 
@@ -44,7 +44,7 @@ async function ask(method: string, path: string, token: string | null, body?: un
   if (token !== null) headers['authorization'] = `Bearer ${token}`;
   const request = { method, headers, ...(method === 'POST' ? { body: JSON.stringify(body ?? {}) } : {}) };
   const response = await app.request(`http://127.0.0.1${path}`, request);
-  const json = response.headers.get('content-type')?.includes('json') === true;
+  const json = /\/(?:problem\+)?json/.test(response.headers.get('content-type') ?? '');
   const problem = json ? ((await response.json()) as object) : {};
   if (!json) await response.body?.cancel();
   return { ...problem, status: response.status };

@@ -2,7 +2,7 @@
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
 import { type EngineFault, tellError } from '../../engine/faults.ts';
-import { reasonOf, whatFailed } from '../../files/file-failure.ts';
+import { codeOf, reasonOf, storageCode, whatFailed } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { tokenDirectory } from '../../client/token-file.ts';
@@ -12,7 +12,8 @@ import { namingHolder, publishAddress, withdrawAddress } from '../engine-address
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
-import { untilStopped } from '../until-stopped.ts';
+import { stopRequest } from '../until-stopped.ts';
+import { ENGINE_DRAIN_MS } from '../../../schemas/limits.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;
@@ -24,6 +25,8 @@ export interface ServeCommand {
   readonly leaseTtlMs?: number;
   /** The most sessions that may be active at a time; the engine's default when absent. */
   readonly activeSessionsMax?: number;
+  /** How long a stop waits for bridges to report. */
+  readonly drainMs?: number;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
@@ -60,20 +63,31 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
   const onError = (error: unknown): void => tellError(tellFault, null, 'answering a request', error);
-  const serving = await serve(opened, { tokens, port, host, onError }).catch(async (error: unknown) => {
-    await (await opening).close();
-    throw new CommandFailure('address_unavailable', `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`);
-  });
+  const serving = await serve(opened, { tokens, port, host, onError, operations: opening }).catch(
+    async (error: unknown) => {
+      await (await opening).close();
+      throw new CommandFailure(
+        'address_unavailable',
+        `cannot listen on ${host}:${port}: ${reasonOf(error, ADDRESSES)}`,
+      );
+    },
+  );
   const engine = await opening.catch(async (error: unknown) => {
     await serving.close();
     throw error;
   });
   await publishAddress(dataDir, { url: serving.url, pid: process.pid }).catch(async (error: unknown) => {
+    const failed = `cannot publish the engine’s address: ${whatFailed(error)}`;
+    // A full disk can be read: the address is on this process's output.
+    if (storageCode(String(codeOf(error))) === 'storage_full') {
+      notify(failed);
+      return;
+    }
     await serving.close();
     await engine.close();
-    throw new CommandFailure('storage_failed', `cannot publish the engine’s address: ${whatFailed(error)}`);
+    throw new CommandFailure('storage_failed', failed);
   });
-  const stopped = untilStopped(command.exitWithParent);
+  const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
   for (const message of engine.notices) notify(message);
@@ -81,10 +95,12 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(pc.yellow(`unavailable: ${message}`));
     output.object({ event: 'fault', message });
   }
-  await stopped;
-  await withdrawAddress(dataDir);
-  await serving.close();
+  await stop.asked;
+  await withdrawAddress(dataDir, process.pid);
+  // Reports still arrive meanwhile. Closing the engine ends the followers after the last event; their cursors stay valid.
+  await engine.drain(command.drainMs ?? ENGINE_DRAIN_MS, stop.hurry);
   await engine.close();
+  await serving.close();
   return 0;
 }
 

@@ -1,8 +1,10 @@
 // `refold sessions`: the sessions of a data directory, read page by page.
 import pc from 'picocolors';
+import type { SessionId } from '../../../schemas/ids.ts';
 import type { SessionStatus } from '../../../schemas/session-head.ts';
-import type { SessionSummary } from '../../../schemas/wire.ts';
+import type { DeletedPage, SessionSummary } from '../../../schemas/wire.ts';
 import { type SessionFilters, allSessions } from '../../client/all-sessions.ts';
+import { must } from '../../client/must.ts';
 import { hasData } from '../data-dir.ts';
 import type { Output } from '../output.ts';
 import { withEngine } from '../with-engine.ts';
@@ -30,6 +32,27 @@ export async function sessionsCommand({ dataDir, filters }: SessionsCommand, out
       ? `no such session in ${dataDir}. List all of them: refold sessions`
       : `no sessions in ${dataDir}. Create one: refold demo, or refold run "..." --workspace DIR`,
   );
+  return 0;
+}
+
+/** The tombstones of deleted sessions. */
+export async function deletedCommand(dataDir: string, output: Output): Promise<number> {
+  let listed = 0;
+  if (await hasData(dataDir)) {
+    await withEngine(dataDir, async (client) => {
+      for (let after: SessionId | null | undefined; after !== null;) {
+        const page: DeletedPage = await must(client.deletedSessions(after === undefined ? {} : { after }));
+        for (const tombstone of page.deleted) {
+          const { session_id, version, chain, deleted_at_ms } = tombstone;
+          output.object(tombstone);
+          output.line(`${session_id}  ${version} events  ${chain}  deleted ${new Date(deleted_at_ms).toISOString()}`);
+        }
+        listed += page.deleted.length;
+        after = page.next;
+      }
+    });
+  }
+  if (listed === 0) output.line(`no deleted sessions in ${dataDir}`);
   return 0;
 }
 

@@ -5,11 +5,14 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EPOCHS_RESERVED } from '../../../schemas/limits.ts';
+import { PUT_BACK, anchorDirectory } from '../../files/anchor.ts';
 import { syncDirectory } from '../../files/directories.ts';
+import { storageCode } from '../../files/file-failure.ts';
 
 export interface EpochStore {
   /** Reserves `count` epochs that no other call reserves, and returns the first. Throws when it cannot ensure that. */
   reserve(count: number): Promise<number>;
+  close?(): void;
 }
 
 export interface Epochs {
@@ -21,22 +24,29 @@ export interface Epochs {
   close(): Promise<void>;
 }
 
-/** Epochs from a store. Throws when the first block cannot be reserved. */
+/**
+ * Epochs from a store. Throws when the first block cannot be reserved, except on a full disk: then nothing is granted until
+ * there is space.
+ */
 export async function openEpochs(
   store: EpochStore,
   block: number = EPOCHS_RESERVED,
   onFault: (error: unknown) => void = () => undefined,
 ): Promise<Epochs> {
-  const first = await store.reserve(block);
-  let next = first;
-  let end = first + block;
+  let first = Number.MAX_SAFE_INTEGER;
+  let [next, end] = [0, 0];
   /** The first epoch of the block after this one, once it is reserved. */
   let after: number | null = null;
   let reserving: Promise<void> | null = null;
 
+  async function reserveBlock(): Promise<void> {
+    after = await store.reserve(block);
+    first = Math.min(first, after);
+  }
+
   async function reserve(): Promise<void> {
     try {
-      after = await store.reserve(block);
+      await reserveBlock();
     } catch (error) {
       // The next grant tries again.
       onFault(error);
@@ -50,17 +60,24 @@ export async function openEpochs(
     reserving = reserve();
   }
 
+  await reserveBlock().catch((error: unknown) => {
+    if (storageCode(String(error)) !== 'storage_full') throw error;
+  });
+
   return {
-    first,
+    get first() {
+      return first;
+    },
     next() {
-      if (next >= end - block / 2) reserveAhead();
       if (next === end && after !== null) [next, end, after] = [after, after + block, null];
+      if (next >= end - block / 2) reserveAhead();
       if (next === end) return null;
       next += 1;
       return next - 1;
     },
     close: async () => {
       await reserving;
+      store.close?.();
     },
   };
 }
@@ -78,6 +95,7 @@ export function newMemoryEpochs(): EpochStore {
 
 /** Keeps the next epoch in a file, which is replaced atomically. */
 export function openFileEpochs(path: string): EpochStore {
+  const anchor = anchorDirectory(dirname(path));
   const read = async (): Promise<number> => {
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return '1\n';
@@ -89,6 +107,8 @@ export function openFileEpochs(path: string): EpochStore {
   };
   return {
     async reserve(count) {
+      const lost = anchor.lost();
+      if (lost !== null) throw new Error(`${lost}; ${PUT_BACK}`);
       const first = await read();
       const file = await open(`${path}.tmp`, 'w', 0o600);
       await file
@@ -99,5 +119,6 @@ export function openFileEpochs(path: string): EpochStore {
       await syncDirectory(dirname(path));
       return first;
     },
+    close: () => anchor.close(),
   };
 }

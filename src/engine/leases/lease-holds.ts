@@ -39,6 +39,13 @@ export class LeaseHolds {
     this.#options = options;
   }
 
+  /** How many effects are held. */
+  count(): number {
+    let count = 0;
+    for (const leases of this.#leases.values()) count += leases.size;
+    return count;
+  }
+
   of(session: SessionId): ReadonlyMap<EffectId, Lease> {
     return this.#leases.get(session) ?? NO_LEASES;
   }

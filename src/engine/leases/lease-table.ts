@@ -44,6 +44,7 @@ export class LeaseTable {
   readonly #grantable = new GrantableSessions();
   readonly #holds: LeaseHolds;
   readonly #waiters: LeaseWaiters;
+  #draining = false;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -175,6 +176,17 @@ export class LeaseTable {
     this.#holds.forget(session);
   }
 
+  /** How many effects bridges hold, and how many of their requests wait. */
+  counts(): { readonly held: number; readonly waiting: number } {
+    return { held: this.#holds.count(), waiting: this.#waiters.count() };
+  }
+
+  /** Grants nothing from now on, and answers the waiting requests; what is held may still be reported. */
+  drain(): void {
+    this.#draining = true;
+    this.#waiters.close();
+  }
+
   close(): void {
     this.#holds.close();
     this.#waiters.close();
@@ -217,6 +229,7 @@ export class LeaseTable {
     sessions: Iterable<SessionId>,
     candidates?: Set<SessionId>,
   ): LeaseGrant {
+    if (this.#draining) return this.#emptyGrant();
     const grant = newGrant(request, this.#options);
     for (const id of sessions) {
       const owed = this.#owed.get(id);

@@ -84,6 +84,11 @@ export class LeaseWaiters {
     queueMicrotask(() => this.#serveNow());
   }
 
+  /** How many requests wait. */
+  count(): number {
+    return this.#waiters.size;
+  }
+
   close(): void {
     for (const { answer } of this.#waiters) answer(this.#options.emptyGrant());
   }

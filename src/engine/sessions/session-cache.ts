@@ -6,10 +6,12 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { RETRY_MS } from '../../../schemas/limits.ts';
-import type { Rejection } from '../../../schemas/rejection.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { owesBridge } from '../../core/owing.ts';
+import type { SessionStatus } from '../../../schemas/session-head.ts';
+import { statusOf } from '../../core/status.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { type TellFault, isTransient, stepFault, tellError } from '../faults.ts';
+import { type TellFault, isTransient, stepFault, tellError, writeFault } from '../faults.ts';
 import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
@@ -82,6 +84,20 @@ export class SessionCache {
     return this.#entries.get(id)?.session ?? null;
   }
 
+  /** How many sessions in memory have each status, and how many have work for a bridge. */
+  counts(): { readonly byStatus: ReadonlyMap<string, number>; readonly owing: number } {
+    const byStatus = new Map<string, number>(STATUSES.map((status) => [status, 0]));
+    let owing = 0;
+    for (const { session } of this.#entries.values()) {
+      if (session === null) continue;
+      const state = session.state();
+      const status = statusOf(state);
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+      if (owesBridge(state)) owing += 1;
+    }
+    return { byStatus, owing };
+  }
+
   /** Loads a session that owes something; the fault when it cannot be loaded now or ever. */
   async loadOwing(id: SessionId): Promise<Rejection | null> {
     const loaded = await this.get(id);
@@ -93,6 +109,39 @@ export class SessionCache {
   /** Waits for a load that began before the session was stored completely, so that no later caller gets its refusal. */
   async awaitEarlierLoad(id: SessionId): Promise<void> {
     await this.#entries.get(id)?.loading;
+  }
+
+  /**
+   * Takes an idle session out of memory for `work`, which deletes it; every other caller waits until that has ended. Refused
+   * as `session_busy` when the session has work.
+   */
+  async remove<T>(id: SessionId, work: (session: LiveSession) => Answer<T>): Answer<T> {
+    const loaded = await this.get(id);
+    if (isLeft(loaded)) return loaded;
+    const session = loaded.right;
+    const refusal = this.#refuseRemoval(session);
+    if (refusal !== null) return left(refusal);
+    session.retire();
+    this.activity.unload(id);
+    this.#options.onEvicted(id);
+    const removing = work(session).catch((): Either<Rejection, T> => left(writeFault()));
+    this.#entries.set(id, { loading: removing.then(() => this.#load(id)), session: null });
+    const removed = await removing;
+    if (!isLeft(removed)) {
+      this.activity.forget(id);
+      this.#options.onGone(id);
+    }
+    return removed;
+  }
+
+  #refuseRemoval(session: LiveSession): Rejection | null {
+    const { id } = session;
+    if (this.inMemory(id) !== session) return busy(id, 'is being loaded again; try again');
+    const status = statusOf(session.state());
+    if (status !== 'idle') return busy(id, `has a run (${status}); end it: refold interrupt ${id}`);
+    if (owesBridge(session.state())) return busy(id, 'has an undo or a detached command; wait until it has ended');
+    if (!session.isIdle()) return busy(id, 'is being written to; try again');
+    return this.#options.isHeld(id) ? busy(id, 'is held by a bridge; wait until it has reported') : null;
   }
 
   isClosed(): boolean {
@@ -149,6 +198,9 @@ interface LoadPorts {
   readonly journal: Journal;
   readonly tellFault: TellFault;
 }
+const STATUSES: readonly SessionStatus[] = ['idle', 'running', 'waiting', 'requires_action', 'paused'];
+
+const busy = (id: SessionId, why: string): Rejection => reject('session_busy', '', `session ${id} ${why}`);
 
 // A journal that throws instead of refusing has an internal error, which must not stop the engine.
 async function loadSafely({ journal, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {

@@ -1,5 +1,6 @@
 // The sessions of one engine, as its client uses them: create, fork, submit, list.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
@@ -8,9 +9,12 @@ import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { freezeJson } from '../../../schemas/json.ts';
 import { LOADED_TOGETHER, SESSIONS_PAGE_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, type RejectionCode, reject } from '../../../schemas/rejection.ts';
+import type { Tombstone } from '../../../schemas/session-head.ts';
 import type {
   CreateSession,
+  DeletedPage,
   ForkSession,
+  ListDeleted,
   ListSessions,
   SessionPage,
   SessionSummary,
@@ -33,6 +37,8 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface SessionsOptions extends CacheOptions {
   readonly newSessionId: () => SessionId;
+  /** Waits for what is still being written of a session that is about to be deleted. */
+  readonly beforeDelete: (session: LiveSession) => Promise<void>;
 }
 
 /** The size that the engine's reports count with in a session's queue, in bytes: they are small and few. */
@@ -93,8 +99,36 @@ export class Sessions {
     )();
   }
 
+  /** Deletes an idle session; only its tombstone stays. */
+  delete(id: SessionId): Answer<Tombstone> {
+    const { journal, clock } = this.#options.ports;
+    return this.#cache.remove(id, async (session) => {
+      await this.#options.beforeDelete(session);
+      const { version } = session.state();
+      const tombstone = { session_id: id, version, chain: session.chain(), deleted_at_ms: clock.now() };
+      return pipe(
+        await journal.delete(tombstone)(),
+        E.map(() => tombstone),
+      );
+    });
+  }
+
+  async listDeleted({ after, limit = SESSIONS_PAGE_MAX }: ListDeleted): Answer<DeletedPage> {
+    return await pipe(
+      this.#options.ports.journal.tombstones(after ?? null, limit),
+      TE.map((deleted) => ({
+        deleted: [...deleted],
+        next: deleted.length < limit ? null : (deleted.at(-1)?.session_id ?? null),
+      })),
+    )();
+  }
+
   get(id: SessionId): Answer<LiveSession> {
     return this.#cache.get(id);
+  }
+
+  counts(): ReturnType<SessionCache['counts']> {
+    return this.#cache.counts();
   }
 
   /** The session when it is in memory, else null. */

@@ -21,6 +21,8 @@ const WRITING = 'writing a snapshot';
 export interface SnapshotWriter {
   /** Schedules a snapshot of the session, if one is due. */
   consider(session: LiveSession): void;
+  /** Writes no snapshot of this session from now on; resolves when none is being written. */
+  forget(session: LiveSession): Promise<void>;
   /** Starts no further snapshots, and waits for the one that is being written. */
   close(): Promise<void>;
 }
@@ -95,6 +97,10 @@ export function newSnapshotWriter(
       const [oldest] = due;
       if (due.size > SNAPSHOTS_WAITING_MAX && oldest !== undefined) due.delete(oldest);
       schedule();
+    },
+    async forget(session) {
+      due.delete(session);
+      await writing;
     },
     async close() {
       closed = true;

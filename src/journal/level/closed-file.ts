@@ -5,12 +5,12 @@ import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId, Version } from '../../../schemas/ids.ts';
 import { codeOf } from '../../files/file-failure.ts';
-import { HEAD_LETTER, sessionOfKey } from '../keys.ts';
+import { HEAD_LETTER, TOMBSTONE_LETTER, sessionOfKey } from '../keys.ts';
 import { readChecksummed, writeChecksummed } from './checksummed-file.ts';
 import { readLog } from './log-format.ts';
 import type { NewestEntry } from './newest-entries.ts';
 import { addWrites, spanOfBatch } from './write-batch.ts';
-import { decodeHead } from '../stored-values.ts';
+import { decodeHead, decodeTombstone } from '../stored-values.ts';
 
 const CLOSED = 'CLOSED';
 
@@ -73,9 +73,16 @@ async function readLogs(directory: string): Promise<Written | null> {
     }
   }
   const sessions = [...newest.values()].flatMap(({ key, value }): [SessionId, Version][] => {
-    const session = key.toString('latin1', 0, 1) === HEAD_LETTER ? sessionOfKey(key) : null;
-    const head = value === null ? null : decodeHead(value);
-    return session === null || head === null ? [] : [[session, head.version]];
+    const letter = key.toString('latin1', 0, 1);
+    const session = letter === HEAD_LETTER || letter === TOMBSTONE_LETTER ? sessionOfKey(key) : null;
+    if (session === null || value === null) return [];
+    if (letter === HEAD_LETTER) return versionIn(session, decodeHead(value)?.version);
+    // A deletion counts as one more event, as in the trail.
+    const last = decodeTombstone(session, value)?.version;
+    return versionIn(session, last === undefined ? undefined : last + 1);
   });
   return sizes.length === 0 ? null : { sizes, first: Math.min(first, end), end, sessions };
 }
+
+const versionIn = (session: SessionId, version: number | undefined): [SessionId, Version][] =>
+  version === undefined ? [] : [[session, version as Version]];

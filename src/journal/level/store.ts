@@ -8,6 +8,11 @@ import { Refusal, refuse } from '../refusal.ts';
 import type { KeyRange, Put, ScanOptions, Store, StoreView } from '../store.ts';
 
 type Database = Level<Uint8Array, Uint8Array>;
+/** A method of LevelDB's binding that the declared type omits, because the binding for browsers has none. */
+interface Compactable {
+  compactRange(start: Uint8Array, end: Uint8Array): Promise<void>;
+}
+
 type Snapshot = ReturnType<Database['snapshot']>;
 
 /** Entries that one step of a scan requests; SCAN_BYTES_MAX may end the step earlier. */
@@ -21,6 +26,7 @@ export async function openLevelStore(directory: string): Promise<Store> {
     await opened.open({ maxOpenFiles: LEVEL_FILES_OPEN_MAX, maxFileSize: LEVEL_FILE_BYTES });
     return opened;
   });
+  const views = new Set<Promise<boolean>>();
   return {
     write: (changes) =>
       guard('writing to the journal', async () => {
@@ -32,16 +38,36 @@ export async function openLevelStore(directory: string): Promise<Store> {
         }
         await batch.write({ sync: true });
       }),
-    view: async (work) => {
-      const snapshot = await guard('reading the journal', async () => database.snapshot());
-      try {
-        return await work(viewAt(database, snapshot));
-      } finally {
-        await snapshot.close();
-      }
+    check: () => undefined,
+    view: (work) => {
+      const viewing = viewOf(database, work);
+      const ended: Promise<boolean> = viewing.then(
+        () => views.delete(ended),
+        () => views.delete(ended),
+      );
+      views.add(ended);
+      return viewing;
     },
+    compact: (ranges) =>
+      guard('compacting the journal', async () => {
+        // LevelDB keeps what an open view can see, and deletes the files of an older state at the end of a compaction. So the
+        // second round deletes the files that a view of the first round kept.
+        for (let round = 0; round < 2; round += 1) {
+          await Promise.all(views);
+          for (const { gte, lt } of ranges) await (database as Database & Compactable).compactRange(gte, lt);
+        }
+      }),
     close: () => guard('closing the journal', () => database.close()),
   };
+}
+
+async function viewOf<T>(database: Database, work: (view: StoreView) => Promise<T>): Promise<T> {
+  const snapshot = await guard('reading the journal', async () => database.snapshot());
+  try {
+    return await work(viewAt(database, snapshot));
+  } finally {
+    await snapshot.close();
+  }
 }
 
 const viewAt = (database: Database, snapshot: Snapshot): StoreView => ({

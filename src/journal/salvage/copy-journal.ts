@@ -16,10 +16,14 @@ import {
   HEAD_LETTER,
   META_LETTER,
   PACKAGE_LETTER,
+  TOMBSTONE_LETTER,
   digestInKey,
+  genesisKey,
   placeOfCommit,
   sessionOfKey,
+  sweepKey,
 } from '../keys.ts';
+import { NOTHING } from '../head-index.ts';
 import { checkLayout } from '../layout.ts';
 import { refuse } from '../refusal.ts';
 import { type Remains, noteEvents, nothingOf } from './session-verdict.ts';
@@ -29,6 +33,8 @@ export interface Copied {
   readonly sessions: ReadonlyMap<SessionId, Remains>;
   /** The tool packages that were found whole. */
   readonly packages: ReadonlySet<Digest>;
+  /** The sessions that were deleted. */
+  readonly deleted: ReadonlySet<SessionId>;
   /** How many sessions the journal stated, or null when it did not. */
   readonly sessionCount: number | null;
 }
@@ -51,6 +57,7 @@ export async function copyJournal(entries: AsyncIterable<Entry>, writes: BulkWri
 class Copy implements Copied {
   readonly sessions = new Map<SessionId, Remains>();
   readonly packages = new Set<Digest>();
+  readonly deleted = new Set<SessionId>();
   sessionCount: number | null = null;
   readonly #writes: BulkWriter;
 
@@ -62,6 +69,7 @@ class Copy implements Copied {
     [PACKAGE_LETTER]: (key, value) => this.#addPackage(digestInKey(key), value, key),
     [COMMIT_LETTER]: (key, value) => this.#addCommit(key, value),
     [HEAD_LETTER]: (key, value) => this.#noteHead(key, decodeHead(value)),
+    [TOMBSTONE_LETTER]: (key, value) => this.#addTombstone(key, value),
   };
 
   constructor(writes: BulkWriter) {
@@ -84,6 +92,18 @@ class Copy implements Copied {
     remains.genesis = true;
     remains.tool_package = packageNamedIn(decodeText(value) ?? '');
     this.#writes.add({ key, value });
+  }
+
+  // Entries of the session that a sweep has not removed yet were copied before; the next opening sweeps them.
+  #addTombstone(key: Buffer, value: Buffer): void {
+    const session = sessionOfKey(key);
+    if (session === null) return;
+    this.deleted.add(session);
+    this.#writes.add(
+      { key, value },
+      { key: genesisKey(session), value: null },
+      { key: sweepKey(session), value: NOTHING },
+    );
   }
 
   // A package that does not have its digest is lost, and with it every session that names it.

@@ -82,6 +82,7 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
         ? unlessLost(session, journal.append(session, commits, head))
         : journal.append(session, commits, head),
     restate: (session, version, head) => unlessLost(session, journal.restate(session, version, head)),
+    delete: (tombstone) => unlessLost(tombstone.session_id, journal.delete(tombstone)),
     genesis: (session) => unlessLost(session, journal.genesis(session)),
     read: (session, from, limit) => unlessLost(session, journal.read(session, from, limit)),
     head: (session) => unlessLost(session, journal.head(session)),

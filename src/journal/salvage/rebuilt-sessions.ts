@@ -25,7 +25,8 @@ export interface Found {
 export async function writeSessions(writes: BulkWriter, found: Found): Promise<readonly SessionSpan[]> {
   const { copied, losses, before } = found;
   const lostBefore = before?.sessions ?? new Map<SessionId, LostPositions>();
-  const ids = [...new Set([...copied.sessions.keys(), ...losses.named.keys()])];
+  const named = [...new Set([...copied.sessions.keys(), ...losses.named.keys()])];
+  const ids = named.filter((id) => !copied.deleted.has(id));
   let damaged = lostBefore.size;
   for (const id of ids) {
     const { head, lost } = judgeSession(id, copied.sessions.get(id) ?? nothingOf(), losses);
@@ -39,9 +40,9 @@ export async function writeSessions(writes: BulkWriter, found: Found): Promise<r
     }
     await writes.flushIfFull();
   }
-  if (ids.length === 0 && losses.spans.length > 0)
+  if (ids.length + copied.deleted.size === 0 && losses.spans.length > 0)
     refuse('damaged', `no readable part of the journal names a session; ${RESTORE_ADVICE}`);
-  if (ids.length > 0) writes.add({ key: META_KEY, value: encodeMeta(ids.length) });
+  if (ids.length + copied.deleted.size > 0) writes.add({ key: META_KEY, value: encodeMeta(ids.length) });
   await writes.flush();
   return [...(before?.vanished ?? []), ...vanishedOf(ids.length, found)];
 }

@@ -1,6 +1,6 @@
 // Decides which sessions are whole, from what could be read of a journal. Three facts make this possible: a genesis or an
-// event never changes once it is written; positions have no gaps; and nothing of a stream is deleted (only
-// entries of the indexes of heads are, and those are made anew). So an event that was found is
+// event never changes once it is written; positions have no gaps; and nothing of a stream is deleted, except with all of
+// it, behind a tombstone. So an event that was found is
 // right, and a session is whole when its genesis, its tool package and all its events were found and its end is known. Its end is known from
 // a head that cannot be outdated, from the log, or because nothing can be lost right after its last event.
 import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';

@@ -69,6 +69,36 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await must(client.info())).toMatchObject({ name: 'refold' });
       });
 
+      test('deletes an idle session, of which only the tombstone stays', async () => {
+        const other = brand<'SessionId'>('s-2');
+        await must(client.createSession({ session_id: other }));
+        await talk.create();
+        await talk.submit([{ kind: 'RunRequested', input: { text: 'go' } }]);
+        expect(await refusal(client.deleteSession(SESSION))).toMatchObject({ code: 'session_busy' });
+        await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1', by: 'me' }]);
+        const { state, chain } = await must(client.session(SESSION));
+        const follower = client.followCommits(SESSION, { from: state.version })[Symbol.asyncIterator]();
+        const following = follower.next();
+        following.catch(() => undefined);
+        const tombstone = { session_id: SESSION, version: state.version, chain, deleted_at_ms: expect.any(Number) };
+        expect(await must(client.deleteSession(SESSION))).toEqual(tombstone);
+        await expect(following).rejects.toMatchObject({ rejection: { code: 'session_deleted' } });
+        for (const request of [
+          client.session(SESSION),
+          client.records(SESSION),
+          client.createSession({ session_id: SESSION }),
+          client.fork(SESSION),
+          client.fork(other, { session_id: SESSION }),
+          client.deleteSession(SESSION),
+          client.submit(SESSION, { events: [ingress({ kind: 'RunRequested', input: { text: 'go' } })] }),
+        ]) {
+          expect(await outcome(request)).toBe('session_deleted');
+        }
+        expect((await must(client.sessions())).sessions.map(({ session_id }) => session_id)).toEqual([other]);
+        expect(await must(client.deletedSessions())).toEqual({ deleted: [tombstone], next: null });
+        expect(await outcome(client.deleteSession(brand<'SessionId'>('s-3')))).toBe('unknown_session');
+      });
+
       test('creates a session under a given id, or one that the engine makes', async () => {
         const own = await must(client.createSession({ session_id: SESSION }));
         const card = { title: null, status: 'idle', parent: null, last_activity_ms: expect.any(Number), outcome: null };

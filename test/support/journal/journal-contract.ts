@@ -12,7 +12,8 @@ import { InvariantError } from '../../../schemas/rejection.ts';
 import type { HeadFacts } from '../../../schemas/session-head.ts';
 import { must } from '../../../src/client/must.ts';
 import type { Journal, JournalCommit } from '../../../src/journal/journal.ts';
-import { journalCommands } from './journal-model.ts';
+import { JournalModel, journalCommands } from './journal-model.ts';
+import { deletionTests } from './deletion-contract.ts';
 import { outcome, refusal } from './outcomes.ts';
 import {
   commitAt,
@@ -70,6 +71,9 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
     describe('snapshots', () => {
       snapshotTests(withJournal);
     });
+    describe('deletion', () => {
+      deletionTests(withJournal);
+    });
     describe('at scale', () => {
       scaleTests(withJournal);
     });
@@ -81,7 +85,7 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
           const opened = await open();
           try {
             const subject = { journal: opened.journal, reopen: opened.reopen };
-            await fc.asyncModelRun(() => ({ model: new Map(), real: subject }), commands);
+            await fc.asyncModelRun(() => ({ model: new JournalModel(), real: subject }), commands);
           } finally {
             await opened.dispose();
           }
@@ -92,7 +96,7 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
   });
 }
 
-type WithJournal = (work: (opened: OpenedJournal) => Promise<void>) => () => Promise<void>;
+export type WithJournal = (work: (opened: OpenedJournal) => Promise<void>) => () => Promise<void>;
 
 function streamTests(withJournal: WithJournal): void {
   test(

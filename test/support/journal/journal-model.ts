@@ -6,9 +6,19 @@ import { expect } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { versionAfter } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
-import type { HeadFacts } from '../../../schemas/session-head.ts';
+import type { HeadFacts, Tombstone } from '../../../schemas/session-head.ts';
 import type { Journal, JournalCommit, StoredPackage } from '../../../src/journal/journal.ts';
-import { commitAt, eventId, headOf, idsIn, lengthOf, position, session, storedPackage } from './samples.ts';
+import {
+  commitAt,
+  eventId,
+  headOf,
+  idsIn,
+  lengthOf,
+  position,
+  session,
+  storedPackage,
+  tombstoneOf,
+} from './samples.ts';
 
 interface ModelStream {
   readonly genesis: string;
@@ -17,7 +27,14 @@ interface ModelStream {
   head: HeadFacts;
 }
 
-export type JournalModel = Map<SessionId, ModelStream>;
+export class JournalModel extends Map<SessionId, ModelStream> {
+  readonly deleted = new Map<SessionId, Tombstone>();
+
+  /** The code of every request to a session that does not exist. */
+  absent(id: SessionId): string {
+    return this.deleted.has(id) ? 'session_deleted' : 'unknown_session';
+  }
+}
 
 export interface JournalSubject {
   journal: Journal;
@@ -46,9 +63,10 @@ const createCommand = (id: SessionId, genesis: string, tool_package: StoredPacka
   command(`create ${id}`, async (model, { journal }) => {
     const exists = model.has(id);
     const head = headOf(genesis.length % 2 === 0);
-    if (!exists) model.set(id, { genesis, tool_package, commits: [], head });
+    const refused = model.deleted.has(id) ? 'session_deleted' : undefined;
+    if (!exists && refused === undefined) model.set(id, { genesis, tool_package, commits: [], head });
     const answer = await answerOf(journal.create(id, genesis, tool_package, head));
-    expect(answer).toBe(exists ? 'session_exists' : undefined);
+    expect(answer).toBe(exists ? 'session_exists' : refused);
   });
 
 interface AppendInput {
@@ -73,7 +91,7 @@ const appendCommand = ({ id, drift, parts, owing }: AppendInput): Command =>
     const all = [...(stream?.commits ?? []), ...commits];
     const ids = idsIn(all);
     if (new Set(events).size < events.length) expect(answer).toBe('version_conflict');
-    else if (stream === undefined) expect(answer).toBe('unknown_session');
+    else if (stream === undefined) expect(answer).toBe(model.absent(id));
     else if (at !== lengthOf(stream.commits) || new Set(ids).size < ids.length) {
       expect(answer).toBe('version_conflict');
     } else {
@@ -87,8 +105,8 @@ const readCommand = (id: SessionId, from: number, limit: number): Command =>
   command(`read ${id} ${from} ${limit}`, async (model, { journal }) => {
     const stream = model.get(id);
     const page = stream?.commits.filter((commit) => commit.position < from + limit && versionAfter(commit) > from);
-    expect(await answerOf(journal.read(id, position(from), limit))).toEqual(page ?? 'unknown_session');
-    expect(await answerOf(journal.genesis(id))).toEqual(stream?.genesis ?? 'unknown_session');
+    expect(await answerOf(journal.read(id, position(from), limit))).toEqual(page ?? model.absent(id));
+    expect(await answerOf(journal.genesis(id))).toEqual(stream?.genesis ?? model.absent(id));
     if (stream === undefined) return;
     expect(await answerOf(journal.toolPackage(stream.tool_package.digest))).toBe(stream.tool_package.text);
   });
@@ -98,7 +116,31 @@ const findCommand = (id: SessionId, event: string): Command =>
     const stream = model.get(id);
     const index = idsIn(stream?.commits ?? []).indexOf(event);
     const found = index === -1 ? null : index;
-    expect(await answerOf(journal.find(id, eventId(event)))).toBe(stream === undefined ? 'unknown_session' : found);
+    expect(await answerOf(journal.find(id, eventId(event)))).toBe(stream === undefined ? model.absent(id) : found);
+  });
+
+const deleteCommand = (id: SessionId, drift: number): Command =>
+  command(`delete ${id} ${drift}`, async (model, { journal }) => {
+    const stream = model.get(id);
+    const length = lengthOf(stream?.commits ?? []);
+    const tombstone = tombstoneOf(id, Math.max(0, length + drift));
+    const answer = await answerOf(journal.delete(tombstone));
+    if (stream === undefined) expect(answer).toBe(model.absent(id));
+    else if ((tombstone.version as number) !== length) expect(answer).toBe('version_conflict');
+    else {
+      expect(answer).toBeUndefined();
+      model.delete(id);
+      model.deleted.set(id, tombstone);
+    }
+  });
+
+const tombstonesCommand = (limit: number): Command =>
+  command(`tombstones ${limit}`, async ({ deleted }, { journal }) => {
+    const inOrder = [...deleted.values()].sort((a, b) => (a.session_id < b.session_id ? -1 : 1));
+    expect(await answerOf(journal.tombstones(null, limit))).toEqual(inOrder.slice(0, limit));
+    const after = inOrder[0]?.session_id;
+    if (after !== undefined)
+      expect(await answerOf(journal.tombstones(after, limit))).toEqual(inOrder.slice(1, 1 + limit));
   });
 
 const headsCommand = (): Command =>
@@ -133,6 +175,8 @@ export const journalCommands: fc.Arbitrary<Iterable<Command>> = fc.commands(
     fc.record({ id: anySession, drift: fc.constant(0), parts: anyParts, owing: fc.boolean() }).map(appendCommand),
     fc.tuple(anySession, fc.nat(12), fc.integer({ min: 1, max: 5 })).map((input) => readCommand(...input)),
     fc.tuple(anySession, fc.constantFrom(...EVENT_IDS)).map((input) => findCommand(...input)),
+    fc.tuple(anySession, fc.constantFrom(0, 0, 0, 1, -1)).map((input) => deleteCommand(...input)),
+    fc.integer({ min: 1, max: 4 }).map(tombstonesCommand),
     fc.constant(headsCommand()),
     fc.constant(reopenCommand()),
   ],

@@ -52,6 +52,8 @@ export function makeMemoryStore(faults: Faults = {}): MemoryStore {
         refuse('storage_failed', 'the write was made to fail');
       },
       view: async (work) => work(viewOf(new Map(disk))),
+      check: () => {},
+      compact: async () => {},
       close: async () => {},
     };
   }

@@ -2,7 +2,7 @@
 import { digestText } from '../../../schemas/canonical.ts';
 import { type EventId, type Position, SessionId, type Version } from '../../../schemas/ids.ts';
 import { versionAfter } from '../../../schemas/record.ts';
-import type { HeadFacts } from '../../../schemas/session-head.ts';
+import type { HeadFacts, Tombstone } from '../../../schemas/session-head.ts';
 import type { Snapshot } from '../../../schemas/snapshot.ts';
 import { must } from '../../../src/client/must.ts';
 import type { Journal, JournalCommit, JournalEvent, StoredPackage } from '../../../src/journal/journal.ts';
@@ -87,6 +87,14 @@ export const snapshotOf = (name: string, at: number, state = `{"at":${at}}`): Sn
   state_digest: digestText(state),
   chain: digestText(`chain ${name} ${at}`),
   state,
+});
+
+/** A tombstone whose chain value is derived from its session. */
+export const tombstoneOf = (id: SessionId, at: number): Tombstone => ({
+  session_id: id,
+  version: version(at),
+  chain: digestText(`chain ${id}`),
+  deleted_at_ms: 1_700_000_000_000,
 });
 
 /** The number of events in commits that follow each other from position 0 on. */

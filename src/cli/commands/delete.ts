@@ -1,0 +1,45 @@
+// `refold delete`: deletes a session for good. Its id and its last chain value stay.
+import { createInterface } from 'node:readline/promises';
+import type { SessionId } from '../../../schemas/ids.ts';
+import { must } from '../../client/must.ts';
+import { requireData } from '../data-dir.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { visible } from '../preview/visible.ts';
+import { withEngine } from '../with-engine.ts';
+
+export interface DeleteCommand {
+  readonly dataDir: string;
+  readonly session: SessionId;
+  /** Do not ask. */
+  readonly yes: boolean;
+}
+
+export async function deleteCommand({ dataDir, session, yes }: DeleteCommand, output: Output): Promise<number> {
+  await requireData(dataDir);
+  return await withEngine(dataDir, async (client) => {
+    if (!yes) {
+      const { state } = await must(client.session(session));
+      if (!(await isConfirmed(`${session} with ${state.version} events`))) {
+        output.line(`${session} was not deleted`);
+        return 1;
+      }
+    }
+    const tombstone = await must(client.deleteSession(session));
+    output.object(tombstone);
+    output.line(`deleted ${session} after ${tombstone.version} events; its last chain value is ${tombstone.chain}`);
+    output.line('Blobs that no other session needs: stop the engine, then refold gc --delete --grace-hours 0');
+    return 0;
+  });
+}
+
+async function isConfirmed(what: string): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    throw new CommandFailure('invalid_shape', 'there is no terminal to ask on. To delete without being asked: --yes');
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await lines.question(`Delete ${visible(what)} for good? It cannot be restored. [y/N] `)).trim() === 'y';
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,28 @@
+// What operators and their tools ask of an engine process: whether it lives, whether it is ready, and its figures. The first
+// two need no token and no known Host, because probes have neither; they say nothing about any session.
+import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import type { Rejection } from '../../schemas/rejection.ts';
+
+export interface Operations {
+  /** Why the engine takes no work now: it drains, or storage does not take writes. */
+  ready(): Promise<Either<Rejection, void>>;
+  /** The figures, in Prometheus text format 0.0.4. */
+  metrics(): string;
+}
+
+/** Answers `/healthz` and `/readyz`; null for any other path. `operations` is null while the engine opens. */
+export async function answerProbe(path: string, operations: Operations | null): Promise<Response | null> {
+  if (path === '/healthz') return Response.json({ live: true });
+  if (path !== '/readyz') return null;
+  if (operations === null) return notReady('opening', 'the engine is opening its data directory');
+  const ready = await operations.ready();
+  if (!isLeft(ready)) return Response.json({ ready: true });
+  // Messages of storage may name paths of the machine, so only the code is told without a token.
+  return notReady(ready.left.code, 'the engine says why on its output');
+}
+
+const notReady = (reason: string, detail: string): Response =>
+  Response.json({ ready: false, reason, detail }, { status: 503 });
+
+export const metricsResponse = (operations: Operations): Response =>
+  new Response(operations.metrics(), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
