@@ -100,6 +100,10 @@ interface Opening {
   readonly onWrite: OpeningOptions['onWrite'];
 }
 
+interface Checking extends Pick<Opening, 'files' | 'sinceMs' | 'clock'> {
+  readonly isLost: () => boolean;
+}
+
 const openVerified =
   (directory: string, { onWrite, ...opening }: Opening): TaskEither<Rejection, LevelJournal> =>
   async () => {
@@ -129,7 +133,7 @@ const openVerified =
     // Recorded only now: before the store was open, another process could have been in the middle of a write.
     await recordTornTails(directory, tornTails);
     await forgetClosed(directory);
-    const check = await beginCheck(directory, opening);
+    const check = await beginCheck(directory, { ...opening, isLost: () => lossOf(directory, anchor) !== null });
     const journal = refuseDamaged(whole, check.fault);
     let closing: Promise<void> | null = null;
     const stop = async (): Promise<void> => {
@@ -152,10 +156,7 @@ interface RunningCheck extends TableCheck {
 }
 
 /** Records what the opening verified, and begins to read the rest. */
-async function beginCheck(
-  directory: string,
-  { files, sinceMs, clock }: Omit<Opening, 'onWrite'>,
-): Promise<RunningCheck> {
+async function beginCheck(directory: string, { files, sinceMs, clock, isLost }: Checking): Promise<RunningCheck> {
   let fault: Rejection | null = null;
   // The tables of a rebuilt journal are new; the next opening reads them.
   if (files.faults.length > 0) return { fault: () => null, stop: () => Promise.resolve() };
@@ -163,7 +164,7 @@ async function beginCheck(
   const onDamage = (found: FileFault): void => {
     fault = reject('damaged', '', `${describeFault(found)}; restart the engine, which then rebuilds the journal`);
   };
-  return { ...startTableCheck({ directory, files, sinceMs, clock, onDamage }), fault: () => fault };
+  return { ...startTableCheck({ directory, files, sinceMs, clock, isLost, onDamage }), fault: () => fault };
 }
 
 const timed = (store: Store, onWrite: (took: number) => void): Store => ({

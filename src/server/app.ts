@@ -12,6 +12,7 @@ import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../sch
 import type { CommitRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
+  BackupPart,
   CreateSession,
   ForkSession,
   Heartbeat,
@@ -135,7 +136,7 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'metrics'>,
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   },
-  backup: (_context, client) => Promise.resolve(streamBackup(client)),
+  backup: (_context, client) => streamBackup(client),
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
@@ -203,14 +204,22 @@ async function* whileCurrent(
 }
 
 /** A line for each part of a backup; a line is made when the reader has taken the one before it. */
-function streamBackup(client: EngineClient): Response {
+async function streamBackup(client: EngineClient): Promise<Response> {
   const parts = client.backup()[Symbol.asyncIterator]();
+  let first: IteratorResult<BackupPart> | null;
+  try {
+    first = await parts.next();
+  } catch (error) {
+    if (error instanceof FollowRefused) return problemResponse(error.rejection);
+    throw error;
+  }
   const utf8 = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         // An error ends the connection before the last part, which is how the reader sees it.
-        const next = await parts.next();
+        const next = first ?? (await parts.next());
+        first = null;
         if (next.done === true) controller.close();
         else controller.enqueue(utf8.encode(`${JSON.stringify(next.value)}\n`));
       },

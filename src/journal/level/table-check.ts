@@ -29,11 +29,13 @@ interface Checked {
   /** What `files` verified from then on is not read again in the first round. */
   readonly sinceMs: number;
   readonly clock: Clock;
+  /** Whether another directory took the place of the journal's: nothing is written into it. */
+  readonly isLost: () => boolean;
   /** Called with the first damage found, which ends the check. */
   readonly onDamage: (fault: FileFault) => void;
 }
 
-export function startTableCheck({ directory, files, sinceMs, clock, onDamage }: Checked): TableCheck {
+export function startTableCheck({ directory, files, sinceMs, clock, isLost, onDamage }: Checked): TableCheck {
   const stopping = new AbortController();
   const { signal } = stopping;
   let { verified } = files;
@@ -55,6 +57,7 @@ export function startTableCheck({ directory, files, sinceMs, clock, onDamage }: 
       found.set(table.name, one);
     }
     verified = found;
+    if (signal.aborted || isLost()) return false;
     await writeVerified(directory, verified);
     return true;
   }
