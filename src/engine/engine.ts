@@ -19,6 +19,7 @@ import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock } from '../clock.ts';
+import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
@@ -51,6 +52,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir'> {
   readonly blobs: Blobs;
   /** Checks arguments against schemas; engines that share one compile each schema once. */
   readonly checkSchema?: SchemaCheck;
+  /** Lets the event loop turn during long work; by default when a turn has lasted long. */
+  readonly pause?: Pause;
   /** Where lease epochs are reserved; in memory when absent. */
   readonly epochs?: EpochStore;
   /** The minimum number of events between two snapshots of a session. */
@@ -198,6 +201,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs }: EngineServices
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
+      pause: ports.pause ?? pause,
       refuseReport: (session, ingress, request) =>
         refuseAsBridge(ingress, request) ?? leases.refuseReport(session, ingress, request),
     },

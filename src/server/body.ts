@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { type Json, parseJson } from '../../schemas/json.ts';
-import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { markUnshared } from '../client/wire-text.ts';
 import { headerOf, incomingOf } from './headers.ts';
@@ -72,7 +72,7 @@ export async function readJson(context: Context): Answer<Json> {
   } catch {
     return left(reject('malformed_json', '', 'the body is not UTF-8; send one JSON document in UTF-8'));
   }
-  const parsed = parseJson(text);
+  const parsed = parseJson(text, BODY_BYTES_MAX, BODY_VALUES_MAX);
   return isLeft(parsed) ? parsed : right(markUnshared(parsed.right, bytes.right.length));
 }
 
